@@ -1,0 +1,1 @@
+"""What is measured, over HTTP, with raw artefacts kept."""

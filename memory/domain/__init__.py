@@ -1,0 +1,1 @@
+"""The nouns of the memory, frozen and small, with their limits."""

@@ -1,0 +1,94 @@
+"""The faults of the memory, drawn as a tree; reading it tells what to catch.
+
+    MemoryFault
+    ├── NotFound            the thing is not there, or not in this namespace
+    ├── Conflict            what is there does not admit this
+    │   └── StaleEdit       the caller edited an older version
+    ├── Rejected            the input cannot be taken; names the field and the limit
+    │   └── TooLarge        the input is larger than the limit
+    ├── Unauthenticated     no valid key
+    ├── Forbidden           the key may not do this
+    ├── Overloaded          too much is asked at once; come back after `retry_after`
+    └── Unavailable         a part we lean on is down or not ready; come back after `retry_after`
+
+A fault carries a stable `code` (snake_case, part of the published contract), a sentence for people, and, where it is
+about input, the `field` and the `limit`. It knows nothing of HTTP.
+"""
+
+from typing import ClassVar
+
+
+class MemoryFault(Exception):
+    """Something the caller can be told. Base of every fault the memory raises on purpose."""
+
+    code: ClassVar[str] = "fault"
+
+    def __init__(
+        self,
+        detail: str,
+        *,
+        code: str | None = None,
+        field: str | None = None,
+        limit: object = None,
+        retry_after: float | None = None,
+    ) -> None:
+        super().__init__(detail)
+        self.detail = detail
+        self.kind = code or type(self).code
+        self.field = field
+        self.limit = limit
+        self.retry_after = retry_after
+
+
+class NotFound(MemoryFault):
+    """The thing is not there, or belongs to another namespace: the two look alike on purpose."""
+
+    code = "not_found"
+
+
+class Conflict(MemoryFault):
+    """What is there does not admit this change."""
+
+    code = "conflict"
+
+
+class StaleEdit(Conflict):
+    """The caller edited a version that is no longer current."""
+
+    code = "stale_edit"
+
+
+class Rejected(MemoryFault):
+    """The input cannot be taken as it is."""
+
+    code = "rejected"
+
+
+class TooLarge(Rejected):
+    """The input is larger than the limit it names."""
+
+    code = "too_large"
+
+
+class Unauthenticated(MemoryFault):
+    """No key, or one that is unknown, expired or revoked."""
+
+    code = "unauthenticated"
+
+
+class Forbidden(MemoryFault):
+    """The key is known and may not do this."""
+
+    code = "forbidden"
+
+
+class Overloaded(MemoryFault):
+    """More is asked at once than is served."""
+
+    code = "overloaded"
+
+
+class Unavailable(MemoryFault):
+    """A part the memory leans on is down or not ready."""
+
+    code = "unavailable"

@@ -1,0 +1,1 @@
+"""One file per use case, read from top to bottom; the only place where rooms meet."""

@@ -1,0 +1,1 @@
+"""Compiles chosen memories into a guideline: budgeted, cited, quoted."""

@@ -1,0 +1,1 @@
+"""Runs the models: embedder, reranker, their batching and their device."""

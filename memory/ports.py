@@ -1,0 +1,70 @@
+"""What the memory leans on, as it wishes it were: three ports, each one method wide.
+
+A port is ours; a vendor is fitted to it inside `memory/inference`. Stand-ins for unit tests ship beside the real thing.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+
+
+@dataclass(frozen=True, slots=True)
+class ModelIdentity:
+    """Which model made a vector; vectors of two identities never meet in one comparison.
+
+    `sha256` is of the weights file, `revision` names dtype-independent variants (empty where there is none),
+    `width` is the number of components.
+    """
+
+    name: str
+    revision: str
+    sha256: str
+    width: int
+
+
+@dataclass(frozen=True, slots=True)
+class Embedding:
+    """A unit vector (float32, `width` components) and the token ids of its text (int32, at most the model's window)."""
+
+    vector: npt.NDArray[np.float32]
+    token_ids: tuple[int, ...]
+
+
+class Embedder(Protocol):
+    """Maps texts to unit vectors, order preserved."""
+
+    @property
+    def identity(self) -> ModelIdentity | None:
+        """The loaded model, or None while it is loading."""
+        ...
+
+    async def embed(self, texts: Sequence[str]) -> list[Embedding]:
+        """One embedding a text. Raises Unavailable while loading or when the model fails, Overloaded when full."""
+        ...
+
+
+class Reranker(Protocol):
+    """A closer second opinion on relevance."""
+
+    async def relevance(self, task: str, texts: Sequence[str]) -> list[float]:
+        """Relevance in [0, 1] of each text to the task, order preserved."""
+        ...
+
+
+class TokenCounter(Protocol):
+    """Counts tokens as the named tokenizer would."""
+
+    @property
+    def name(self) -> str: ...
+
+    def count(self, text: str) -> int: ...
+
+
+class Writer(Protocol):
+    """A language model that turns a prompt into prose. Its first user arrives with the language-model compiler."""
+
+    async def write(self, prompt: str) -> str: ...

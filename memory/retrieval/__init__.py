@@ -1,0 +1,1 @@
+"""Finds and orders memories for a task. Pure functions over candidates."""

@@ -1,0 +1,1 @@
+"""What a route may ask for, one module per noun."""
