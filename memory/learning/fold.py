@@ -94,13 +94,12 @@ class _Book:
         return Learned(self._memories, self._deviations, self._cells, self._noises)
 
     def write(self, entry: Entry) -> None:
-        match entry:
-            case Learn():
-                self._learn(entry)
-            case Set(operation=Operation.CREATED):
-                self._memories[entry.memory] = self._policy.initial_memory(entry.start_weight)
-            case Set():
-                self._set(entry)
+        if isinstance(entry, Learn):
+            self._learn(entry)
+        elif entry.operation is Operation.CREATED:
+            self._memories[entry.memory] = self._policy.initial_memory(entry.start_weight)
+        else:
+            self._set(entry)
 
     def _learn(self, entry: Learn) -> None:
         if entry.observation.evidence is Evidence.NONE:
