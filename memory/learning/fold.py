@@ -80,6 +80,18 @@ def fold(
     return book.read()
 
 
+def siblings(cells: Mapping[Cell, State], agent: UUID, category: UUID) -> list[State]:
+    """The cells a new one starts from, in id order: its category's; else its agent's; else all.
+
+    A cell that starts cold at .5 lets an agent's ability leak into the weights of what it is served
+    until the baseline has caught up.
+    """
+    order = sorted(cells)
+    nearest = [key for key in order if key[1] == category]
+    nearest = nearest or [key for key in order if key[0] == agent] or order
+    return [cells[key] for key in nearest]
+
+
 class _Book:
     """Copies of the states, written in place, so that a fold is linear in its entries."""
 
@@ -132,8 +144,8 @@ class _Book:
         return self._memories.get(memory) or self._policy.initial_memory()
 
     def _cell(self, agent: UUID, category: UUID) -> State:
-        siblings = [cell for (_, kind), cell in self._cells.items() if kind == category]
-        return self._cells.get((agent, category)) or self._policy.initial_cell(siblings)
+        known = self._cells.get((agent, category))
+        return known or self._policy.initial_cell(siblings(self._cells, agent, category))
 
     def _set(self, entry: Set) -> None:
         edit = entry.operation is Operation.EDIT
