@@ -13,7 +13,7 @@ from enum import StrEnum
 from uuid import UUID
 
 from memory.errors import Rejected
-from memory.guideline.quoting import citation, citation_width, neutral, quote
+from memory.guideline.quoting import citation, citation_width, neutral, quote, quoted
 from memory.ports import TokenCounter
 
 MAX_TOKENS = 32_000
@@ -107,12 +107,22 @@ class Guideline:
     cut: tuple[Cut, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class _Note:
+    """An entry with its texts made neutral, once."""
+
+    entry: Entry
+    situation: str
+    lesson: str
+
+
 def compile_guideline(entries: Sequence[Entry], budget: Budget, framing: Framing) -> Guideline:
     """The strongest entries that fit into the budget; without any, an empty text."""
     strongest = sorted(entries, key=lambda entry: (-entry.score, entry.id))
-    unfit = {entry.id: reason for entry in strongest if (reason := _unfit(entry))}
+    notes = [_Note(entry, neutral(entry.situation), neutral(entry.lesson)) for entry in strongest]
+    unfit = {note.entry.id: reason for note in notes if (reason := _unfit(note))}
     width = citation_width({entry.id for entry in strongest})
-    fitting = (entry for entry in strongest if entry.id not in unfit)
+    fitting = (note for note in notes if note.entry.id not in unfit)
     header = _header(framing)
     lines = _fit(header, [_line(twins, width) for twins in _by_lesson(fitting)], budget)
     text = _text(header, lines)
@@ -130,32 +140,33 @@ def compile_guideline(entries: Sequence[Entry], budget: Budget, framing: Framing
     )
 
 
-def _unfit(entry: Entry) -> CutReason | None:
-    if entry.trust is Trust.QUARANTINED:
+def _unfit(note: _Note) -> CutReason | None:
+    if note.entry.trust is Trust.QUARANTINED:
         return CutReason.QUARANTINED
-    return None if neutral(entry.lesson) else CutReason.EMPTY
+    return None if note.lesson else CutReason.EMPTY
 
 
-def _by_lesson(entries: Iterable[Entry]) -> Iterable[list[Entry]]:
-    """Entries of one kind that say the same, whatever their case, in the order of the strongest."""
-    groups: dict[tuple[str, str], list[Entry]] = {}
-    for entry in entries:
-        groups.setdefault((entry.kind, neutral(entry.lesson).casefold()), []).append(entry)
+def _by_lesson(notes: Iterable[_Note]) -> Iterable[list[_Note]]:
+    """Notes of one kind that say the same, whatever their case, in the order of the strongest."""
+    groups: dict[tuple[str, str], list[_Note]] = {}
+    for note in notes:
+        groups.setdefault((note.entry.kind, note.lesson.casefold()), []).append(note)
     return groups.values()
 
 
-def _line(twins: Sequence[Entry], width: int) -> Line:
-    """One line for entries with one lesson: the strongest speaks, all are cited."""
+def _line(twins: Sequence[_Note], width: int) -> Line:
+    """One line for notes with one lesson: the strongest speaks, all are cited."""
     first = twins[0]
-    kind = "" if first.kind == "experience" else f"{neutral(first.kind)} by "
+    entries = [note.entry for note in twins]
+    kind = "" if first.entry.kind == "experience" else f"{neutral(first.entry.kind)} by "
     # One trusted source vouches for the lesson; many unverified ones do not make a trusted one.
-    doubt = "" if any(entry.trust is Trust.TRUSTED for entry in twins) else ", unverified"
-    origin = f"{first.learned_at:%Y-%m-%d}, weight {first.effective_weight:.2f}{doubt}"
-    situation = f"on {quote(first.situation)}: " if neutral(first.situation) else ""
+    doubt = "" if any(entry.trust is Trust.TRUSTED for entry in entries) else ", unverified"
+    origin = f"{first.entry.learned_at:%Y-%m-%d}, weight {first.entry.effective_weight:.2f}{doubt}"
+    situation = f"on {quoted(first.situation)}: " if first.situation else ""
     return Line(
-        text=f"- {kind}{_authors(twins)} ({origin}): {situation}{quote(first.lesson)}"
-        f" {_citations(twins, width)}",
-        memory_ids=tuple(entry.id for entry in twins),
+        text=f"- {kind}{_authors(entries)} ({origin}): {situation}{quoted(first.lesson)}"
+        f" {_citations(entries, width)}",
+        memory_ids=tuple(entry.id for entry in entries),
     )
 
 

@@ -36,7 +36,7 @@ _RULES = (
     (re.compile(r"<(?=[^\s\d=])"), "< "),
     (re.compile(r"\[(?=/?inst\b)", re.IGNORECASE), "[ "),
     (re.compile(r":(?=//)"), "[:]"),
-    (re.compile(r"\bwww\.", re.IGNORECASE), "www[.]"),
+    (re.compile(r"www\.", re.IGNORECASE), "www[.]"),
 )
 
 
@@ -50,9 +50,14 @@ def neutral(text: str) -> str:
     return line.strip()
 
 
+def quoted(neutral_text: str) -> str:
+    """Neutral text between the marks that only we write."""
+    return f"{OPEN}{neutral_text}{CLOSE}"
+
+
 def quote(text: str) -> str:
-    """The neutral text between the marks that only we write."""
-    return f"{OPEN}{neutral(text)}{CLOSE}"
+    """Any text, made neutral and marked as not ours."""
+    return quoted(neutral(text))
 
 
 def citation(memory_id: UUID, width: int) -> str:
@@ -72,5 +77,6 @@ def citation_width(memory_ids: set[UUID]) -> int:
 def _visible(segment: str) -> str:
     """What a reader would see of one line, its white space collapsed."""
     spaced = " ".join(segment.split())
-    shown = (c for c in spaced if unicodedata.category(c) not in _HIDDEN_CATEGORIES)
-    return " ".join(_HIDDEN.sub("", "".join(shown)).split())
+    if not spaced.isprintable():
+        spaced = "".join(c for c in spaced if unicodedata.category(c) not in _HIDDEN_CATEGORIES)
+    return " ".join(_HIDDEN.sub("", spaced).split())
