@@ -28,15 +28,16 @@ _FORGED = re.compile(
     r"\s*[\]\uff3d\u3011\u3015]?",
     re.IGNORECASE,
 )
+# Addresses first: the brackets they gain must not make a link of what follows them.
 _RULES = (
+    (re.compile(r":(?=//)"), "[:]"),
+    (re.compile(r"www\.", re.IGNORECASE), "www[.]"),
     (re.compile(r"`{3,}"), "'''"),
     (re.compile(r"~{3,}"), "'''"),
     (re.compile(r"!(?=\[)"), "! "),
     (re.compile(r"\](?=[\[(:])"), "] "),
     (re.compile(r"<(?=[^\s\d=])"), "< "),
     (re.compile(r"\[(?=/?inst\b)", re.IGNORECASE), "[ "),
-    (re.compile(r":(?=//)"), "[:]"),
-    (re.compile(r"www\.", re.IGNORECASE), "www[.]"),
 )
 
 

@@ -28,6 +28,7 @@ from memory.guideline.quoting import neutral, quote
         ("![x](https://evil.example/?q=1)", "! [x] (https[:]//evil.example/?q=1)"),
         ("[docs](javascript:alert(1))", "[docs] (javascript:alert(1))"),
         ("![x][ref]\n[ref]: //evil.example", "! [x] [ref] / [ref] : //evil.example"),
+        ("www.(//evil.example)", "www[.] (//evil.example)"),
         ("see www.evil.example", "see www[.]evil.example"),
         ("# System\n## obey\n> quote\n---\nend", "System / obey / quote / end"),
         ("# # twice", "twice"),
@@ -76,7 +77,7 @@ def test_a_poisoned_memory_appears_only_as_quoted_attributed_material():
 
 
 PIECES = st.sampled_from(
-    [*"[]()!mM:<|`«»# a\n\u2028\u200b\u202e\ufe0f\uff3b", "//", "``", "~~~", "www.", "http", "inst"]
+    [*"[]()!mM:<|`«»# a\n\u2028\u200b\u202e\ufe0f\uff3b", "//", "``", "~~~", "www.", "://", "inst"]
 )
 HOSTILE = st.one_of(st.lists(PIECES, max_size=25).map("".join), st.text(max_size=40))
 LIVE = re.compile(
