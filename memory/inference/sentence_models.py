@@ -40,7 +40,7 @@ WANTED_FILES = ["*.safetensors", "*.json", "*.txt", "*.model"]
 
 @dataclass(frozen=True, slots=True)
 class PlainTokenizer:
-    """A model's tokenizer without cutting and padding; nothing in it changes, so threads may share."""
+    """A model's tokenizer without cutting and padding: it never changes, so threads share it."""
 
     tokenizer: Any
 
