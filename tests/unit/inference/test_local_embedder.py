@@ -19,7 +19,6 @@ from memory.inference.reranker import LocalReranker, RerankerPolicy
 from memory.inference.vectors import unit
 from memory.ports import Embedding, ModelIdentity
 
-
 TOY = ModelIdentity("toy", "", "0" * 64, 2)
 PAIRS = ModelIdentity("pairs", "", "0" * 64, 1)
 
