@@ -1,6 +1,7 @@
 """What the memory leans on, as it wishes it were: three ports, each one method wide.
 
-A port is ours; a vendor is fitted to it inside `memory/inference`. Stand-ins for unit tests ship beside the real thing.
+A port is ours; a vendor is fitted to it inside `memory/inference`. Stand-ins for unit tests ship
+beside the real thing.
 """
 
 from collections.abc import Sequence
@@ -11,13 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 
-
 @dataclass(frozen=True, slots=True)
 class ModelIdentity:
     """Which model made a vector; vectors of two identities never meet in one comparison.
 
-    `sha256` is of the weights file, `revision` names dtype-independent variants (empty where there is none),
-    `width` is the number of components.
+    `sha256` is of the weights, `revision` names what else changes the vectors (the dtype where it
+    is not float32; empty otherwise), `width` is the number of components.
     """
 
     name: str
@@ -28,7 +28,10 @@ class ModelIdentity:
 
 @dataclass(frozen=True, slots=True)
 class Embedding:
-    """A unit vector (float32, `width` components) and the token ids of its text (int32, at most the model's window)."""
+    """A unit vector (float32, `width` components, read-only) and the token ids of its text.
+
+    The ids are those of the whole text without special tokens or padding, at most 512.
+    """
 
     vector: npt.NDArray[np.float32]
     token_ids: tuple[int, ...]
@@ -43,7 +46,10 @@ class Embedder(Protocol):
         ...
 
     async def embed(self, texts: Sequence[str]) -> list[Embedding]:
-        """One embedding a text. Raises Unavailable while loading or when the model fails, Overloaded when full."""
+        """One embedding a text; all or none.
+
+        Raises Unavailable while loading or when the model fails, Overloaded when the queue is full.
+        """
         ...
 
 
@@ -65,6 +71,9 @@ class TokenCounter(Protocol):
 
 
 class Writer(Protocol):
-    """A language model that turns a prompt into prose. Its first user arrives with the language-model compiler."""
+    """A language model that turns a prompt into prose.
+
+    Its first user arrives with the language-model compiler.
+    """
 
     async def write(self, prompt: str) -> str: ...

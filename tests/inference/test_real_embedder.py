@@ -2,6 +2,8 @@
 
 import asyncio
 import shutil
+import subprocess
+import sys
 from collections.abc import AsyncGenerator
 from pathlib import Path
 
@@ -189,3 +191,14 @@ async def test_a_counter_is_unavailable_until_the_model_is_loaded():
     with pytest.raises(Unavailable):
         counter.count("hello")
     await embedder.close()
+
+
+def test_the_heavy_libraries_stay_out_of_the_start():
+    code = "import sys, memory.inference.embedder, memory.inference.reranker; print(*sys.modules)"
+    printed = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+
+    modules = printed.stdout.split()
+    assert "memory.inference.reranker" in modules
+    assert not {"torch", "transformers", "sentence_transformers"} & set(modules)
