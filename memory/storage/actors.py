@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from uuid import UUID
 
-from sqlalchemy import RowMapping, func, select, update
+from sqlalchemy import RowMapping, Select, func, select, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -155,15 +155,20 @@ class ActorStore:
         assert made is not None
         return made
 
-    async def list_categories(self, page: Page) -> Listed[Category]:
+    async def get_category(self, category_id: UUID) -> Category:
+        rows = await self._connection.execute(self._categories().where(category.c.id == category_id))
+        return _category(rows.mappings().one())
+
+    def _categories(self) -> Select[tuple[object, ...]]:
         parent = category.alias("parent")
-        rows = (
+        return (
             select(category, parent.c.name.label("parent"))
             .select_from(category.outerjoin(parent, parent.c.id == category.c.parent_id))
             .where(category.c.namespace_id == self._namespace_id)
-            .order_by(category.c.id)
-            .limit(page.limit + 1)
         )
+
+    async def list_categories(self, page: Page) -> Listed[Category]:
+        rows = self._categories().order_by(category.c.id).limit(page.limit + 1)
         if page.after is not None:
             rows = rows.where(category.c.id > UUID(str(page.after[0])))
         found = [_category(row) for row in (await self._connection.execute(rows)).mappings()]

@@ -28,6 +28,10 @@ _ENTER = text(
 _CONTENTION = frozenset({"40001", "40P01", "55P03"})
 
 
+Connection = AsyncConnection
+"""What a store is born with; flows pass it on and never look inside."""
+
+
 @dataclass(frozen=True, slots=True)
 class PoolSettings:
     """How many connections are kept, and how long a request may wait for one."""

@@ -1,9 +1,10 @@
 """KeyStore: who may call. Tokens are never stored, only their hashes."""
 
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from sqlalchemy import RowMapping, func, insert, select, update
+from sqlalchemy import RowMapping, func, insert, select, text, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from memory.domain.access import Key, KeyDraft, KeyView, Role, Token
@@ -16,6 +17,8 @@ from memory.storage.tables import api_key, namespace
 # A key's last use is written down at most this often, so that reading does not write.
 USE_INTERVAL = timedelta(minutes=1)
 
+_LOCK = text("SELECT pg_advisory_xact_lock(hashtextextended(:name, 0))")
+
 
 class KeyStore:
     """All keys; the caller decides which of them it may show."""
@@ -23,37 +26,39 @@ class KeyStore:
     def __init__(self, connection: AsyncConnection) -> None:
         self._connection = connection
 
+    async def lock(self, name: str) -> None:
+        """Until the end of the transaction, no one else does what `name` stands for."""
+        await self._connection.execute(_LOCK, {"name": name})
+
     async def add(
         self, draft: KeyDraft, namespace_id: UUID | None, by: UUID | None, now: datetime
     ) -> tuple[Key, Token]:
         """A new key and its token, which is shown once."""
         token = Token.fresh(new_id())
-        return await self.add_token(draft, namespace_id, by, now, token), token
+        await self._insert(draft, token, {"namespace_id": namespace_id, "created_by": by}, now)
+        return await self.get(token.key_id), token
 
     async def add_token(
-        self,
-        draft: KeyDraft,
-        namespace_id: UUID | None,
-        by: UUID | None,
-        now: datetime,
-        token: Token,
-    ) -> Key:
+        self, draft: KeyDraft, namespace_id: UUID | None, now: datetime, token: Token
+    ) -> None:
+        """A key whose token is given from outside."""
+        await self._insert(draft, token, {"namespace_id": namespace_id}, now)
+
+    async def _insert(
+        self, draft: KeyDraft, token: Token, reach: Mapping[str, UUID | None], now: datetime
+    ) -> None:
         await self._connection.execute(
             insert(api_key).values(
                 id=token.key_id,
-                namespace_id=namespace_id,
                 role=draft.role,
                 agents=list(draft.agents) if draft.agents is not None else None,
                 name=draft.name,
                 sha256=token.digest(),
-                created_by=by,
                 created_at=now,
                 expires_at=draft.expires_at,
+                **reach,
             )
         )
-        found = await self.find(token.key_id)
-        assert found is not None
-        return found[0]
 
     async def find(self, key_id: UUID) -> tuple[Key, bytes] | None:
         """The key and the hash its token must have."""

@@ -33,9 +33,13 @@ class Probe:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What may be found: by whom, at which time, with which model's vectors."""
+    """What may be found: by whom, at which time, with which model's vectors.
 
-    agent_id: UUID | None
+    `private`: the agent's own memories too. `past`: as the texts were at `as_of`.
+    """
+
+    agent_id: UUID
+    private: bool
     as_of: datetime
     model_id: UUID
     past: bool = False
@@ -90,7 +94,7 @@ class SearchStore:
         """Every row within `margin` of the size-th most similar; `size` None: the whole bank."""
         values: dict[str, object] = {
             "ns": self._namespace_id,
-            "owners": ["*"] if scope.agent_id is None else ["*", str(scope.agent_id)],
+            "owners": ["*", str(scope.agent_id)] if scope.private else ["*"],
             "agent": scope.agent_id,
             "as_of": scope.as_of,
             "model": scope.model_id,
