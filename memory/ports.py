@@ -11,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 
 
-
 @dataclass(frozen=True, slots=True)
 class ModelIdentity:
     """Which model made a vector; vectors of two identities never meet in one comparison.

@@ -1,5 +1,6 @@
 """Real starts of a real Postgres: what it promises, and what survives kill -9."""
 
+import contextlib
 import os
 import signal
 import stat
@@ -209,7 +210,8 @@ def test_supervisor_and_server_killed_together_lose_nothing(
     remember(served(first, data), 1)
     family = psutil.Process(postmaster(data))
     for process in [*family.children(), family]:
-        process.kill()
+        with contextlib.suppress(psutil.NoSuchProcess):
+            process.kill()
     first.kill()
     first.wait()
 

@@ -30,7 +30,7 @@ DATABASE = "memlift"
 NO_POWER = "NOSUPERUSER NOBYPASSRLS NOCREATEDB NOREPLICATION"
 # Two replicas that prepare one server at once would race on CREATE ROLE; roles are shared by all
 # databases.
-PREPARING = 0x6D656D6C696674
+PREPARING = 0x6D656D6C69667470
 TAMED_CREATEROLE = 160_000
 
 Connection = psycopg.Connection[tuple[Any, ...]]
