@@ -1,1 +1,3 @@
-"""The memory engine: stores experiences, compiles guidelines, learns from outcomes. No HTTP, no environment."""
+"""The memory engine: stores experiences, compiles guidelines, learns from outcomes. No HTTP, no
+environment.
+"""

@@ -11,8 +11,8 @@
     ├── Overloaded          too much is asked at once; come back after `retry_after`
     └── Unavailable         a part we lean on is down or not ready; come back after `retry_after`
 
-A fault carries a stable `code` (snake_case, part of the published contract), a sentence for people, and, where it is
-about input, the `field` and the `limit`. It knows nothing of HTTP.
+A fault carries a stable `code` (snake_case, part of the published contract), a sentence for
+people, and, where it is about input, the `field` and the `limit`. It knows nothing of HTTP.
 """
 
 from typing import ClassVar

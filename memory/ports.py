@@ -1,6 +1,7 @@
 """What the memory leans on, as it wishes it were: three ports, each one method wide.
 
-A port is ours; a vendor is fitted to it inside `memory/inference`. Stand-ins for unit tests ship beside the real thing.
+A port is ours; a vendor is fitted to it inside `memory/inference`. Stand-ins for unit tests ship
+beside the real thing.
 """
 
 from collections.abc import Sequence
@@ -15,8 +16,8 @@ import numpy.typing as npt
 class ModelIdentity:
     """Which model made a vector; vectors of two identities never meet in one comparison.
 
-    `sha256` is of the weights file, `revision` names dtype-independent variants (empty where there is none),
-    `width` is the number of components.
+    `sha256` is of the weights file, `revision` names dtype-independent variants (empty where there
+    is none), `width` is the number of components.
     """
 
     name: str
@@ -27,7 +28,9 @@ class ModelIdentity:
 
 @dataclass(frozen=True, slots=True)
 class Embedding:
-    """A unit vector (float32, `width` components) and the token ids of its text (int32, at most the model's window)."""
+    """A unit vector (float32, `width` components) and the token ids of its text (int32, at most
+    the model's window).
+    """
 
     vector: npt.NDArray[np.float32]
     token_ids: tuple[int, ...]
@@ -42,7 +45,9 @@ class Embedder(Protocol):
         ...
 
     async def embed(self, texts: Sequence[str]) -> list[Embedding]:
-        """One embedding a text. Raises Unavailable while loading or when the model fails, Overloaded when full."""
+        """One embedding a text. Raises Unavailable while loading or when the model fails,
+        Overloaded when full.
+        """
         ...
 
 
@@ -64,6 +69,8 @@ class TokenCounter(Protocol):
 
 
 class Writer(Protocol):
-    """A language model that turns a prompt into prose. Its first user arrives with the language-model compiler."""
+    """A language model that turns a prompt into prose. Its first user arrives with the
+    language-model compiler.
+    """
 
     async def write(self, prompt: str) -> str: ...

@@ -1,0 +1,131 @@
+"""What people read of learning: weights, the events that moved them, effects, runs of jobs."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from memory.errors import Rejected
+
+
+@dataclass(frozen=True, slots=True)
+class WeightView:
+    """A memory's weight for one agent (None: for none in particular), aged to the time of
+    reading.
+    """
+
+    memory_id: UUID
+    agent: str | None
+    effective_weight: float
+    ranking_weight: float
+    state: Mapping[str, float]
+    deviation: Mapping[str, float] | None
+    served: int
+    credited: int
+    helpful: int
+    harmful: int
+    touched_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class WeightEvent:
+    """One entry of the ledger."""
+
+    bank_version: int
+    position: int
+    subject: str
+    kind: str
+    reason: str
+    policy: str
+    weight_before: float | None
+    weight_after: float | None
+    state_before: Sequence[float] | None
+    state_after: Sequence[float]
+    agent: str | None
+    outcome_id: UUID | None
+    known_at: datetime
+    recorded_at: datetime
+    superseded_by: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class WeightOrder:
+    """strongest or weakest first, as one agent's deviations have it (None: without deviations)."""
+
+    agent: str | None = None
+    order: str = "strongest"
+
+    def __post_init__(self) -> None:
+        if self.order not in ("strongest", "weakest"):
+            raise Rejected("order must be strongest or weakest", field="order")
+
+
+@dataclass(frozen=True, slots=True)
+class WeightRow:
+    """A line in the list of weights."""
+
+    memory_id: UUID
+    situation: str
+    lesson: str
+    category: str
+    effective_weight: float
+    served: int
+    credited: int
+    touched_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class ArmMean:
+    n: int
+    mean: float
+
+
+@dataclass(frozen=True, slots=True)
+class PairedDifference:
+    """Mean of reward with memory minus reward without, same task; the plain standard error."""
+
+    n: int
+    mean_difference: float
+    standard_error: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class EffectView:
+    """What memory did for one agent in one category, in the simple form: counts and means."""
+
+    agent: str
+    category: str
+    n: int
+    arms: Mapping[str, ArmMean]
+    paired: PairedDifference | None
+
+
+@dataclass(frozen=True, slots=True)
+class JobRequest:
+    """`now` is required in replay namespaces and refused in wall ones."""
+
+    now: datetime | None = None
+    dry_run: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class JobRun:
+    """One run of a job; `result` names each memory examined and changed."""
+
+    id: UUID
+    job: str
+    period: str
+    dry_run: bool
+    state: str
+    now: datetime
+    started_at: datetime
+    finished_at: datetime | None
+    result: Mapping[str, object] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One condition of readiness."""
+
+    ok: bool
+    detail: str

@@ -1,0 +1,155 @@
+"""What an agent is about to attempt, and how tasks are sorted."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from hashlib import sha256
+from typing import Generic, TypeVar
+from uuid import UUID
+
+from memory.domain.text import KEY, NAME, TASK, cleaned, cleaned_json, optional
+from memory.errors import Rejected
+
+
+@dataclass(frozen=True, slots=True)
+class CategoryName:
+    """A kind of task, on two levels; the first names the cell in which learning is kept."""
+
+    name: str
+    subcategory: str | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "name", cleaned(self.name, "category", NAME))
+        object.__setattr__(self, "subcategory", optional(self.subcategory, "subcategory", NAME))
+
+
+@dataclass(frozen=True, slots=True)
+class TaskDraft:
+    """A task in its caller's words.
+
+    `key` is the caller's own id: the same key is the same task. `group_key` joins tasks that stand
+    or fall together.
+    """
+
+    text: str
+    key: str | None = None
+    category: CategoryName | None = None
+    group_key: str | None = None
+    metadata: Mapping[str, object] = field(default_factory=dict[str, object])
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "text", cleaned(self.text, "task.text", TASK))
+        object.__setattr__(self, "key", optional(self.key, "task.key", KEY))
+        object.__setattr__(self, "group_key", optional(self.group_key, "task.group_key", KEY))
+        object.__setattr__(self, "metadata", cleaned_json(self.metadata, "task.metadata"))
+
+    @property
+    def digest(self) -> bytes:
+        return sha256(self.text.encode()).digest()
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A task as stored."""
+
+    id: UUID
+    key: str | None
+    text: str
+    category_id: UUID
+    subcategory_id: UUID | None
+    category: CategoryName
+    group_key: str | None
+    metadata: Mapping[str, object]
+    known_at: datetime
+    recorded_at: datetime
+
+    @property
+    def source_group(self) -> str:
+        """What at most one served memory may come from."""
+        return f"group:{self.group_key}" if self.group_key else f"task:{self.id}"
+
+
+@dataclass(frozen=True, slots=True)
+class AgentDraft:
+    """An agent as its owner describes it; `own_information`: it brings a price, a tool, a source
+    of its own.
+    """
+
+    name: str
+    model: str | None = None
+    family: str | None = None
+    size_class: str | None = None
+    own_information: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "name", cleaned(self.name, "agent", NAME))
+        for name in ("model", "family", "size_class"):
+            object.__setattr__(self, name, optional(getattr(self, name), name, NAME))
+
+
+@dataclass(frozen=True, slots=True)
+class Agent:
+    """An agent as stored; `version` is its ETag."""
+
+    id: UUID
+    name: str
+    model: str | None
+    family: str | None
+    size_class: str | None
+    own_information: bool
+    version: int
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Category:
+    """A category as stored; metric and reward kind are fixed by its first outcome."""
+
+    id: UUID
+    name: str
+    parent: str | None
+    metric: str | None
+    reward_kind: str | None
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Which rows to list: at most `limit`, after the position a cursor names."""
+
+    limit: int
+    after: tuple[object, ...] | None = None
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.limit <= MAX_PAGE:
+            raise Rejected(f"limit must lie in 1…{MAX_PAGE}", field="limit", limit=MAX_PAGE)
+
+
+MAX_PAGE = 200
+
+Row = TypeVar("Row")
+
+
+@dataclass(frozen=True, slots=True)
+class Listed(Generic[Row]):
+    """One page of rows, how many there are in all, and where the next page begins (None: at the
+    end).
+    """
+
+    items: Sequence[Row]
+    total: int
+    next: tuple[object, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class AgentChange:
+    """What to change of an agent; None leaves it as it is."""
+
+    model: str | None = None
+    family: str | None = None
+    size_class: str | None = None
+    own_information: bool | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("model", "family", "size_class"):
+            object.__setattr__(self, name, optional(getattr(self, name), name, NAME))

@@ -1,0 +1,69 @@
+"""The schema, one table a noun; `metadata` is what migrations are compared with."""
+
+from memory.storage.tables.access import api_key, audit, idempotency, namespace
+from memory.storage.tables.actors import agent, category, centroid, task, trajectory
+from memory.storage.tables.bank import embedding, embedding_model, memory, memory_version
+from memory.storage.tables.base import metadata
+from memory.storage.tables.learning import (
+    cell,
+    memory_weight,
+    noise,
+    ranker_record,
+    weight_deviation,
+    weight_event,
+)
+from memory.storage.tables.loop import outcome, retrieval, retrieval_item
+from memory.storage.tables.work import change, job_run, lease
+
+# Every table here has a namespace_id column, row-level security and FORCE; the others hold no
+# memory.
+ISOLATED = (
+    agent,
+    category,
+    centroid,
+    task,
+    trajectory,
+    memory,
+    memory_version,
+    embedding,
+    memory_weight,
+    weight_deviation,
+    cell,
+    noise,
+    ranker_record,
+    weight_event,
+    retrieval,
+    retrieval_item,
+    outcome,
+    change,
+)
+
+__all__ = [
+    "ISOLATED",
+    "agent",
+    "api_key",
+    "audit",
+    "category",
+    "cell",
+    "centroid",
+    "change",
+    "embedding",
+    "embedding_model",
+    "idempotency",
+    "job_run",
+    "lease",
+    "memory",
+    "memory_version",
+    "memory_weight",
+    "metadata",
+    "namespace",
+    "noise",
+    "outcome",
+    "ranker_record",
+    "retrieval",
+    "retrieval_item",
+    "task",
+    "trajectory",
+    "weight_deviation",
+    "weight_event",
+]

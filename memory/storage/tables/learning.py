@@ -1,0 +1,112 @@
+"""What learning knows: live states on narrow rows, and the append-only ledger they are a fold
+of.
+"""
+
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    ForeignKey,
+    Index,
+    Integer,
+    Table,
+    Text,
+    UniqueConstraint,
+    Uuid,
+    text,
+)
+from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION, JSONB
+
+from memory.storage.tables.base import NUMBERS, identity, metadata, moment, namespace_id, one_of
+
+# One narrow row a memory: no vector, primary key only, room on the page, so that updates stay on
+# it.
+memory_weight = Table(
+    "memory_weight",
+    metadata,
+    Column("memory_id", Uuid, ForeignKey("memory.id", ondelete="CASCADE"), primary_key=True),
+    namespace_id(),
+    Column("state", NUMBERS, nullable=False),
+    moment("touched_at", nullable=True),
+    Column("n_served", Integer, nullable=False, server_default="0"),
+    Column("n_credited", Integer, nullable=False, server_default="0"),
+    Column("n_helpful", Integer, nullable=False, server_default="0"),
+    Column("n_harmful", Integer, nullable=False, server_default="0"),
+    postgresql_with={"fillfactor": "50"},
+)
+
+weight_deviation = Table(
+    "weight_deviation",
+    metadata,
+    Column("memory_id", Uuid, ForeignKey("memory.id", ondelete="CASCADE"), primary_key=True),
+    Column("agent_id", Uuid, ForeignKey("agent.id", ondelete="CASCADE"), primary_key=True),
+    namespace_id(),
+    Column("state", NUMBERS, nullable=False),
+    moment("touched_at", nullable=True),
+    postgresql_with={"fillfactor": "50"},
+)
+
+cell = Table(
+    "cell",
+    metadata,
+    Column("agent_id", Uuid, ForeignKey("agent.id", ondelete="CASCADE"), primary_key=True),
+    Column("category_id", Uuid, ForeignKey("category.id", ondelete="CASCADE"), primary_key=True),
+    namespace_id(),
+    Column("state", NUMBERS, nullable=False),
+    moment("touched_at", nullable=True),
+    Column("strength", JSONB, nullable=False, server_default=text("'{}'::jsonb")),
+    Column("effect", JSONB, nullable=False, server_default=text("'{}'::jsonb")),
+    Column("n_control", Integer, nullable=False, server_default="0"),
+)
+
+noise = Table(
+    "noise",
+    metadata,
+    namespace_id(primary_key=True),
+    Column("reward_kind", Text, primary_key=True),
+    Column("state", NUMBERS, nullable=False),
+    moment("touched_at", nullable=True),
+)
+
+ranker_record = Table(
+    "ranker_record",
+    metadata,
+    identity(),
+    namespace_id(),
+    # Null: the record of the whole namespace.
+    Column("category_id", Uuid, ForeignKey("category.id", ondelete="CASCADE")),
+    Column("losses", JSONB, nullable=False),
+    Column("n", DOUBLE_PRECISION, nullable=False),
+    Column("dates", Integer, nullable=False),
+    moment("touched_at", nullable=True),
+    UniqueConstraint("namespace_id", "category_id", postgresql_nulls_not_distinct=True),
+)
+
+# (bank_version, position) is the ledger's order; one row for each state that a step changed.
+weight_event = Table(
+    "weight_event",
+    metadata,
+    namespace_id(primary_key=True),
+    Column("bank_version", BigInteger, primary_key=True),
+    Column("position", Integer, primary_key=True),
+    Column("subject", Text, nullable=False),
+    Column("memory_id", Uuid, ForeignKey("memory.id", ondelete="CASCADE")),
+    Column("agent_id", Uuid, ForeignKey("agent.id", ondelete="CASCADE")),
+    Column("category_id", Uuid, ForeignKey("category.id", ondelete="CASCADE")),
+    Column("reward_kind", Text),
+    Column("kind", Text, nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("policy", Text, nullable=False),
+    Column("state_before", NUMBERS),
+    Column("state_after", NUMBERS, nullable=False),
+    moment("touched_before", nullable=True),
+    moment("touched_after", nullable=True),
+    Column("weight_before", DOUBLE_PRECISION),
+    Column("weight_after", DOUBLE_PRECISION),
+    Column("outcome_id", Uuid, ForeignKey("outcome.id")),
+    moment("known_at"),
+    moment("recorded_at"),
+    Column("superseded_by", BigInteger),
+    one_of("subject", ("memory", "deviation", "cell", "noise")),
+    one_of("kind", ("learn", "set")),
+    Index("ix_weight_event_memory_id", "namespace_id", "memory_id", "bank_version"),
+)
