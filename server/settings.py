@@ -150,7 +150,7 @@ class Settings(BaseSettings):
     )
     request_rate: float = Field(50.0, gt=0, description="requests per second, per key")
     request_burst: int = Field(100, ge=1, description="requests a key may make at once")
-    max_body_bytes: int = Field(4 * 1024**2, ge=1024, description="largest request body")
+    max_body_bytes: int = Field(2 * 1024**2, ge=1024, description="largest request body")
     receipt_days: int = Field(400, ge=1, description="days that receipts and outcomes are kept")
     receipt_expiry: Duration = Field(
         timedelta(days=180), description="age at which a receipt's outcome no longer moves weights"
@@ -176,10 +176,14 @@ class Settings(BaseSettings):
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         return (init_settings, Environment(settings_cls))
 
+    def configured_database(self) -> str | None:
+        """The URL of a server of the operator's own, if there is one."""
+        return None if self.database_url is None else self._signed(self.database_url)
+
     def database(self) -> str:
         """The URL to connect to: the configured one, else that of the running embedded server."""
-        if self.database_url is not None:
-            return self._signed(self.database_url)
+        if (url := self.configured_database()) is not None:
+            return url
         try:
             return (self.data.expanduser() / "address").read_text(encoding="utf-8").strip()
         except OSError as fault:

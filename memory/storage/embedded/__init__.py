@@ -9,6 +9,6 @@
     supervisor   one owner for a data directory; restarts what dies
 """
 
-from memory.storage.embedded.supervisor import Address, EmbeddedPostgres
+from memory.storage.embedded.supervisor import Address, EmbeddedPostgres, reached
 
-__all__ = ["Address", "EmbeddedPostgres"]
+__all__ = ["Address", "EmbeddedPostgres", "reached"]

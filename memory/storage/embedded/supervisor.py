@@ -14,6 +14,7 @@ import logging
 import os
 import socket
 import threading
+from collections.abc import Generator
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -149,6 +150,29 @@ class EmbeddedPostgres:
                 cluster.start(listening)
             except (Unavailable, OSError) as fault:
                 log.error("the embedded Postgres could not be started again: %s", fault)  # noqa: TRY400 - the line says it all
+
+
+@contextlib.contextmanager
+def reached(data: Path) -> Generator[str]:
+    """The URL of this data directory's server: the running one, else one started for the while."""
+    server = EmbeddedPostgres(data)
+    try:
+        url = server.start().url
+    except Conflict:
+        url = _running(data)
+    try:
+        yield url
+    finally:
+        server.stop()
+
+
+def _running(data: Path) -> str:
+    try:
+        return (data.expanduser() / "address").read_text(encoding="utf-8").strip()
+    except OSError as fault:
+        raise Unavailable(
+            f"the server of {data} is just starting or stopping: try again in a few seconds"
+        ) from fault
 
 
 def _make_data(data: Path, account: Account) -> None:
