@@ -128,7 +128,7 @@ def _port(settings: Settings) -> str:
 
 
 def _memlift_answers(settings: Settings) -> bool:
-    connection = http.client.HTTPConnection(settings.host, settings.port, timeout=5)
+    connection = http.client.HTTPConnection(settings.host, settings.port, timeout=2)
     try:
         connection.request("GET", "/health/live")
         return b'"live"' in connection.getresponse().read(1000)
@@ -211,4 +211,6 @@ def _other_model(name: str) -> str:
         if not any(folder.rglob("*.safetensors")):
             raise Unavailable(f"{folder} holds no safetensors file, the only format that is loaded")
         return f"{folder}, its weights are not pinned"
+    if folder.is_absolute() or name.startswith("."):
+        raise Unavailable(f"MEMLIFT_EMBEDDING_MODEL: there is no folder {folder}")
     return f"{name} by name: must be in the local model cache, was not loaded"

@@ -25,7 +25,7 @@ GRACE_SECONDS = 10
 EMBEDDED_CONNECTIONS = 90
 
 
-def serve(settings: Settings) -> None:
+def serve(settings: Settings, application: str = APPLICATION) -> None:
     """Serve until told to end; then the application stops first and its own Postgres last."""
     refuse_open_house(settings)
     refuse_taken_port(settings)
@@ -35,7 +35,7 @@ def serve(settings: Settings) -> None:
             compatibility.check(compatibility.facts(url))
             migrated(url)
             _say_what_workers_cost(settings)
-            _run(settings)
+            _run(settings, application)
         finally:
             _ignore_signals()
 
@@ -125,10 +125,10 @@ def _say_what_workers_cost(settings: Settings) -> None:
         )
 
 
-def _run(settings: Settings) -> None:
+def _run(settings: Settings, application: str) -> None:
     publish({"data": settings.data.expanduser().absolute()})
     uvicorn.run(
-        APPLICATION,
+        application,
         factory=True,
         host=settings.host,
         port=settings.port,
