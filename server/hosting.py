@@ -3,15 +3,19 @@
 import contextlib
 import errno
 import ipaddress
+import multiprocessing
+import os
 import signal
 import socket
 import sys
+import threading
 from collections.abc import Generator
 from types import FrameType
 from typing import NoReturn
 
 import click
 import uvicorn
+from uvicorn.supervisors import Multiprocess
 
 from memory.errors import Rejected, Unavailable
 from memory.storage import compatibility
@@ -21,6 +25,8 @@ from server.settings import Settings, publish
 
 APPLICATION = "server.app:create_app"
 GRACE_SECONDS = 10
+# A worker that loads a model may be silent for that long; uvicorn would replace it sooner.
+LOADING_SECONDS = 60
 # The embedded server admits 100; some are kept for commands and for the leader.
 EMBEDDED_CONNECTIONS = 90
 
@@ -125,9 +131,17 @@ def _say_what_workers_cost(settings: Settings) -> None:
         )
 
 
+class Serving(uvicorn.Config):
+    """The configuration of uvicorn; it travels to every worker and is loaded there."""
+
+    def load(self) -> None:
+        _end_with_parent()
+        super().load()
+
+
 def _run(settings: Settings, application: str) -> None:
     publish({"data": settings.data.expanduser().absolute()})
-    uvicorn.run(
+    config = Serving(
         application,
         factory=True,
         host=settings.host,
@@ -137,7 +151,27 @@ def _run(settings: Settings, application: str) -> None:
         server_header=False,
         proxy_headers=False,
         timeout_graceful_shutdown=GRACE_SECONDS,
+        timeout_worker_healthcheck=LOADING_SECONDS,
     )
+    if settings.workers > 1:
+        Multiprocess(config, sockets=[config.bind_socket()]).run()
+        return
+    server = uvicorn.Server(config)
+    server.run()
+    if not server.started:
+        raise Unavailable("the application did not start: the lines above say why")
+
+
+def _end_with_parent() -> None:
+    """A worker whose parent was killed would keep the port and write beside the next server."""
+    if (parent := multiprocessing.parent_process()) is None:
+        return
+
+    def wait() -> None:
+        parent.join()
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    threading.Thread(target=wait, name="parent-watch", daemon=True).start()
 
 
 def _end_on_signals() -> None:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Generator
 from pathlib import Path
 
 import httpx
+import psutil
 import pytest
 
 from memory.storage.compatibility import complaints, facts
@@ -98,6 +99,17 @@ def test_several_workers_share_one_database_and_their_cost_is_said(
     process.terminate()
     assert "2 workers: each loads its own copy" in process.communicate(timeout=PATIENCE_SECONDS)[1]
     assert process.returncode == 0
+
+
+def test_workers_end_with_the_parent_that_was_killed(serve: Serve) -> None:
+    process, _ = serve(2)
+    workers = psutil.Process(process.pid).children(recursive=True)
+    workers = [worker for worker in workers if "spawn_main" in " ".join(worker.cmdline())]
+    assert len(workers) == 2
+
+    process.kill()
+
+    assert psutil.wait_procs(workers, timeout=PATIENCE_SECONDS)[1] == []
 
 
 def test_a_killed_server_is_replaced_by_the_next_one(data: Path, serve: Serve) -> None:
