@@ -88,7 +88,7 @@ def problem_of_shape(fault: RequestValidationError, request_id: str | None) -> P
     """Names every field that has the wrong shape, the first one also at the top."""
     faults: Sequence[Mapping[str, object]] = fault.errors()
     errors = [
-        FieldProblem(field=_path(error), detail=encodable(str(error["msg"])))
+        FieldProblem(field=_path(error), detail=_said(error))
         for error in faults[:MAX_ERRORS]
     ]
     return Problem(
@@ -158,6 +158,10 @@ def fault_headers(fault: MemoryFault) -> dict[str, str]:
 def encodable(text: str) -> str:
     """A caller's words in our answer: lone surrogates are written out, for no encoding has them."""
     return text.encode("utf-8", "backslashreplace").decode()
+
+
+def _said(error: Mapping[str, object]) -> str:
+    return encodable(str(error["msg"])).removeprefix("Value error, ")
 
 
 def _path(error: Mapping[str, object]) -> str:
