@@ -12,8 +12,9 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 
-from memory.engine import Engine, EngineSettings, open_engine
+from memory.engine import Engine
 from memory.errors import MemoryFault
+from memory.flows.models import keep_registering
 from memory.jobs.leader import run_leader
 from server.contract import describe
 from server.cursors import Cursors, signing_key
@@ -27,6 +28,7 @@ from server.errors import (
 from server.limits import Limits
 from server.metrics import Meters
 from server.middleware import Accounts, Bodies, Loopback, request_id_of
+from server.opening import gauges, open_from
 from server.operator_key import introduce, local_token
 from server.routes import ROUTERS
 from server.settings import Settings, load
@@ -37,18 +39,6 @@ RESTART_AFTER = 5.0
 EngineFactory = Callable[[Settings], Awaitable[Engine]]
 Jobs = Callable[[Engine], Awaitable[None]]
 logger = logging.getLogger("memlift")
-
-
-async def open_from(settings: Settings) -> Engine:
-    return await open_engine(
-        EngineSettings(
-            database_url=settings.database(),
-            direct_url=settings.database_direct(),
-            model=settings.embedding_model,
-            dtype=settings.embedding_dtype,
-            reranker=settings.reranker_model,
-        )
-    )
 
 
 def create_app(
@@ -94,8 +84,7 @@ def _operation_id(route: APIRoute) -> str:
 
 def _signing_key(settings: Settings) -> bytes:
     """The embedded database's password is of no use here: its address comes after the start."""
-    url = None if settings.database_url is None else settings.database()
-    return signing_key(url, settings.data.expanduser())
+    return signing_key(settings.configured_database(), settings.data.expanduser())
 
 
 def guard(app: FastAPI, shared: Shared) -> None:
@@ -132,8 +121,10 @@ async def _on_status(request: Request, fault: Exception) -> Response:
 async def _opened(shared: Shared, factory: EngineFactory) -> AsyncGenerator[None]:
     """The engine, from the first request to the last."""
     engine = await factory(shared.settings)
+    registering = asyncio.create_task(keep_registering(engine, datetime.now(UTC)))
     try:
         await introduce(engine, shared.settings, datetime.now(UTC))
+        shared.meters.watch(lambda: gauges(engine))
         if shared.settings.insecure_local:
             shared.local_token = local_token(shared.settings)
         shared.cursors = Cursors(_signing_key(shared.settings))
@@ -141,6 +132,7 @@ async def _opened(shared: Shared, factory: EngineFactory) -> AsyncGenerator[None
         yield
     finally:
         shared.engine = None
+        await _ended(registering)
         await engine.close()
 
 
@@ -154,8 +146,12 @@ async def _working(shared: Shared, jobs: Jobs | None) -> AsyncGenerator[None]:
     try:
         yield
     finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
+        await _ended(task)
+
+
+async def _ended(task: asyncio.Task[None]) -> None:
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
 
 
 async def _kept_going(jobs: Jobs, engine: Engine) -> None:

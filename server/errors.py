@@ -88,8 +88,7 @@ def problem_of_shape(fault: RequestValidationError, request_id: str | None) -> P
     """Names every field that has the wrong shape, the first one also at the top."""
     faults: Sequence[Mapping[str, object]] = fault.errors()
     errors = [
-        FieldProblem(field=_path(error), detail=_said(error))
-        for error in faults[:MAX_ERRORS]
+        FieldProblem(field=_path(error), detail=_said(error)) for error in faults[:MAX_ERRORS]
     ]
     return Problem(
         type="urn:memlift:rejected",

@@ -6,7 +6,7 @@ from fastapi import Query, Response
 
 from memory.flows import actors
 from server.answers import PagesDep, answered
-from server.dependencies import AgentName, EngineDep, Reads, Remembers, Version
+from server.dependencies import AgentName, EngineDep, Manages, Reads, Remembers, Version
 from server.routing import INSIDE, router_at
 from server.schemas.actors import AgentIn, AgentOut, AgentPatch
 from server.schemas.base import Listing, ListQuery
@@ -38,7 +38,7 @@ async def get_agent(engine: EngineDep, call: Reads, name: AgentName) -> Response
 
 @router.patch("/{name}", response_model=AgentOut)
 async def change_agent(
-    engine: EngineDep, call: Remembers, name: AgentName, version: Version, body: AgentPatch
+    engine: EngineDep, call: Manages, name: AgentName, version: Version, body: AgentPatch
 ) -> Response:
     """Change what is known of an agent."""
     agent = await actors.change_agent(engine, call, name, body.to_change(), version)

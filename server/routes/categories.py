@@ -6,7 +6,7 @@ from fastapi import Query, Response
 
 from memory.flows import actors
 from server.answers import PagesDep, answered
-from server.dependencies import EngineDep, Manages, Reads
+from server.dependencies import EngineDep, Reads, Remembers
 from server.routing import INSIDE, router_at
 from server.schemas.actors import CategoryIn, CategoryOut
 from server.schemas.base import Listing, ListQuery
@@ -15,7 +15,7 @@ router = router_at(f"{INSIDE}/categories", "categories")
 
 
 @router.post("", status_code=201, response_model=CategoryOut)
-async def add_category(engine: EngineDep, call: Manages, body: CategoryIn) -> Response:
+async def add_category(engine: EngineDep, call: Remembers, body: CategoryIn) -> Response:
     """Make a category; in an open namespace its first use would do so too."""
     made = await actors.add_category(engine, call, body.to_name())
     return answered(CategoryOut.of(made), 201)

@@ -6,7 +6,7 @@ from fastapi import Query, Response
 
 from memory.flows import namespaces as flow
 from server.answers import PagesDep, answered
-from server.dependencies import EngineDep, Manages, Now, Operator, Reader, Reads, Version
+from server.dependencies import EngineDep, Manages, Now, Operates, Operator, Reader, Reads, Version
 from server.routing import router_at
 from server.schemas.base import Listing, ListQuery
 from server.schemas.namespaces import DeletionOut, NamespaceIn, NamespaceOut, NamespacePatch
@@ -48,7 +48,7 @@ async def change_namespace(
 
 
 @router.post("/{namespace}/deletion", status_code=202, response_model=DeletionOut)
-async def request_deletion(engine: EngineDep, call: Manages) -> Response:
+async def request_deletion(engine: EngineDep, call: Operates) -> Response:
     """First step of a deletion: answers with what the second one needs."""
     return answered(DeletionOut.of(await flow.request_deletion(engine, call)), 202)
 
@@ -56,7 +56,7 @@ async def request_deletion(engine: EngineDep, call: Manages) -> Response:
 @router.delete("/{namespace}", status_code=204)
 async def delete_namespace(
     engine: EngineDep,
-    call: Manages,
+    call: Operates,
     confirmation: Annotated[str, Query(min_length=1, max_length=200)],
 ) -> Response:
     """Second step of a deletion: everything in the namespace is gone."""

@@ -7,7 +7,7 @@ from fastapi import Query, Response
 
 from memory.flows import actors
 from server.answers import PagesDep, answered
-from server.dependencies import EngineDep, Reads, Remembers
+from server.dependencies import EngineDep, Reads, Retrieves
 from server.routing import INSIDE, router_at
 from server.schemas.actors import TaskOut, TaskPost, TaskQuery
 from server.schemas.base import Listing
@@ -16,7 +16,7 @@ router = router_at(f"{INSIDE}/tasks", "tasks")
 
 
 @router.post("", status_code=201, response_model=TaskOut, responses={200: {"model": TaskOut}})
-async def add_task(engine: EngineDep, call: Remembers, body: TaskPost) -> Response:
+async def add_task(engine: EngineDep, call: Retrieves, body: TaskPost) -> Response:
     """Store a task; 200 where the same key and text were there already."""
     task, created = await actors.add_task(engine, call, body.to_draft(), body.known_at)
     return answered(TaskOut.of(task), 201 if created else 200)
