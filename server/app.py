@@ -1,0 +1,164 @@
+"""Settings → engine → routes → faults; the lifespan opens and closes."""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from datetime import UTC, datetime
+from typing import cast
+
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
+from starlette.exceptions import HTTPException
+
+from memory.engine import Engine
+from memory.errors import MemoryFault
+from memory.flows.models import keep_registering
+from memory.jobs.leader import run_leader
+from server.contract import describe
+from server.cursors import Cursors, signing_key
+from server.errors import (
+    fault_headers,
+    problem_of,
+    problem_of_shape,
+    problem_of_status,
+    problem_response,
+)
+from server.limits import Limits
+from server.metrics import Meters
+from server.middleware import Accounts, Bodies, Loopback, request_id_of
+from server.opening import gauges, open_from
+from server.operator_key import introduce, local_token
+from server.routes import ROUTERS
+from server.settings import Settings, load
+from server.shared import Shared, shared_of
+
+RESTART_AFTER = 5.0
+
+EngineFactory = Callable[[Settings], Awaitable[Engine]]
+Jobs = Callable[[Engine], Awaitable[None]]
+logger = logging.getLogger("memlift")
+
+
+def create_app(
+    settings: Settings | None = None,
+    engine_factory: EngineFactory = open_from,
+    jobs: Jobs | None = run_leader,
+) -> FastAPI:
+    """The whole server; `jobs` None leaves leading to other processes.
+
+    There is no page of documentation: the usual ones are fetched from elsewhere. `/openapi.json`
+    is served.
+    """
+    settings = settings or load()
+    shared = Shared(
+        settings=settings,
+        meters=Meters(),
+        limits=Limits(settings.request_rate, settings.request_burst),
+    )
+
+    @contextlib.asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncGenerator[None]:
+        async with _opened(shared, engine_factory), _working(shared, jobs):
+            yield
+
+    app = FastAPI(
+        lifespan=lifespan,
+        docs_url=None,
+        redoc_url=None,
+        generate_unique_id_function=_operation_id,
+        redirect_slashes=False,
+    )
+    app.state.shared = shared
+    for router in ROUTERS:
+        app.include_router(router)
+    guard(app, shared)
+    describe(app)
+    return app
+
+
+def _operation_id(route: APIRoute) -> str:
+    return route.name
+
+
+def _signing_key(settings: Settings) -> bytes:
+    """The embedded database's password is of no use here: its address comes after the start."""
+    return signing_key(settings.configured_database(), settings.data.expanduser())
+
+
+def guard(app: FastAPI, shared: Shared) -> None:
+    """What stands around the routes; the middleware added last is the outermost."""
+    app.add_exception_handler(MemoryFault, _on_fault)
+    app.add_exception_handler(RequestValidationError, _on_shape)
+    app.add_exception_handler(HTTPException, _on_status)
+    app.add_middleware(Bodies, limit=shared.settings.max_body_bytes)
+    if shared.settings.insecure_local:
+        app.add_middleware(Loopback)
+    app.add_middleware(Accounts, meters=shared.meters)
+
+
+async def _on_fault(request: Request, fault: Exception) -> Response:
+    known = cast("MemoryFault", fault)
+    shared_of(request).meters.faults.labels(known.kind).inc()
+    return problem_response(problem_of(known, request_id_of(request.scope)), fault_headers(known))
+
+
+async def _on_shape(request: Request, fault: Exception) -> Response:
+    shared_of(request).meters.faults.labels("rejected").inc()
+    shape = cast("RequestValidationError", fault)
+    return problem_response(problem_of_shape(shape, request_id_of(request.scope)))
+
+
+async def _on_status(request: Request, fault: Exception) -> Response:
+    status = cast("HTTPException", fault)
+    problem = problem_of_status(status, request_id_of(request.scope))
+    shared_of(request).meters.faults.labels(problem.code).inc()
+    return problem_response(problem, status.headers)
+
+
+@contextlib.asynccontextmanager
+async def _opened(shared: Shared, factory: EngineFactory) -> AsyncGenerator[None]:
+    """The engine, from the first request to the last."""
+    engine = await factory(shared.settings)
+    registering = asyncio.create_task(keep_registering(engine, datetime.now(UTC)))
+    try:
+        await introduce(engine, shared.settings, datetime.now(UTC))
+        shared.meters.watch(lambda: gauges(engine))
+        if shared.settings.insecure_local:
+            shared.local_token = local_token(shared.settings)
+        shared.cursors = Cursors(_signing_key(shared.settings))
+        shared.engine = engine
+        yield
+    finally:
+        shared.engine = None
+        await _ended(registering)
+        await engine.close()
+
+
+@contextlib.asynccontextmanager
+async def _working(shared: Shared, jobs: Jobs | None) -> AsyncGenerator[None]:
+    """The jobs beside the requests."""
+    if jobs is None:
+        yield
+        return
+    task = asyncio.create_task(_kept_going(jobs, shared.opened()))
+    try:
+        yield
+    finally:
+        await _ended(task)
+
+
+async def _ended(task: asyncio.Task[None]) -> None:
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+
+
+async def _kept_going(jobs: Jobs, engine: Engine) -> None:
+    """A leader that fell over is started again: requests are served without it, learning is not."""
+    while True:
+        try:
+            await jobs(engine)
+        except Exception:
+            logger.exception("the jobs stopped; they start again in %s seconds", RESTART_AFTER)
+        await asyncio.sleep(RESTART_AFTER)

@@ -1,0 +1,99 @@
+"""Once-only POSTs: the same key and body get the same answer, and the work is done once.
+
+Kept: answers that had an effect (2xx). A fault did nothing, so its attempt is abandoned and may
+be tried again under the same key. A batch is kept as soon as one of its items had an effect. An
+answer to the making of a key is not stored, as it holds the token: its repeat is refused.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from hashlib import sha256
+
+from fastapi import Request, Response
+
+from memory.domain.access import Attempt, Recorded
+from memory.engine import Engine
+from memory.errors import Conflict, Rejected
+from memory.flows import idempotency
+from server.dependencies import call_of, engine_of, key_of, now_of
+
+HEADER = "Idempotency-Key"
+REPLAYED = "Idempotency-Replayed"
+MAX_KEY = 200
+FIRST_FAILURE = 300
+# Routes whose answers hold a secret that exists nowhere else.
+SECRET = frozenset({"create_key"})
+
+Handler = Callable[[Request], Awaitable[Response]]
+logger = logging.getLogger("memlift.http")
+
+
+class Idle(Response):
+    """An answer, though of a good status, without any effect: it is not kept."""
+
+
+async def once(request: Request, handler: Handler) -> Response:
+    """The answer of `handler`, or the one it gave before."""
+    engine = engine_of(request)
+    attempt = await _attempt(request)
+    recorded = await idempotency.begin(engine, attempt, now_of(request))
+    if recorded is not None:
+        return _again(recorded)
+    try:
+        response = await handler(request)
+    except BaseException:
+        await asyncio.shield(idempotency.abandon(engine, attempt))
+        raise
+    await _close(engine, attempt, response, secret=request.scope["route"].name in SECRET)
+    return response
+
+
+async def _attempt(request: Request) -> Attempt:
+    key = await key_of(request)
+    named = "namespace" in request.path_params
+    return Attempt(
+        key_id=key.id,
+        method=request.method,
+        path=request.url.path,
+        idempotency_key=_checked(request.headers[HEADER]),
+        body_sha256=sha256(await request.body()).digest(),
+        namespace_id=(await call_of(request)).namespace.id if named else None,
+    )
+
+
+async def _close(engine: Engine, attempt: Attempt, response: Response, *, secret: bool) -> None:
+    """Keeps or abandons the attempt. The effect stands whatever happens here, and so does the
+    answer: a record that could not be written runs out with its lease.
+    """
+    try:
+        if isinstance(response, Idle) or response.status_code >= FIRST_FAILURE:
+            await idempotency.abandon(engine, attempt)
+        else:
+            body = b"" if secret else bytes(response.body)
+            await idempotency.finish(engine, attempt, Recorded(response.status_code, body))
+    except Exception:
+        logger.exception("an idempotent answer was not recorded")
+
+
+def _again(recorded: Recorded) -> Response:
+    if not recorded.body:
+        raise Conflict(
+            "a key was made under this Idempotency-Key; its token was shown once",
+            code="token_not_kept",
+            field=HEADER,
+        )
+    return Response(
+        recorded.body,
+        status_code=recorded.status,
+        headers={REPLAYED: "true"},
+        media_type="application/json",
+    )
+
+
+def _checked(key: str) -> str:
+    if not 1 <= len(key) <= MAX_KEY or not (key.isascii() and key.isprintable()):
+        raise Rejected(
+            f"{HEADER} must have 1…{MAX_KEY} printable characters", field=HEADER, limit=MAX_KEY
+        )
+    return key

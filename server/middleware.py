@@ -1,0 +1,177 @@
+"""Around every request: its id, its duration, its body's size and type, and whence it came.
+
+Plain ASGI: no task, no queue and no copy of a body is added to the path of a request.
+"""
+
+import logging
+import re
+from collections.abc import Mapping
+from time import perf_counter
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from memory.domain.ids import new_id
+from memory.errors import Forbidden, MemoryFault, Rejected, TooLarge
+from server.errors import UnsupportedMedia, fault_response, problem_of_bug, problem_response
+from server.metrics import UNMATCHED, Meters
+
+REQUEST_ID = "X-Request-Id"
+PLAIN_ID = re.compile(r"[A-Za-z0-9._-]{1,64}", re.ASCII)
+LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+ABORTED = "aborted"
+
+logger = logging.getLogger("memlift.http")
+
+
+def request_id_of(scope: Scope) -> str | None:
+    state: Mapping[str, object] = scope.get("state", {})
+    found = state.get("request_id")
+    return found if isinstance(found, str) else None
+
+
+def accepted_id(given: str | None) -> str:
+    """The caller's request id where it is short and plain, else a new one: it goes into logs."""
+    if given and PLAIN_ID.fullmatch(given):
+        return given
+    return str(new_id())
+
+
+def route_of(scope: Scope) -> str:
+    """The path template, so that the label has as many values as there are routes."""
+    path = getattr(scope.get("route"), "path", None)
+    return path if isinstance(path, str) else UNMATCHED
+
+
+class _Answer:
+    """Watches an answer go out and puts the request id on it."""
+
+    def __init__(self, send: Send, request_id: str) -> None:
+        self._send = send
+        self._request_id = request_id
+        self.status: int | None = None
+
+    async def send(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            MutableHeaders(scope=message)[REQUEST_ID] = self._request_id
+        await self._send(message)
+
+
+class Accounts:
+    """Gives each request an id, counts it, and turns what nobody foresaw into a 500."""
+
+    def __init__(self, app: ASGIApp, meters: Meters) -> None:
+        self._app = app
+        self._meters = meters
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        request_id = accepted_id(Headers(scope=scope).get(REQUEST_ID))
+        scope.setdefault("state", {})["request_id"] = request_id
+        answer = _Answer(send, request_id)
+        started = perf_counter()
+        try:
+            await self._app(scope, receive, answer.send)
+        except Exception:
+            # An answer that has begun cannot be taken back; the server closes the connection.
+            if answer.status is not None:
+                raise
+            logger.exception("request %s failed", request_id)
+            self._meters.faults.labels("internal").inc()
+            await problem_response(problem_of_bug(request_id))(scope, receive, answer.send)
+        finally:
+            status = ABORTED if answer.status is None else str(answer.status)
+            elapsed = perf_counter() - started
+            self._meters.observe(route_of(scope), scope["method"], status, elapsed)
+
+
+class Bodies:
+    """Refuses bodies that are too large, by what they declare and by what arrives, or not JSON."""
+
+    def __init__(self, app: ASGIApp, limit: int) -> None:
+        self._app = app
+        self._limit = limit
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        fault = self._refusal(Headers(scope=scope))
+        if fault is None:
+            await self._app(scope, self._counted(receive), send)
+        else:
+            await fault_response(fault, request_id_of(scope))(scope, receive, send)
+
+    def _refusal(self, headers: Headers) -> MemoryFault | None:
+        declared = headers.get("content-length", "0")
+        if not (declared.isascii() and declared.isdigit()):
+            return Rejected("Content-Length is not a number", field="Content-Length")
+        if len(declared) > len(str(self._limit)) or int(declared) > self._limit:
+            return too_large(self._limit)
+        has_body = declared.strip("0") or "transfer-encoding" in headers
+        if has_body and not is_json(headers.get("content-type", "")):
+            return UnsupportedMedia("send application/json", field="Content-Type")
+        return None
+
+    def _counted(self, receive: Receive) -> Receive:
+        arrived = 0
+
+        async def counted() -> Message:
+            nonlocal arrived
+            message = await receive()
+            if message["type"] == "http.request":
+                arrived += len(message.get("body", b""))
+                if arrived > self._limit:
+                    raise too_large(self._limit)
+            return message
+
+        return counted
+
+
+def too_large(limit: int) -> TooLarge:
+    return TooLarge(f"the body is larger than {limit} bytes", field="body", limit=limit)
+
+
+def is_json(content_type: str) -> bool:
+    """`application/json`, with no charset but UTF-8, the only one JSON has."""
+    kind, *parameters = (part.strip().lower() for part in content_type.split(";"))
+    charsets = [
+        part.split("=", 1)[1].strip('"') for part in parameters if part.startswith("charset=")
+    ]
+    return kind == "application/json" and all(charset == "utf-8" for charset in charsets)
+
+
+class Loopback:
+    """Serves pages and programs of this machine only: a foreign Host or Origin is a website that
+    reaches for a server without keys through a visitor's browser.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan" or (fault := self._refusal(Headers(scope=scope))) is None:
+            await self._app(scope, receive, send)
+        else:
+            await fault_response(fault, request_id_of(scope))(scope, receive, send)
+
+    def _refusal(self, headers: Headers) -> MemoryFault | None:
+        if not is_loopback(f"//{headers.get('host', '')}"):
+            return Forbidden("this server answers loopback only", code="foreign_host", field="Host")
+        origin = headers.get("origin")
+        if origin is not None and not is_loopback(origin):
+            return Forbidden(
+                "this server answers loopback only", code="foreign_origin", field="Origin"
+            )
+        return None
+
+
+def is_loopback(url: str) -> bool:
+    try:
+        return urlsplit(url).hostname in LOOPBACK
+    except ValueError:
+        return False

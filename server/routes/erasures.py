@@ -1,0 +1,26 @@
+"""Erasures: blank texts for good; numbers stay."""
+
+from uuid import UUID
+
+from fastapi import Response
+
+from memory.domain.bank import Erasure
+from memory.flows import bank
+from server.answers import answered
+from server.dependencies import EngineDep, Manages
+from server.routing import INSIDE, router_at
+from server.schemas.experiences import ErasedOut, ErasureIn
+
+router = router_at(INSIDE, "experiences")
+
+
+@router.delete("/experiences/{memory_id}", response_model=ErasedOut)
+async def erase_experience(engine: EngineDep, call: Manages, memory_id: UUID) -> Response:
+    """Erase one memory's texts wherever they are kept."""
+    return answered(ErasedOut.of(await bank.erase(engine, call, Erasure(memory_id=memory_id))))
+
+
+@router.post("/erasures", response_model=ErasedOut)
+async def erase(engine: EngineDep, call: Manages, body: ErasureIn) -> Response:
+    """Erase the texts of one memory, agent, key or task."""
+    return answered(ErasedOut.of(await bank.erase(engine, call, body.to_erasure())))

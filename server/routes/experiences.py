@@ -1,0 +1,109 @@
+"""Experiences: add, browse, edit, see how they were."""
+
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import Query, Response
+
+from memory.domain.bank import Draft, Remembered
+from memory.errors import MemoryFault
+from memory.flows import bank
+from memory.flows.remember import remember
+from server.answers import (
+    Batch,
+    BatchDep,
+    PagesDep,
+    answered,
+    made,
+    only,
+    rejoined,
+    whole,
+)
+from server.dependencies import EngineDep, Reads, Remembers, Version
+from server.errors import status_of
+from server.routing import INSIDE, router_at
+from server.schemas.base import Listing
+from server.schemas.experiences import (
+    ExperienceBatch,
+    ExperienceIn,
+    ExperiencePatch,
+    ExperienceQuery,
+    MemoryOut,
+    RememberedBatch,
+    RememberedItem,
+    RememberedOut,
+    VersionOut,
+)
+
+router = router_at(f"{INSIDE}/experiences", "experiences")
+
+
+@router.post(
+    "", status_code=201, response_model=RememberedOut, responses={200: {"model": RememberedOut}}
+)
+async def add_experience(engine: EngineDep, call: Remembers, body: ExperienceIn) -> Response:
+    """Remember what a task taught; 200 where a memory already says the same."""
+    remembered = only(await remember(engine, call, [body.to_draft()]))
+    return answered(RememberedOut.of(remembered), _status(remembered))
+
+
+@router.post("/batch", status_code=207, response_model=RememberedBatch)
+async def add_experiences(
+    engine: EngineDep, call: Remembers, batch: BatchDep, body: ExperienceBatch
+) -> Response:
+    """Remember many; each item has its own status."""
+    drafts = made(item.to_draft for item in body.items)
+    good = [draft for draft in drafts if isinstance(draft, Draft)]
+    results = rejoined(drafts, await remember(engine, call, good) if good else [])
+    items = [_item(batch, index, result) for index, result in enumerate(results)]
+    return batch.answered(RememberedBatch(items=items), (item.status for item in items))
+
+
+def _status(remembered: Remembered) -> int:
+    return 200 if remembered.deduplicated else 201
+
+
+def _item(batch: Batch, index: int, result: Remembered | MemoryFault) -> RememberedItem:
+    if isinstance(result, MemoryFault):
+        problem = batch.problem(result)
+        return RememberedItem(index=index, status=status_of(result), problem=problem)
+    return RememberedItem(
+        index=index,
+        status=_status(result),
+        id=result.id,
+        version=result.version,
+        deduplicated=result.deduplicated,
+        bank_version=result.bank_version,
+    )
+
+
+@router.get("", response_model=Listing[MemoryOut])
+async def list_experiences(
+    engine: EngineDep, call: Reads, pages: PagesDep, query: Annotated[ExperienceQuery, Query()]
+) -> Response:
+    """Browse the bank."""
+    listed = await bank.list_memories(engine, call, query.to_filter(), pages.page(query))
+    return pages.answered(listed, MemoryOut.of)
+
+
+@router.get("/{memory_id}", response_model=MemoryOut)
+async def get_experience(engine: EngineDep, call: Reads, memory_id: UUID) -> Response:
+    """A memory as it stands."""
+    memory = await bank.get_memory(engine, call, memory_id)
+    return answered(MemoryOut.of(memory), version=memory.version)
+
+
+@router.patch("/{memory_id}", response_model=MemoryOut)
+async def edit_experience(
+    engine: EngineDep, call: Remembers, memory_id: UUID, version: Version, body: ExperiencePatch
+) -> Response:
+    """Edit a memory; new words make a new version, and what was believed of the old ones fades."""
+    memory = await bank.edit_memory(engine, call, memory_id, body.to_edit(version))
+    return answered(MemoryOut.of(memory), version=memory.version)
+
+
+@router.get("/{memory_id}/versions", response_model=Listing[VersionOut])
+async def list_versions(engine: EngineDep, call: Reads, memory_id: UUID) -> Response:
+    """The texts a memory had."""
+    versions = await bank.list_versions(engine, call, memory_id)
+    return whole([VersionOut.of(text) for text in versions])

@@ -1,0 +1,47 @@
+"""Statuses: take a memory out of use, and back."""
+
+from uuid import UUID
+
+from fastapi import Response
+
+from memory.domain.access import Call
+from memory.engine import Engine
+from memory.flows import bank
+from server.answers import answered
+from server.dependencies import EngineDep, Manages
+from server.routing import INSIDE, router_at
+from server.schemas.experiences import MemoryOut, StatusIn
+
+router = router_at(f"{INSIDE}/experiences/{{memory_id}}", "experiences")
+NO_REASON = StatusIn()
+
+
+@router.post("/suspend", response_model=MemoryOut)
+async def suspend_experience(
+    engine: EngineDep, call: Manages, memory_id: UUID, body: StatusIn = NO_REASON
+) -> Response:
+    """Stop serving a memory for now."""
+    return await _changed(engine, call, memory_id, body, "suspend")
+
+
+@router.post("/retire", response_model=MemoryOut)
+async def retire_experience(
+    engine: EngineDep, call: Manages, memory_id: UUID, body: StatusIn = NO_REASON
+) -> Response:
+    """Stop serving a memory; its record stays."""
+    return await _changed(engine, call, memory_id, body, "retire")
+
+
+@router.post("/restore", response_model=MemoryOut)
+async def restore_experience(
+    engine: EngineDep, call: Manages, memory_id: UUID, body: StatusIn = NO_REASON
+) -> Response:
+    """Serve a memory again."""
+    return await _changed(engine, call, memory_id, body, "restore")
+
+
+async def _changed(
+    engine: Engine, call: Call, memory_id: UUID, body: StatusIn, action: str
+) -> Response:
+    memory = await bank.change_status(engine, call, memory_id, body.to_change(action))
+    return answered(MemoryOut.of(memory), version=memory.version)

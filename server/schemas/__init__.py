@@ -1,0 +1,1 @@
+"""Shapes on the wire: what comes in is checked here, what goes out is named here."""
