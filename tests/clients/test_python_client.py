@@ -13,8 +13,7 @@ from memlift_client import (
     UnexpectedAnswer,
     Unreachable,
 )
-
-from tests.clients.scripted import QUICK, REMEMBERED, Script, a_page, a_problem, an_answer
+from scripted_server import QUICK, REMEMBERED, Script, a_page, a_problem, an_answer
 
 URL = "http://memlift.test"
 CURSORS = ((0, "c1"), (2, "c2"), (4, None))
