@@ -16,8 +16,8 @@ import numpy.typing as npt
 class ModelIdentity:
     """Which model made a vector; vectors of two identities never meet in one comparison.
 
-    `sha256` is of the weights file, `revision` names dtype-independent variants (empty where there
-    is none), `width` is the number of components.
+    `sha256` is of the weights, `revision` names what else changes the vectors (the dtype where it
+    is not float32; empty otherwise), `width` is the number of components.
     """
 
     name: str
@@ -28,8 +28,9 @@ class ModelIdentity:
 
 @dataclass(frozen=True, slots=True)
 class Embedding:
-    """A unit vector (float32, `width` components) and the token ids of its text (int32, at most
-    the model's window).
+    """A unit vector (float32, `width` components, read-only) and the token ids of its text.
+
+    The ids are those of the whole text without special tokens or padding, at most 512.
     """
 
     vector: npt.NDArray[np.float32]
@@ -45,8 +46,9 @@ class Embedder(Protocol):
         ...
 
     async def embed(self, texts: Sequence[str]) -> list[Embedding]:
-        """One embedding a text. Raises Unavailable while loading or when the model fails,
-        Overloaded when full.
+        """One embedding a text; all or none.
+
+        Raises Unavailable while loading or when the model fails, Overloaded when the queue is full.
         """
         ...
 
@@ -69,8 +71,9 @@ class TokenCounter(Protocol):
 
 
 class Writer(Protocol):
-    """A language model that turns a prompt into prose. Its first user arrives with the
-    language-model compiler.
+    """A language model that turns a prompt into prose.
+
+    Its first user arrives with the language-model compiler.
     """
 
     async def write(self, prompt: str) -> str: ...

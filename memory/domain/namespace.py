@@ -39,7 +39,7 @@ class NamespaceSettings:
 
     raw_gate, score_floor: [0, 1], 0 switches off. control_rate: [0, 1), 0 switches the control arm
     off. slot_rate: [0, 1), the chance that the last place goes to a least-credited memory.
-    max_memories, max_retrievals: quotas, in rows kept.
+    max_memories: the quota of living memories.
     """
 
     raw_gate: float | None = None
@@ -48,7 +48,6 @@ class NamespaceSettings:
     slot_rate: float = 0.03
     categories: Taxonomy = Taxonomy.OPEN
     max_memories: int = 1_000_000
-    max_retrievals: int = 50_000_000
 
     def __post_init__(self) -> None:
         for field in ("raw_gate", "score_floor", "control_rate", "slot_rate"):
@@ -57,11 +56,9 @@ class NamespaceSettings:
                 raise Rejected(
                     f"settings.{field} lies outside [0, 1]", field=f"settings.{field}", limit=[0, 1]
                 )
-        for field in ("max_memories", "max_retrievals"):
-            if getattr(self, field) < 1:
-                raise Rejected(
-                    f"settings.{field} must be at least 1", field=f"settings.{field}", limit=1
-                )
+        if self.max_memories < 1:
+            field = "settings.max_memories"
+            raise Rejected(f"{field} must be at least 1", field=field, limit=1)
 
     def stored(self) -> dict[str, object]:
         return asdict(self)
@@ -113,6 +110,7 @@ class Namespace:
     policy: str
     settings: NamespaceSettings
     bank_version: int
+    n_memories: int
     newest_known_at: datetime | None
     model_id: UUID | None
     version: int

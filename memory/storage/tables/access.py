@@ -29,6 +29,8 @@ namespace = Table(
     Column("policy", Text, nullable=False),
     Column("settings", JSONB, nullable=False, server_default=text("'{}'::jsonb")),
     Column("bank_version", BigInteger, nullable=False, server_default="0"),
+    # Living memories, kept here so that a quota costs no count.
+    Column("n_memories", BigInteger, nullable=False, server_default="0"),
     moment("newest_known_at", nullable=True),
     Column("model_id", Uuid, ForeignKey("embedding_model.id")),
     Column("version", Integer, nullable=False, server_default="1"),

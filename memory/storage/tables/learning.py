@@ -27,7 +27,6 @@ memory_weight = Table(
     namespace_id(),
     Column("state", NUMBERS, nullable=False),
     moment("touched_at", nullable=True),
-    Column("n_served", Integer, nullable=False, server_default="0"),
     Column("n_credited", Integer, nullable=False, server_default="0"),
     Column("n_helpful", Integer, nullable=False, server_default="0"),
     Column("n_harmful", Integer, nullable=False, server_default="0"),

@@ -1,0 +1,129 @@
+"""Agents, categories and tasks are named."""
+
+from dataclasses import asdict
+from datetime import datetime
+from uuid import UUID
+
+from memory.domain.access import Act, Call
+from memory.domain.namespace import Taxonomy
+from memory.domain.task import (
+    Agent,
+    AgentChange,
+    AgentDraft,
+    Category,
+    CategoryName,
+    Listed,
+    Page,
+    Task,
+    TaskDraft,
+)
+from memory.engine import Engine
+from memory.errors import Rejected
+from memory.storage.actors import ActorStore
+from memory.storage.calls import CallStore, Deed
+from memory.storage.database import Connection
+from memory.storage.reading import Viewer
+from memory.storage.tasks import TaskStore, Written
+
+GENERAL = CategoryName("general")
+"""Where a task goes that names no category and is like none."""
+
+
+async def add_agent(engine: Engine, call: Call, draft: AgentDraft) -> Agent:
+    """Raises Conflict where an agent of that name exists."""
+    call.key.require(Act.REMEMBER)
+    call.key.require_agent(draft.name)
+    async with engine.database.transaction(call.namespace.id) as connection:
+        return await ActorStore(connection, call.namespace.id).add_agent(
+            draft, call.key.id, call.now
+        )
+
+
+async def get_agent(engine: Engine, call: Call, name: str) -> Agent:
+    async with engine.database.transaction(call.namespace.id) as connection:
+        return await ActorStore(connection, call.namespace.id).get_agent(name)
+
+
+async def list_agents(engine: Engine, call: Call, page: Page) -> Listed[Agent]:
+    """By name."""
+    async with engine.database.transaction(call.namespace.id) as connection:
+        return await ActorStore(connection, call.namespace.id).list_agents(page)
+
+
+async def change_agent(
+    engine: Engine, call: Call, name: str, change: AgentChange, version: int
+) -> Agent:
+    """Describe the agent anew, over the version its editor saw."""
+    call.key.require(Act.MANAGE)
+    values = {field: value for field, value in asdict(change).items() if value is not None}
+    if not values:
+        raise Rejected("the change changes nothing", field="body")
+    async with engine.database.transaction(call.namespace.id) as connection:
+        changed = await ActorStore(connection, call.namespace.id).change_agent(
+            name, values, version
+        )
+        deed = Deed("agent.change", str(changed.id), {"fields": sorted(values)})
+        await CallStore(connection).note(deed, call.key.id, call.namespace.id, call.now)
+    return changed
+
+
+async def add_category(engine: Engine, call: Call, name: CategoryName) -> Category:
+    """The category, made unless it is there; in a closed taxonomy only managers make them."""
+    call.key.require(Act.REMEMBER)
+    if call.namespace.settings.categories is Taxonomy.CLOSED:
+        call.key.require(Act.MANAGE)
+    async with engine.database.transaction(call.namespace.id) as connection:
+        store = ActorStore(connection, call.namespace.id)
+        first, second = await store.category_ids(name, call.key.id, call.now)
+        return await store.get_category(second or first)
+
+
+async def list_categories(engine: Engine, call: Call, page: Page) -> Listed[Category]:
+    async with engine.database.transaction(call.namespace.id) as connection:
+        return await ActorStore(connection, call.namespace.id).list_categories(page)
+
+
+async def add_task(
+    engine: Engine, call: Call, draft: TaskDraft, known_at: datetime | None
+) -> tuple[Task, bool]:
+    """The task, and whether it is new; the same key is the same task."""
+    call.key.require(Act.RETRIEVE)
+    known = call.namespace.known_at(known_at, call.now)
+    async with engine.database.transaction(call.namespace.id) as connection:
+        return await name_task(connection, call, draft, known)
+
+
+async def get_task(engine: Engine, call: Call, task_id: UUID) -> Task:
+    async with engine.database.transaction(call.namespace.id) as connection:
+        return await TaskStore(connection, call.namespace.id).get(task_id)
+
+
+async def list_tasks(engine: Engine, call: Call, key: str | None, page: Page) -> Listed[Task]:
+    async with engine.database.transaction(call.namespace.id) as connection:
+        return await TaskStore(connection, call.namespace.id).browse(key, page)
+
+
+async def name_task(
+    connection: Connection, call: Call, draft: TaskDraft, known_at: datetime
+) -> tuple[Task, bool]:
+    """The task of `draft`, made if it is new; inside the caller's transaction."""
+    ids = await name_category(connection, call, draft.category or GENERAL)
+    written = Written(call.key.id, known_at, call.now)
+    return await TaskStore(connection, call.namespace.id).ensure(draft, ids, written)
+
+
+async def name_category(
+    connection: Connection, call: Call, name: CategoryName
+) -> tuple[UUID, UUID | None]:
+    """Ids of the category's two levels; a closed taxonomy refuses what it does not know."""
+    store = ActorStore(connection, call.namespace.id)
+    if call.namespace.settings.categories is Taxonomy.CLOSED:
+        await store.require_category(name)
+    return await store.category_ids(name, call.key.id, call.now)
+
+
+async def viewer(connection: Connection, call: Call) -> Viewer:
+    """Whose private memories this key may see: those of the agents it is bound to."""
+    store = ActorStore(connection, call.namespace.id)
+    found = [await store.find_agent(name) for name in call.key.agents or ()]
+    return Viewer(tuple(agent.id for agent in found if agent is not None))

@@ -1,0 +1,82 @@
+"""The reranker: a cross-encoder behind a batcher. Where there is none, the port is None."""
+
+import math
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass, field
+
+from memory.errors import Unavailable
+from memory.inference.background import BackgroundModel
+from memory.inference.batcher import Batcher, BatchLimits, InferenceStats
+from memory.inference.loading import LoadedReranker, ModelChoice, open_reranker
+from memory.ports import ModelIdentity
+
+Pair = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class RerankerPolicy:
+    """What an operator can turn about the reranker; the model has no default."""
+
+    model: ModelChoice
+    limits: BatchLimits = field(default_factory=BatchLimits)
+
+
+class LocalReranker:
+    """Reads task and text together, in the worker thread that owns the device."""
+
+    def __init__(
+        self,
+        policy: RerankerPolicy,
+        worker: Executor,
+        load: Callable[[ModelChoice], LoadedReranker] = open_reranker,
+    ) -> None:
+        self._model = BackgroundModel(lambda: load(policy.model), worker)
+        self._batcher = Batcher(
+            self._compute, cost=_characters, limits=policy.limits, worker=worker
+        )
+
+    def start(self) -> None:
+        """Begin to load the model and return at once."""
+        self._model.start()
+
+    async def wait_until_ready(self) -> ModelIdentity:
+        """The identity once the model is loaded. Raises Unavailable when it could not be."""
+        return (await self._model.wait()).identity
+
+    @property
+    def identity(self) -> ModelIdentity | None:
+        """The loaded model, of width 1, or None."""
+        loaded = self._model.loaded
+        return None if loaded is None else loaded.identity
+
+    @property
+    def failure(self) -> str | None:
+        """Why the model could not be loaded and what to change, if so."""
+        return self._model.failure
+
+    @property
+    def stats(self) -> InferenceStats:
+        """Pairs, batches and failures so far."""
+        return self._batcher.stats
+
+    async def relevance(self, task: str, texts: Sequence[str]) -> list[float]:
+        """Relevance in [0, 1] of each text to the task, order preserved."""
+        self._model.use()
+        return await self._batcher.submit([(task, text) for text in texts])
+
+    async def close(self) -> None:
+        """Answer whoever still waits. The worker stays with its owner, who closes it last."""
+        await self._model.close()
+        await self._batcher.close()
+
+    def _compute(self, pairs: Sequence[Pair]) -> list[float]:
+        relevance = self._model.use().relevance(pairs)
+        if not all(math.isfinite(value) for value in relevance):
+            raise Unavailable("The reranker gave a score that is not finite.", code="bad_score")
+        return relevance
+
+
+def _characters(pair: Pair) -> int:
+    task, text = pair
+    return len(task) + len(text)

@@ -1,0 +1,69 @@
+"""Live-Evo's rule to the letter (arXiv 2602.02369): w <- clip(w + r_on - r_off, .1, 2).
+
+Every served memory gets the full difference of a pair; nothing else moves a weight. There is no
+ageing, no deviation, no baseline, no author rule and no verdict, and the weight ranks the whole
+bank. Kept for comparison: where rewards are binary, one pair takes a weight to a bound.
+
+Values of a memory: `(w,)`; cell and noise are empty.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from memory.learning import weights
+from memory.learning.states import Evidence, Observation, State, States, later
+
+
+@dataclass(frozen=True, slots=True)
+class Paper:
+    """Weights from plain differences: see `Policy` for what each method promises."""
+
+    name: str = "paper"
+    whole_bank: bool = True
+
+    def initial_memory(self, start_weight: float = weights.NEUTRAL) -> State:
+        return State((weights.start_weight(start_weight),))
+
+    def initial_deviation(self) -> State | None:
+        return None
+
+    def initial_cell(self, siblings: Sequence[State]) -> State:  # noqa: ARG002 - no baseline here
+        return State(())
+
+    def initial_noise(self) -> State:
+        return State(())
+
+    def age_memory(self, state: State, now: datetime) -> State:  # noqa: ARG002 - nothing ages
+        return state
+
+    def age_deviation(self, state: State, now: datetime) -> State:  # noqa: ARG002 - there is none
+        return state
+
+    def edited_memory(self, state: State, now: datetime) -> State:
+        """The paper edits no memory; as in `belief`, half of what was earned is kept."""
+        [weight] = state.values
+        kept = weights.NEUTRAL + (weight - weights.NEUTRAL) / 2
+        return State((kept,), later(state.touched, now))
+
+    def edited_deviation(self, state: State, now: datetime) -> State:  # noqa: ARG002 - none kept
+        return state
+
+    def effective_weight(self, memory: State, deviation: State | None) -> float:  # noqa: ARG002 - none kept
+        return memory.values[0]
+
+    def ranking_weight(self, memory: State, deviation: State | None) -> float:
+        return self.effective_weight(memory, deviation)
+
+    def update(self, states: States, observation: Observation) -> States:
+        on, off = observation.reward_on, observation.reward_off
+        if observation.evidence is not Evidence.PAIRED or on is None or off is None:
+            return states
+        moved = {
+            i: _moved(states.memories[i], on - off, observation.now) for i in observation.counted
+        }
+        return replace(states, memories={**states.memories, **moved})
+
+
+def _moved(state: State, difference: float, now: datetime) -> State:
+    return State((weights.bounded(state.values[0] + difference),), later(state.touched, now))

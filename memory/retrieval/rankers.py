@@ -1,0 +1,101 @@
+"""The ten rankers: whether weights order the head, and how fast knowledge itself grows old.
+
+A ranker multiplies relevance by the ranking weight (weighted) or by 1 (flat), and by a knowledge
+age of 2^(-age / half-life) on `learned_at`. Which of the ten serves is for the guard to decide.
+"""
+
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from types import MappingProxyType
+
+from memory.retrieval.candidate import Candidate
+
+MODE_PRIOR = {"flat": 0.8, "weighted": 0.2}
+HALF_LIVES = {"none": None, **{f"{days}d": timedelta(days=days) for days in (180, 60, 30, 15)}}
+FLAT_AGELESS = "flat/none"
+
+# While few feedback dates are known, a half-life cannot have been told from chance.
+YOUNG_BELOW = 10
+YOUNG_AGELESS = 0.6
+
+# A drawn ranker never has less than this chance, so that its loss can be weighed by it.
+DRAW_FLOOR = 0.01
+DRAW_SHARE = 0.90
+
+
+@dataclass(frozen=True, slots=True)
+class Ranker:
+    """One way to order the head."""
+
+    weighted: bool
+    half_life: timedelta | None
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """The ranker that serves, and the probability it had of being drawn."""
+
+    ranker: str
+    propensity: float
+
+
+RANKERS: Mapping[str, Ranker] = MappingProxyType(
+    {
+        f"{mode}/{name}": Ranker(weighted=mode == "weighted", half_life=half_life)
+        for mode in MODE_PRIOR
+        for name, half_life in HALF_LIVES.items()
+    }
+)
+
+
+def _prior(ageless: float) -> Mapping[str, float]:
+    aged = (1 - ageless) / (len(HALF_LIVES) - 1)
+    return MappingProxyType(
+        {
+            f"{mode}/{name}": chance * (ageless if half_life is None else aged)
+            for mode, chance in MODE_PRIOR.items()
+            for name, half_life in HALF_LIVES.items()
+        }
+    )
+
+
+PRIOR: Mapping[str, float] = _prior(ageless=1 / len(HALF_LIVES))
+YOUNG_PRIOR: Mapping[str, float] = _prior(ageless=YOUNG_AGELESS)
+
+
+def prior(feedback_dates: int) -> Mapping[str, float]:
+    """What is believed of the rankers before their record: .8 flat; ageless rather, while young."""
+    return YOUNG_PRIOR if feedback_dates < YOUNG_BELOW else PRIOR
+
+
+def draw_ranker(probabilities: Mapping[str, float], chance: random.Random) -> Drawn:
+    """One of the ten, with probability .01 + .90 of its share; `probabilities` sum to 1."""
+    shares = {ranker: DRAW_FLOOR + DRAW_SHARE * probabilities[ranker] for ranker in RANKERS}
+    [ranker] = chance.choices(list(shares), list(shares.values()))
+    return Drawn(ranker, shares[ranker])
+
+
+def order_score(ranker: str, candidate: Candidate, as_of: datetime) -> float:
+    """What this ranker sorts by: ranking weight (or 1) times relevance times knowledge age."""
+    rule = RANKERS[ranker]
+    factor = candidate.ranking_weight if rule.weighted else 1.0
+    return factor * candidate.relevance * _knowledge_age(rule, candidate, as_of)
+
+
+def told_score(ranker: str, candidate: Candidate, as_of: datetime) -> float:
+    """What this ranker tells a caller: as it sorts, but by the effective weight.
+
+    The optimism in a ranking weight gives the untested a turn; it is no reason to follow them.
+    """
+    rule = RANKERS[ranker]
+    factor = candidate.effective_weight if rule.weighted else 1.0
+    return factor * candidate.relevance * _knowledge_age(rule, candidate, as_of)
+
+
+def _knowledge_age(rule: Ranker, candidate: Candidate, as_of: datetime) -> float:
+    if rule.half_life is None:
+        return 1.0
+    age = max(timedelta(0), as_of - candidate.learned_at)
+    return 0.5 ** (age / rule.half_life)

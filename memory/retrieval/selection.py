@@ -1,0 +1,172 @@
+"""Selects from the head what one retrieval serves.
+
+A ranker orders; two gates and the one-per-group rule thin; the slot explores. The slot: with a
+small probability the last place goes to a least-credited memory that passes the raw gate, whatever
+its score, because a memory that is never served can never earn its place. Decisions about it:
+
+* Memories already served, and those of a group already served, are not drawn. The displaced one
+  leaves, so its group is free again.
+* When fewer than k are served nothing is displaced: the slot adds one, and all others keep 1.
+* When nothing passes the gates there is no slot. The retrieval is not eligible, its arm is empty,
+  and a draw would be a propensity for something never shown.
+* When nobody can be drawn the last place is certain: propensity 1.
+"""
+
+import random
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from uuid import UUID
+
+from memory.errors import Rejected
+from memory.retrieval.candidate import Candidate
+from memory.retrieval.rankers import FLAT_AGELESS, RANKERS, order_score, told_score
+
+MAX_K = 64
+SLOT_PROBABILITY = 0.03
+
+
+@dataclass(frozen=True, slots=True)
+class Gates:
+    """Floors: `raw` on similarity, `score` on effective weight times relevance; 0 is off."""
+
+    raw: float
+    score: float
+
+    def admit(self, candidate: Candidate) -> bool:
+        return candidate.similarity >= self.raw and candidate.score >= self.score
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """How one retrieval selects."""
+
+    k: int
+    gates: Gates
+    as_of: datetime
+    ranker: str = FLAT_AGELESS
+    slot_probability: float = SLOT_PROBABILITY
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.k <= MAX_K:
+            raise Rejected(f"k is between 1 and {MAX_K}.", field="k", limit=MAX_K)
+        if self.ranker not in RANKERS:
+            raise Rejected("There is no such ranker.", field="ranker", limit=sorted(RANKERS))
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """A candidate that is served: `rank` from 1, and the `propensity` it had of being served."""
+
+    candidate: Candidate
+    rank: int
+    score: float
+    propensity: float
+    slot: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Selected:
+    """What is served, best first; the slot's memory, when drawn, is the last."""
+
+    items: tuple[Chosen, ...]
+    slot_drawn: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Rival:
+    """A candidate that at least one ranker would serve, with what each tells of it.
+
+    A ranker that would not serve it has None.
+    """
+
+    candidate: Candidate
+    scores: Mapping[str, float | None]
+
+
+def select(
+    candidates: Sequence[Candidate], selection: Selection, chance: random.Random
+) -> Selected:
+    """What the ranker of `selection` serves, at most k and one a group, now and then with a slot.
+
+    Among those who could be served, the expected number of servings over chance is the propensity.
+    """
+    served = _served(candidates, selection)
+    kept = served[:-1] if len(served) == selection.k else served
+    last = served[len(kept) :]
+    pool = _least_credited(candidates, selection, served, kept) if served else []
+    if not pool or selection.slot_probability <= 0:
+        return Selected(_ranked(served), slot_drawn=False)
+    place = len(kept) + 1
+    if chance.random() < selection.slot_probability:
+        drawn = pool[chance.randrange(len(pool))]
+        slot = _chosen(drawn, place, selection.slot_probability / len(pool), slot=True)
+        return Selected((*_ranked(kept), slot), slot_drawn=True)
+    undisplaced = (_chosen(c, place, 1 - selection.slot_probability) for c in last)
+    return Selected((*_ranked(kept), *undisplaced), slot_drawn=False)
+
+
+def eligible(candidates: Sequence[Candidate], selection: Selection) -> bool:
+    """Whether the flat ranker without ageing would serve at least one memory."""
+    return bool(_served(candidates, replace(selection, ranker=FLAT_AGELESS)))
+
+
+def rival_selection(candidates: Sequence[Candidate], selection: Selection) -> tuple[Rival, ...]:
+    """The union of what the ten rankers would serve, without a slot, in `selection`'s order."""
+    served = {
+        ranker: {c.id for c in _served(candidates, replace(selection, ranker=ranker))}
+        for ranker in RANKERS
+    }
+
+    def told(ranker: str, candidate: Candidate) -> float | None:
+        if candidate.id not in served[ranker]:
+            return None
+        return told_score(ranker, candidate, selection.as_of)
+
+    union = set[UUID]().union(*served.values())
+    return tuple(
+        Rival(candidate, {ranker: told(ranker, candidate) for ranker in RANKERS})
+        for candidate in _ordered(candidates, selection)
+        if candidate.id in union
+    )
+
+
+def _ordered(candidates: Iterable[Candidate], selection: Selection) -> list[Candidate]:
+    return sorted(
+        candidates, key=lambda c: (-order_score(selection.ranker, c, selection.as_of), c.id)
+    )
+
+
+def _served(candidates: Sequence[Candidate], selection: Selection) -> list[Candidate]:
+    """The first of each group that passes the gates, in the ranker's order, at most k."""
+    first: dict[str, Candidate] = {}
+    for candidate in _ordered(candidates, selection):
+        if selection.gates.admit(candidate):
+            first.setdefault(candidate.group, candidate)
+    return list(first.values())[: selection.k]
+
+
+def _least_credited(
+    candidates: Sequence[Candidate],
+    selection: Selection,
+    served: Sequence[Candidate],
+    kept: Sequence[Candidate],
+) -> list[Candidate]:
+    """Those the slot is drawn from, by id."""
+    ids = {c.id for c in served}
+    groups = {c.group for c in kept}
+    near = [
+        c
+        for c in candidates
+        if c.similarity >= selection.gates.raw and c.id not in ids and c.group not in groups
+    ]
+    fewest = min((c.credited for c in near), default=0)
+    return sorted((c for c in near if c.credited == fewest), key=lambda c: c.id)
+
+
+def _ranked(served: Sequence[Candidate]) -> tuple[Chosen, ...]:
+    return tuple(_chosen(c, rank, 1.0) for rank, c in enumerate(served, start=1))
+
+
+def _chosen(candidate: Candidate, rank: int, propensity: float, *, slot: bool = False) -> Chosen:
+    return Chosen(candidate, rank, candidate.score, propensity, slot)

@@ -1,0 +1,141 @@
+"""ErasureStore: takes text away and leaves ids, weights, events and numbers, seen through one
+namespace.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from sqlalchemy import ColumnElement, delete, select, text, update
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from memory.domain.bank import Erasure
+from memory.storage.tables import agent, embedding, memory, memory_version, task, trajectory
+
+BLANK = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """What an erasure reaches: memories and tasks."""
+
+    memory_ids: tuple[UUID, ...]
+    task_ids: tuple[UUID, ...]
+    living: int
+
+
+class ErasureStore:
+    """Erasure in one namespace."""
+
+    def __init__(self, connection: AsyncConnection, namespace_id: UUID) -> None:
+        self._connection = connection
+        self._namespace_id = namespace_id
+
+    async def reach(self, erasure: Erasure) -> Reach:
+        """Whose text would go."""
+        condition = _whose(erasure)
+        rows = await self._connection.execute(
+            select(memory.c.id, memory.c.status)
+            .select_from(memory.join(agent, agent.c.id == memory.c.agent_id))
+            .where(memory.c.namespace_id == self._namespace_id, memory.c.erased_at.is_(None))
+            .where(condition)
+            .order_by(memory.c.id)
+        )
+        found = rows.all()
+        living = sum(row.status not in ("retired", "rejected") for row in found)
+        return Reach(tuple(row.id for row in found), await self._tasks(erasure), living)
+
+    async def _tasks(self, erasure: Erasure) -> tuple[UUID, ...]:
+        here = (task.c.namespace_id == self._namespace_id) & task.c.erased_at.is_(None)
+        if erasure.task_id is not None:
+            condition = task.c.id == erasure.task_id
+        elif erasure.key_id is not None:
+            condition = task.c.key_id == erasure.key_id
+        else:
+            return ()
+        rows = await self._connection.execute(select(task.c.id).where(here, condition))
+        return tuple(row.id for row in rows)
+
+    async def blank_memories(self, memory_ids: Sequence[UUID], now: datetime) -> tuple[int, int]:
+        """Texts go blank, vectors and tokens go; returns (versions, embeddings)."""
+        await self._connection.execute(
+            update(memory)
+            .where(memory.c.id.in_(memory_ids))
+            .values(
+                status="retired",
+                status_reason="erased",
+                metadata={},
+                detail={},
+                sha256=b"",
+                erased_at=now,
+            )
+        )
+        versions = await self._connection.execute(
+            update(memory_version)
+            .where(memory_version.c.memory_id.in_(memory_ids))
+            .values(situation=BLANK, lesson=BLANK)
+        )
+        vectors = await self._connection.execute(
+            delete(embedding).where(embedding.c.memory_id.in_(memory_ids))
+        )
+        return versions.rowcount, vectors.rowcount
+
+    async def blank_lines(self, memory_ids: Sequence[UUID]) -> int:
+        """Guidelines that cite an erased memory lose those lines; the citations stay."""
+        done = await self._connection.execute(
+            _BLANK_LINES, {"ids": list(memory_ids), "names": [str(i) for i in memory_ids]}
+        )
+        return done.rowcount
+
+    async def blank_tasks(self, task_ids: Sequence[UUID], now: datetime) -> int:
+        """Tasks and their trajectories lose their words."""
+        await self._connection.execute(
+            update(trajectory)
+            .where(trajectory.c.task_id.in_(task_ids))
+            .values(steps=[], result=None, erased_at=now)
+        )
+        done = await self._connection.execute(
+            update(task)
+            .where(task.c.id.in_(task_ids))
+            .values(text=BLANK, sha256=b"", metadata={}, erased_at=now)
+        )
+        return done.rowcount
+
+    async def recount_centroids(self) -> None:
+        """Centroids are taken anew from the vectors that are left."""
+        await self._connection.execute(_DROP_CENTROIDS, {"ns": self._namespace_id})
+        await self._connection.execute(_CENTROIDS, {"ns": self._namespace_id})
+
+
+def _whose(erasure: Erasure) -> ColumnElement[bool]:
+    if erasure.memory_id is not None:
+        return memory.c.id == erasure.memory_id
+    if erasure.agent is not None:
+        return agent.c.name == erasure.agent
+    if erasure.key_id is not None:
+        return memory.c.key_id == erasure.key_id
+    return memory.c.task_id == erasure.task_id
+
+
+_BLANK_LINES = text("""
+    UPDATE retrieval r SET text = '', lines = (
+        SELECT coalesce(jsonb_agg(
+            CASE WHEN line -> 'memory_ids' ?| CAST(:names AS text[])
+                 THEN jsonb_set(line, '{text}', '""') ELSE line END), '[]')
+        FROM jsonb_array_elements(r.lines) AS line)
+    WHERE r.id IN (SELECT i.retrieval_id FROM retrieval_item i
+                   WHERE i.memory_id = ANY(:ids) AND i.cited)
+""")
+
+_DROP_CENTROIDS = text("DELETE FROM centroid WHERE namespace_id = :ns")
+
+_CENTROIDS = text("""
+    INSERT INTO centroid (namespace_id, category_id, model_id, total, n)
+    SELECT m.namespace_id, m.category_id, e.model_id,
+        CAST(sum(CAST(e.vector AS vector)) AS double precision[]), count(*)
+    FROM memory m JOIN embedding e
+      ON e.memory_id = m.id AND e.version = 1 AND e.field = 'situation'
+    WHERE m.namespace_id = :ns AND m.kind = 'experience' AND m.erased_at IS NULL
+    GROUP BY m.namespace_id, m.category_id, e.model_id
+""")

@@ -1,0 +1,279 @@
+"""MemoryStore: the bank on disk, seen through one namespace."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from sqlalchemy import select, text, tuple_, update
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from memory.domain.bank import Draft, Kind, Status, Trust, Visibility
+from memory.ports import Embedding
+from memory.storage.tables import centroid, change, embedding, memory, memory_version
+from memory.storage.tables.bank import ANY_AGENT, LIVING
+
+
+@dataclass(frozen=True, slots=True)
+class NewMemory:
+    """A draft with everything it needs to become rows."""
+
+    id: UUID
+    draft: Draft
+    agent_id: UUID
+    category_ids: tuple[UUID, UUID | None]
+    task_id: UUID | None
+    source_group: str
+    learned_at: datetime
+    vectors: Mapping[str, Embedding]
+
+    @property
+    def owner(self) -> str:
+        """Whose private memory it is; `*` where every agent may see it."""
+        return str(self.agent_id) if self.draft.visibility is Visibility.AGENT else ANY_AGENT
+
+    @property
+    def twin_key(self) -> tuple[str, str, UUID, bytes]:
+        """What may stand in the living bank once."""
+        return (self.owner, Kind.EXPERIENCE.value, self.category_ids[0], self.draft.digest)
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """Who writes, when, and in which version of the bank."""
+
+    key_id: UUID | None
+    now: datetime
+    bank_version: int
+
+
+_TWIN = tuple_(memory.c.owner, memory.c.kind, memory.c.category_id, memory.c.sha256)
+
+
+class MemoryStore:
+    """Memories of one namespace. Nothing here commits."""
+
+    def __init__(self, connection: AsyncConnection, namespace_id: UUID) -> None:
+        self._connection = connection
+        self._namespace_id = namespace_id
+
+    async def twins(
+        self, memories: Sequence[NewMemory]
+    ) -> dict[tuple[str, str, UUID, bytes], tuple[UUID, int]]:
+        """Living memories that already say the same, by twin key: id and version."""
+        if not memories:
+            return {}
+        rows = await self._connection.execute(
+            select(
+                memory.c.id,
+                memory.c.version,
+                memory.c.owner,
+                memory.c.kind,
+                memory.c.category_id,
+                memory.c.sha256,
+            )
+            .where(memory.c.namespace_id == self._namespace_id, text(LIVING))
+            .where(_TWIN.in_([new.twin_key for new in memories]))
+        )
+        return {
+            (row.owner, row.kind, row.category_id, row.sha256): (row.id, row.version)
+            for row in rows
+        }
+
+    async def add_evidence(self, memory_ids: Sequence[UUID]) -> None:
+        """The same text came again: one more piece of evidence for each time."""
+        for memory_id in sorted(memory_ids):
+            await self._connection.execute(
+                update(memory)
+                .where(memory.c.namespace_id == self._namespace_id, memory.c.id == memory_id)
+                .values(evidence=memory.c.evidence + 1)
+            )
+
+    async def add(self, memories: Sequence[NewMemory], stamp: Stamp) -> set[UUID]:
+        """Insert; returns the ids that went in. The index on living text refuses the others."""
+        rows = [self._row(new, stamp) for new in memories]
+        inserted = await self._connection.execute(
+            insert(memory).values(rows).on_conflict_do_nothing().returning(memory.c.id)
+        )
+        kept = {row.id for row in inserted}
+        fresh = [new for new in memories if new.id in kept]
+        if fresh:
+            await self._add_texts(fresh, stamp)
+            await self.feed(stamp, "added", [new.id for new in fresh])
+        return kept
+
+    def _row(self, new: NewMemory, stamp: Stamp) -> dict[str, object]:
+        draft = new.draft
+        return {
+            "id": new.id,
+            "namespace_id": self._namespace_id,
+            "kind": Kind.EXPERIENCE,
+            "status": Status.ACTIVE,
+            "trust": Trust.UNVERIFIED,
+            "visibility": draft.visibility,
+            "pinned": draft.pinned,
+            "owner": new.owner,
+            "agent_id": new.agent_id,
+            "category_id": new.category_ids[0],
+            "subcategory_id": new.category_ids[1],
+            "task_id": new.task_id,
+            "source_group": new.source_group,
+            "metadata": dict(draft.metadata),
+            "version": 1,
+            "sha256": draft.digest,
+            "start_weight": draft.weight,
+            "learned_at": new.learned_at,
+            "recorded_at": stamp.now,
+            "bank_version": stamp.bank_version,
+            "key_id": stamp.key_id,
+        }
+
+    async def _add_texts(self, memories: Sequence[NewMemory], stamp: Stamp) -> None:
+        await self._connection.execute(
+            insert(memory_version),
+            [
+                {
+                    "memory_id": new.id,
+                    "version": 1,
+                    "namespace_id": self._namespace_id,
+                    "situation": new.draft.situation,
+                    "lesson": new.draft.lesson,
+                    "known_at": new.learned_at,
+                    "recorded_at": stamp.now,
+                    "bank_version": stamp.bank_version,
+                    "key_id": stamp.key_id,
+                }
+                for new in memories
+            ],
+        )
+
+    async def add_vectors(
+        self, memory_id: UUID, version: int, model_id: UUID, vectors: Mapping[str, Embedding]
+    ) -> None:
+        """Vectors of one version, one a field."""
+        await self.add_all_vectors([(memory_id, version, vectors)], model_id)
+
+    async def add_all_vectors(
+        self, owned: Sequence[tuple[UUID, int, Mapping[str, Embedding]]], model_id: UUID
+    ) -> None:
+        rows = [
+            {
+                "memory_id": memory_id,
+                "version": version,
+                "field": field,
+                "model_id": model_id,
+                "namespace_id": self._namespace_id,
+                "vector": made.vector.tolist(),
+                "token_ids": list(made.token_ids),
+            }
+            for memory_id, version, vectors in owned
+            for field, made in vectors.items()
+        ]
+        if rows:
+            await self._connection.execute(insert(embedding), rows)
+
+    async def edit(self, memory_id: UUID, values: Mapping[str, object], version: int) -> bool:
+        """Write over version `version`; False where it is no longer current."""
+        changed = await self._connection.execute(
+            update(memory)
+            .where(
+                memory.c.namespace_id == self._namespace_id,
+                memory.c.id == memory_id,
+                memory.c.version == version,
+                memory.c.erased_at.is_(None),
+            )
+            .values(**values)
+            .returning(memory.c.id)
+        )
+        return changed.first() is not None
+
+    async def add_version(
+        self,
+        memory_id: UUID,
+        version: int,
+        texts: tuple[str, str],
+        known_at: datetime,
+        stamp: Stamp,
+    ) -> None:
+        """The text as served from now on."""
+        await self._connection.execute(
+            insert(memory_version).values(
+                memory_id=memory_id,
+                version=version,
+                namespace_id=self._namespace_id,
+                situation=texts[0],
+                lesson=texts[1],
+                known_at=known_at,
+                recorded_at=stamp.now,
+                bank_version=stamp.bank_version,
+                key_id=stamp.key_id,
+            )
+        )
+
+    async def set_status(
+        self, memory_ids: Sequence[UUID], status: Status, reason: str | None, stamp: Stamp
+    ) -> None:
+        await self._connection.execute(
+            update(memory)
+            .where(memory.c.namespace_id == self._namespace_id, memory.c.id.in_(memory_ids))
+            .values(status=status, status_reason=reason, bank_version=stamp.bank_version)
+        )
+        await self.feed(stamp, status.value, memory_ids)
+
+    async def feed(self, stamp: Stamp, kind: str, memory_ids: Sequence[UUID]) -> None:
+        """Tell caches what changed in this version of the bank."""
+        subjects = [str(memory_id) for memory_id in memory_ids]
+        await self._connection.execute(
+            insert(change)
+            .values(
+                namespace_id=self._namespace_id,
+                bank_version=stamp.bank_version,
+                kind=kind,
+                subjects=subjects,
+                recorded_at=stamp.now,
+            )
+            .on_conflict_do_nothing()
+        )
+
+    async def move_centroids(self, memories: Sequence[NewMemory], model_id: UUID) -> None:
+        """Add each situation's vector to the running total of its category."""
+        totals: dict[UUID, tuple[list[float], int]] = {}
+        for new in memories:
+            total, n = totals.get(new.category_ids[0], ([], 0))
+            vector = [float(x) for x in new.vectors["situation"].vector]
+            summed = [a + b for a, b in zip(total, vector, strict=True)] if total else vector
+            totals[new.category_ids[0]] = (summed, n + 1)
+        for category_id in sorted(totals):
+            total, n = totals[category_id]
+            await self._connection.execute(
+                _MOVE_CENTROID,
+                {
+                    "namespace_id": self._namespace_id,
+                    "category_id": category_id,
+                    "model_id": model_id,
+                    "total": total,
+                    "n": n,
+                },
+            )
+
+    async def centroids(self, model_id: UUID) -> dict[UUID, list[float]]:
+        """Mean situation vector of each category."""
+        rows = await self._connection.execute(
+            select(centroid.c.category_id, centroid.c.total, centroid.c.n).where(
+                centroid.c.namespace_id == self._namespace_id,
+                centroid.c.model_id == model_id,
+                centroid.c.n > 0,
+            )
+        )
+        return {row.category_id: [x / row.n for x in row.total] for row in rows}
+
+
+_MOVE_CENTROID = text("""
+    INSERT INTO centroid (namespace_id, category_id, model_id, total, n)
+    VALUES (:namespace_id, :category_id, :model_id, :total, :n)
+    ON CONFLICT (category_id, model_id) DO UPDATE SET n = centroid.n + excluded.n, total = (
+        SELECT array_agg(a + b ORDER BY i)
+        FROM unnest(centroid.total, excluded.total) WITH ORDINALITY AS both_(a, b, i)
+    )
+""")

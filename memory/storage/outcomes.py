@@ -1,0 +1,186 @@
+"""OutcomeStore: what became of attempts, seen through one namespace."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from sqlalchemy import ColumnElement, RowMapping, func, insert, select, text, update
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from memory.domain.loop import Outcome, OutcomeFilter
+from memory.domain.task import Page
+from memory.errors import NotFound
+from memory.storage.tables import outcome
+
+
+@dataclass(frozen=True, slots=True)
+class StoredOutcome:
+    """An outcome with what only the applier and replays need to know."""
+
+    outcome: Outcome
+    sha256: bytes
+    authored: tuple[UUID, ...]
+    key_id: UUID | None
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What applying an outcome came to; `bank_version` None where nothing moved."""
+
+    outcome_id: UUID
+    status: str
+    evidence: str
+    reason: str | None
+    bank_version: int | None
+
+
+class OutcomeStore:
+    """Outcomes of one namespace. A unique index keeps one effective outcome a retrieval."""
+
+    def __init__(self, connection: AsyncConnection, namespace_id: UUID) -> None:
+        self._connection = connection
+        self._namespace_id = namespace_id
+
+    async def add(self, rows: Sequence[Mapping[str, object]]) -> None:
+        await self._connection.execute(
+            insert(outcome), [{**row, "namespace_id": self._namespace_id} for row in rows]
+        )
+
+    async def of_retrievals(self, retrieval_ids: Sequence[UUID]) -> dict[UUID, list[StoredOutcome]]:
+        """All outcomes of these retrievals, each list in order of arrival."""
+        rows = await self._connection.execute(
+            select(outcome)
+            .where(
+                outcome.c.namespace_id == self._namespace_id,
+                outcome.c.retrieval_id.in_(retrieval_ids),
+            )
+            .order_by(outcome.c.id)
+        )
+        found: dict[UUID, list[StoredOutcome]] = {}
+        for row in rows.mappings():
+            found.setdefault(row["retrieval_id"], []).append(_stored(row))
+        return found
+
+    async def lock_retrievals(self, retrieval_ids: Sequence[UUID]) -> None:
+        """Reports for one retrieval follow one another; locked in id order, against deadlock."""
+        await self._connection.execute(_LOCK, {"ids": sorted(retrieval_ids)})
+
+    async def get(self, outcome_id: UUID) -> Outcome:
+        rows = await self._connection.execute(
+            select(outcome).where(
+                outcome.c.namespace_id == self._namespace_id, outcome.c.id == outcome_id
+            )
+        )
+        found = rows.mappings().first()
+        if found is None:
+            raise NotFound("no such outcome", code="outcome_not_found", field="outcome_id")
+        return _stored(found).outcome
+
+    async def browse(self, wanted: OutcomeFilter, page: Page) -> tuple[list[Outcome], int]:
+        """Oldest first, one row more than the page; and how many match."""
+        condition: ColumnElement[bool] = outcome.c.namespace_id == self._namespace_id
+        if wanted.state is not None:
+            condition &= outcome.c.status == wanted.state
+        if wanted.retrieval_id is not None:
+            condition &= outcome.c.retrieval_id == wanted.retrieval_id
+        rows = select(outcome).where(condition).order_by(outcome.c.id).limit(page.limit + 1)
+        if page.after is not None:
+            rows = rows.where(outcome.c.id > UUID(str(page.after[0])))
+        found = [_stored(r).outcome for r in (await self._connection.execute(rows)).mappings()]
+        total = await self._connection.scalar(
+            select(func.count()).select_from(outcome).where(condition)
+        )
+        return found, total or 0
+
+    async def pending(self, limit: int) -> list[StoredOutcome]:
+        """Outcomes awaiting application, in the order in which they are to be applied."""
+        rows = await self._connection.execute(
+            select(outcome)
+            .where(outcome.c.namespace_id == self._namespace_id, outcome.c.applied_at.is_(None))
+            .order_by(outcome.c.known_at, outcome.c.recorded_at, outcome.c.position, outcome.c.id)
+            .limit(limit)
+        )
+        return [_stored(row) for row in rows.mappings()]
+
+    async def count_pending(self) -> int:
+        n = await self._connection.scalar(
+            select(func.count())
+            .select_from(outcome)
+            .where(outcome.c.namespace_id == self._namespace_id, outcome.c.applied_at.is_(None))
+        )
+        return n or 0
+
+    async def decide(self, decisions: Sequence[Decision], now: datetime) -> None:
+        """Write down what applying came to."""
+        rows = [
+            {
+                "id": decision.outcome_id,
+                "status": decision.status,
+                "evidence": decision.evidence,
+                "reason": decision.reason,
+                "bank_version": decision.bank_version,
+                "now": now,
+            }
+            for decision in decisions
+        ]
+        if rows:
+            await self._connection.execute(_DECIDE, rows)
+
+    async def supersede(self, outcome_id: UUID, now: datetime) -> None:
+        """A better verified outcome takes its place before it was applied."""
+        await self._connection.execute(
+            update(outcome)
+            .where(outcome.c.namespace_id == self._namespace_id, outcome.c.id == outcome_id)
+            .values(status="superseded", reason="superseded", applied_at=now)
+        )
+
+    async def applied(self) -> list[StoredOutcome]:
+        """Every outcome that moved a state, in the ledger's order."""
+        rows = await self._connection.execute(
+            select(outcome)
+            .where(
+                outcome.c.namespace_id == self._namespace_id,
+                outcome.c.status == "applied",
+                outcome.c.bank_version.is_not(None),
+            )
+            .order_by(outcome.c.bank_version)
+        )
+        return [_stored(row) for row in rows.mappings()]
+
+    async def effective(self, agent: str | None, category: str | None) -> list[RowMapping]:
+        """Arm, rewards, agent and category of every effective outcome, for the effect."""
+        rows = await self._connection.execute(
+            _EFFECTIVE, {"ns": self._namespace_id, "agent": agent, "category": category}
+        )
+        return list(rows.mappings())
+
+
+_LOCK = text("SELECT id FROM retrieval WHERE id = ANY(:ids) ORDER BY id FOR UPDATE")
+
+_DECIDE = text("""
+    UPDATE outcome SET status = :status, evidence = :evidence, reason = :reason,
+        bank_version = :bank_version, applied_at = :now
+    WHERE id = :id
+""")
+
+_EFFECTIVE = text("""
+    SELECT a.name AS agent, c.name AS category, r.arm, o.reward, o.reward_without, o.evidence
+    FROM outcome o JOIN retrieval r ON r.id = o.retrieval_id
+    JOIN agent a ON a.id = r.agent_id JOIN category c ON c.id = r.category_id
+    WHERE o.namespace_id = :ns AND o.status = 'applied' AND o.evidence <> 'none'
+      AND (CAST(:agent AS text) IS NULL OR a.name = :agent)
+      AND (CAST(:category AS text) IS NULL OR c.name = :category)
+    ORDER BY a.name, c.name, o.id
+""")
+
+
+def _stored(row: RowMapping) -> StoredOutcome:
+    lists = {"helpful", "harmful"}
+    plain = {name: row[name] for name in Outcome.__slots__ if name not in lists}
+    return StoredOutcome(
+        Outcome(helpful=tuple(row["helpful"]), harmful=tuple(row["harmful"]), **plain),
+        bytes(row["sha256"]),
+        tuple(row["authored"]),
+        row["key_id"],
+    )

@@ -1,0 +1,211 @@
+"""SearchStore: the exact head of a search, inside one namespace.
+
+The planner is never left to choose an approximate index: which memories may be seen is decided
+first, in a materialised
+step, and the distance is taken to each of them. The database compares in single precision, so it
+returns every row
+within a rigorous margin of the last place of the head; the retrieval room takes the cosine again
+in double precision.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+import numpy as np
+import numpy.typing as npt
+from sqlalchemy import RowMapping, bindparam, text
+from sqlalchemy.dialects.postgresql import ARRAY
+from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy.types import Text as TextType
+
+Half = npt.NDArray[np.float16]
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """One query: its vector as the database compares it, and the field it is held against."""
+
+    vector: Half
+    field: str
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What may be found: by whom, at which time, with which model's vectors.
+
+    `private`: the agent's own memories too. `past`: as the texts were at `as_of`.
+    """
+
+    agent_id: UUID
+    private: bool
+    as_of: datetime
+    model_id: UUID
+    past: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A row near the head: its vectors by field, its text, and its states as they were stored."""
+
+    id: UUID
+    version: int
+    kind: str
+    status: str
+    source_group: str
+    situation: str
+    lesson: str
+    metadata: dict[str, object]
+    agent_id: UUID
+    agent: str
+    category: str
+    subcategory: str | None
+    trust: str
+    start_weight: float
+    learned_at: datetime
+    vectors: dict[str, Half]
+    state: tuple[float, ...]
+    touched_at: datetime | None
+    n_credited: int
+    deviation: tuple[float, ...] | None
+    deviation_touched_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """Rows that contain the head for certain, how many matched, and the bank they came from."""
+
+    rows: tuple[Found, ...]
+    matching: int
+    bank_version: int
+
+
+class SearchStore:
+    """Exact search in one namespace."""
+
+    def __init__(self, connection: AsyncConnection, namespace_id: UUID) -> None:
+        self._connection = connection
+        self._namespace_id = namespace_id
+
+    async def head(
+        self, probes: Sequence[Probe], scope: Scope, size: int | None, margin: float
+    ) -> Head:
+        """Every row within `margin` of the size-th most similar; `size` None: the whole bank."""
+        values: dict[str, object] = {
+            "ns": self._namespace_id,
+            "owners": ["*", str(scope.agent_id)] if scope.private else ["*"],
+            "agent": scope.agent_id,
+            "as_of": scope.as_of,
+            "model": scope.model_id,
+            "last": (size or 1) - 1,
+            "whole": size is None,
+            "margin": margin,
+        }
+        for i, probe in enumerate(probes):
+            values[f"q{i}"] = _literal(probe.vector)
+            values[f"f{i}"] = probe.field
+        statement = _STATEMENTS[(len(probes), scope.past)]
+        rows = (await self._connection.execute(statement, values)).mappings().all()
+        matching, version = rows[0]["matching"], rows[0]["now_version"]
+        return Head(tuple(_found(row) for row in rows if row["id"] is not None), matching, version)
+
+
+_SEEN = {
+    False: """
+    SELECT m.id, m.version FROM memory m
+    WHERE m.namespace_id = :ns AND m.kind = 'experience' AND m.erased_at IS NULL
+      AND m.status IN ('active', 'probation') AND m.trust <> 'quarantined'
+      AND m.owner = ANY(:owners) AND m.learned_at <= :as_of
+""",
+    # In the past: the version that was current then; a memory retired since was living then.
+    True: """
+    SELECT m.id, max(v.version) AS version FROM memory m
+    JOIN memory_version v ON v.memory_id = m.id AND v.known_at <= :as_of
+    WHERE m.namespace_id = :ns AND m.kind = 'experience' AND m.erased_at IS NULL
+      AND m.status IN ('active', 'probation', 'retired', 'suspended') AND m.trust <> 'quarantined'
+      AND m.owner = ANY(:owners) AND m.learned_at <= :as_of
+    GROUP BY m.id
+""",
+}
+
+_NEAR_ONE = """
+    SELECT s.id, s.version, 1 - (e.vector <=> CAST(:q{i} AS halfvec)) AS similarity
+    FROM seen s JOIN embedding e
+      ON e.memory_id = s.id AND e.version = s.version AND e.model_id = :model AND e.field = :f{i}
+    WHERE e.namespace_id = :ns
+"""
+
+
+def _sql(probes: int, *, past: bool) -> str:
+    near = " UNION ALL ".join(_NEAR_ONE.format(i=i) for i in range(probes))
+    return f"""
+    WITH seen AS MATERIALIZED ({_SEEN[past]}),
+    near AS MATERIALIZED (
+        SELECT id, version, greatest(max(similarity), 0) AS similarity
+        FROM ({near}) AS angles GROUP BY id, version
+    ),
+    cutoff AS (SELECT similarity FROM near ORDER BY similarity DESC OFFSET :last LIMIT 1),
+    head AS MATERIALIZED (
+        SELECT id, version FROM near
+        WHERE :whole OR similarity >= coalesce((SELECT similarity FROM cutoff), 0) - :margin
+    )
+    SELECT n.bank_version AS now_version, (SELECT count(*) FROM near) AS matching,
+        m.id, h.version, m.kind, m.status, m.source_group, v.situation, v.lesson, m.metadata,
+        m.agent_id, a.name AS agent, c.name AS category, sub.name AS subcategory, m.trust,
+        m.start_weight, m.learned_at, w.state, w.touched_at, w.n_credited,
+        d.state AS deviation, d.touched_at AS deviation_touched_at,
+        (SELECT halfvec_send(e.vector) FROM embedding e WHERE e.memory_id = m.id
+            AND e.version = h.version AND e.field = 'situation' AND e.model_id = :model)
+            AS situation_vector,
+        (SELECT halfvec_send(e.vector) FROM embedding e WHERE e.memory_id = m.id
+            AND e.version = h.version AND e.field = 'lesson' AND e.model_id = :model)
+            AS lesson_vector
+    FROM namespace n
+    LEFT JOIN (
+        head h JOIN memory m ON m.id = h.id
+        JOIN memory_version v ON v.memory_id = h.id AND v.version = h.version
+        JOIN agent a ON a.id = m.agent_id
+        JOIN category c ON c.id = m.category_id
+        JOIN memory_weight w ON w.memory_id = m.id
+        LEFT JOIN category sub ON sub.id = m.subcategory_id
+        LEFT JOIN weight_deviation d ON d.memory_id = m.id AND d.agent_id = CAST(:agent AS uuid)
+    ) ON true
+    WHERE n.id = :ns
+    """  # noqa: S608 - assembled from the constants above; every value is a parameter
+
+
+MAX_PROBES = 3
+_STATEMENTS = {
+    (probes, past): text(_sql(probes, past=past)).bindparams(
+        bindparam("owners", type_=ARRAY(TextType))
+    )
+    for probes in range(1, MAX_PROBES + 1)
+    for past in (False, True)
+}
+
+
+def _literal(vector: Half) -> str:
+    return "[" + ",".join(repr(float(x)) for x in vector) + "]"
+
+
+def _half(sent: bytes | memoryview) -> Half:
+    """The wire form of a halfvec: two 16-bit counts, then big-endian halves."""
+    return np.frombuffer(sent, dtype=">f2", offset=4).astype(np.float16)
+
+
+def _found(row: RowMapping) -> Found:
+    vectors = {
+        field: _half(row[f"{field}_vector"])
+        for field in ("situation", "lesson")
+        if row[f"{field}_vector"] is not None
+    }
+    made = {"vectors", "state", "deviation"}
+    plain = {name: row[name] for name in Found.__slots__ if name not in made}
+    deviation = row["deviation"]
+    return Found(
+        vectors=vectors,
+        state=tuple(row["state"]),
+        deviation=None if deviation is None else tuple(deviation),
+        **plain,
+    )

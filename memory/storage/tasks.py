@@ -1,0 +1,109 @@
+"""TaskStore: what agents attempt, seen through one namespace."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from sqlalchemy import ColumnElement, RowMapping, func, select
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from memory.domain.ids import new_id
+from memory.domain.task import CategoryName, Listed, Page, Task, TaskDraft
+from memory.errors import Conflict, NotFound
+from memory.storage.paging import listed
+from memory.storage.tables import category, task
+
+_sub = category.alias("sub")
+_TASKS = select(
+    task, category.c.name.label("category"), _sub.c.name.label("subcategory")
+).select_from(
+    task.join(category, category.c.id == task.c.category_id).outerjoin(
+        _sub, _sub.c.id == task.c.subcategory_id
+    )
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """Who wrote a row, when it could be known, and when it was recorded."""
+
+    key_id: UUID
+    known_at: datetime
+    recorded_at: datetime
+
+
+class TaskStore:
+    """Tasks of one namespace; the same key is the same task."""
+
+    def __init__(self, connection: AsyncConnection, namespace_id: UUID) -> None:
+        self._connection = connection
+        self._namespace_id = namespace_id
+
+    async def ensure(
+        self, draft: TaskDraft, categories: tuple[UUID, UUID | None], written: Written
+    ) -> tuple[Task, bool]:
+        """The task, and whether it is new. Raises Conflict where the key stands for another
+        text.
+        """
+        inserted = await self._connection.scalar(
+            insert(task)
+            .values(
+                id=new_id(),
+                namespace_id=self._namespace_id,
+                key=draft.key,
+                text=draft.text,
+                sha256=draft.digest,
+                category_id=categories[0],
+                subcategory_id=categories[1],
+                group_key=draft.group_key,
+                metadata=dict(draft.metadata),
+                known_at=written.known_at,
+                recorded_at=written.recorded_at,
+                key_id=written.key_id,
+            )
+            .on_conflict_do_nothing()
+            .returning(task.c.id)
+        )
+        if inserted is not None:
+            return await self.get(inserted), True
+        known = await self._one(task.c.key == draft.key)
+        if known is None or known.text != draft.text:
+            raise Conflict(
+                f"task key {draft.key} stands for another text",
+                code="task_conflict",
+                field="task.key",
+            )
+        return known, False
+
+    async def get(self, task_id: UUID) -> Task:
+        found = await self._one(task.c.id == task_id)
+        if found is None:
+            raise NotFound("no such task", code="task_not_found", field="task_id")
+        return found
+
+    async def _one(self, condition: ColumnElement[bool]) -> Task | None:
+        row = await self._connection.execute(
+            _TASKS.where(task.c.namespace_id == self._namespace_id, condition)
+        )
+        found = row.mappings().first()
+        return None if found is None else _task(found)
+
+    async def browse(self, key: str | None, page: Page) -> Listed[Task]:
+        """Oldest first."""
+        condition = task.c.namespace_id == self._namespace_id
+        if key is not None:
+            condition &= task.c.key == key
+        rows = _TASKS.where(condition).order_by(task.c.id).limit(page.limit + 1)
+        if page.after is not None:
+            rows = rows.where(task.c.id > UUID(str(page.after[0])))
+        found = [_task(row) for row in (await self._connection.execute(rows)).mappings()]
+        total = await self._connection.scalar(
+            select(func.count()).select_from(task).where(condition)
+        )
+        return listed(found, page, total, lambda row: (str(row.id),))
+
+
+def _task(row: RowMapping) -> Task:
+    plain = {name: row[name] for name in Task.__slots__ if name in row and name != "category"}
+    return Task(category=CategoryName(row["category"], row["subcategory"]), **plain)

@@ -1,0 +1,55 @@
+"""Entries and counters, valid by default."""
+
+import re
+from datetime import UTC, datetime
+from uuid import UUID
+
+from memory.guideline.compiler import Budget, Entry, Framing, Trust, compile_guideline
+
+
+class WordCounter:
+    """Counts words: enough to see budgets kept."""
+
+    name = "words"
+
+    def count(self, text: str) -> int:
+        return len(text.split())
+
+
+class ByteCounter:
+    """Counts UTF-8 bytes, as a tokenizer does with what it does not know."""
+
+    name = "bytes"
+
+    def count(self, text: str) -> int:
+        return len(text.encode())
+
+
+class JoiningCounter:
+    """Charges for every pair of lines: a text costs more than the sum of its parts."""
+
+    name = "joining"
+
+    def count(self, text: str) -> int:
+        lines = text.strip().count("\n") + 1
+        return len(re.findall(r"\w+", text)) + lines * (lines - 1)
+
+
+def an_entry(number: int = 1, **changes: object) -> Entry:
+    fields: dict[str, object] = {
+        "id": UUID(int=number),
+        "kind": "experience",
+        "situation": f"situation {number}",
+        "lesson": f"lesson {number}",
+        "author": "a2",
+        "score": 0.5,
+        "effective_weight": 1.0,
+        "trust": Trust.TRUSTED,
+        "learned_at": datetime(2025, 6, 1, tzinfo=UTC),
+    }
+    return Entry(**{**fields, **changes})
+
+
+def compiled(entries, max_tokens=32_000, counter=None, **framing):
+    budget = Budget(max_tokens, counter or WordCounter())
+    return compile_guideline(entries, budget, Framing(**framing))

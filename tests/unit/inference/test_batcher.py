@@ -1,0 +1,239 @@
+"""The batcher, on computations that are plain functions."""
+
+import asyncio
+import threading
+from collections.abc import AsyncGenerator, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memory.errors import Overloaded, Unavailable
+from memory.inference.batcher import Batcher, BatchLimits
+
+
+@pytest.fixture
+async def worker() -> AsyncGenerator[ThreadPoolExecutor]:
+    with ThreadPoolExecutor(max_workers=1) as worker:
+        yield worker
+
+
+class Device:
+    """Upper-cases texts, remembers its batches, and can be held up by the test."""
+
+    def __init__(self) -> None:
+        self.batches: list[list[str]] = []
+        self.go_on = threading.Event()
+        self.busy = threading.Event()
+        self.go_on.set()
+
+    def compute(self, texts: Sequence[str]) -> list[str]:
+        self.batches.append(list(texts))
+        self.busy.set()
+        self.go_on.wait()
+        if any("bad" in text for text in texts):
+            raise ValueError("bad text")
+        return [text.upper() for text in texts]
+
+    async def hold(
+        self, batcher: Batcher[str, str], text: str = "first"
+    ) -> asyncio.Task[list[str]]:
+        """Keep the device busy with one text until `go_on` is set."""
+        self.go_on.clear()
+        held = asyncio.create_task(batcher.submit([text]))
+        await asyncio.to_thread(self.busy.wait)
+        return held
+
+
+def a_batcher(
+    worker: ThreadPoolExecutor,
+    compute: Callable[[Sequence[str]], Sequence[str]],
+    **limits: int,
+) -> Batcher[str, str]:
+    return Batcher(compute, cost=len, limits=BatchLimits(**limits), worker=worker)
+
+
+async def later(batcher: Batcher[str, str], *texts: str) -> asyncio.Task[list[str]]:
+    asked = asyncio.create_task(batcher.submit(texts))
+    await asyncio.sleep(0)
+    return asked
+
+
+async def test_results_come_in_the_order_of_the_items(worker):
+    batcher = a_batcher(worker, Device().compute)
+
+    assert await batcher.submit(["long one", "b", "mid"]) == ["LONG ONE", "B", "MID"]
+    assert await batcher.submit([]) == []
+
+
+async def test_what_arrives_while_the_device_is_busy_becomes_one_batch(worker):
+    device = Device()
+    batcher = a_batcher(worker, device.compute)
+    held = await device.hold(batcher)
+    others = [await later(batcher, text) for text in ("ccc", "a", "bb")]
+    device.go_on.set()
+
+    assert await held == ["FIRST"]
+    assert await asyncio.gather(*others) == [["CCC"], ["A"], ["BB"]]
+    assert device.batches == [["first"], ["a", "bb", "ccc"]]
+
+
+async def test_a_batch_stays_within_its_cost_and_its_length(worker):
+    device = Device()
+    batcher = a_batcher(worker, device.compute, cost=10, items=3)
+
+    await batcher.submit(["x" * 25, "aaaa", "bbbb", "cccc", "d", "e", "f"])
+
+    assert device.batches == [["x" * 25], ["aaaa", "bbbb"], ["d", "e", "cccc"], ["f"]]
+
+
+async def test_a_bulk_load_does_not_keep_a_single_ask_waiting(worker):
+    device = Device()
+    batcher = a_batcher(worker, device.compute, items=4)
+    held = await device.hold(batcher)
+    bulk = await later(batcher, *(f"bulk {n}" for n in range(20)))
+    single = await later(batcher, "single")
+    device.go_on.set()
+    await asyncio.gather(held, bulk, single)
+
+    assert "single" in device.batches[1]
+
+
+async def test_one_bad_item_fails_its_own_caller_only(worker):
+    device = Device()
+    batcher = a_batcher(worker, device.compute)
+    answers = await asyncio.gather(
+        batcher.submit(["good"]),
+        batcher.submit(["bad"]),
+        batcher.submit(["fine", "well"]),
+        return_exceptions=True,
+    )
+
+    assert answers[0] == ["GOOD"]
+    assert isinstance(answers[1], Unavailable)
+    assert answers[2] == ["FINE", "WELL"]
+    assert batcher.stats.failures == 1
+    assert batcher.stats.items == 3
+
+
+async def test_every_waiter_is_answered_when_the_device_is_broken(worker):
+    def broken(texts: Sequence[str]) -> list[str]:
+        raise RuntimeError("no device")
+
+    batcher = a_batcher(worker, broken)
+    answers = await asyncio.gather(
+        *(batcher.submit([str(n)]) for n in range(20)), return_exceptions=True
+    )
+
+    assert all(isinstance(answer, Unavailable) for answer in answers)
+    assert "no device" in str(answers[0])
+    assert batcher.stats.queued == 0
+
+
+async def test_a_computation_that_loses_results_fails_its_callers(worker):
+    batcher = a_batcher(worker, lambda texts: [])
+
+    with pytest.raises(Unavailable, match="0 results for 1 items"):
+        await batcher.submit(["a"])
+
+
+async def test_a_full_queue_refuses_and_says_when_to_come_back(worker):
+    device = Device()
+    batcher = a_batcher(worker, device.compute, queue=3)
+    held = await device.hold(batcher)
+    waiting = await later(batcher, "a", "b")
+
+    with pytest.raises(Overloaded) as refused:
+        await batcher.submit(["c", "d"])
+    device.go_on.set()
+
+    assert refused.value.retry_after == 1.0
+    assert refused.value.limit == 3
+    assert await waiting == ["A", "B"]
+    assert await held == ["FIRST"]
+    assert batcher.stats.refused == 2
+
+
+async def test_a_call_larger_than_the_queue_is_served_when_nothing_waits(worker):
+    batcher = a_batcher(worker, Device().compute, queue=2)
+
+    assert await batcher.submit(["a", "b", "c"]) == ["A", "B", "C"]
+
+
+async def test_a_caller_who_left_costs_nothing(worker):
+    device = Device()
+    batcher = a_batcher(worker, device.compute)
+    held = await device.hold(batcher)
+    leaving = await later(batcher, "never computed", "nor this")
+    staying = await later(batcher, "stays")
+    leaving.cancel()
+    await asyncio.wait([leaving])
+
+    assert batcher.stats.queued == 1
+    device.go_on.set()
+    assert await staying == ["STAYS"]
+    assert await held == ["FIRST"]
+    assert device.batches == [["first"], ["stays"]]
+
+
+async def test_a_caller_may_leave_while_its_own_item_is_computed(worker):
+    device = Device()
+    batcher = a_batcher(worker, device.compute)
+    held = await device.hold(batcher)
+    held.cancel()
+    await asyncio.wait([held])
+    device.go_on.set()
+
+    assert await batcher.submit(["next"]) == ["NEXT"]
+
+
+async def test_closing_finishes_the_running_batch_and_answers_the_rest(worker):
+    device = Device()
+    batcher = a_batcher(worker, device.compute)
+    held = await device.hold(batcher)
+    waiting = await later(batcher, "too late")
+    closing = asyncio.create_task(batcher.close())
+    await asyncio.wait([waiting])
+    device.go_on.set()
+    await closing
+
+    assert await held == ["FIRST"]
+    with pytest.raises(Unavailable, match="closed"):
+        await waiting
+    with pytest.raises(Unavailable, match="closed"):
+        await batcher.submit(["after"])
+
+
+async def test_the_device_is_used_from_one_thread_only(worker):
+    threads: set[int] = set()
+
+    def compute(texts: Sequence[str]) -> Sequence[str]:
+        threads.add(threading.get_ident())
+        return texts
+
+    batcher = a_batcher(worker, compute, items=1)
+    await asyncio.gather(*(batcher.submit([str(n)]) for n in range(10)))
+
+    assert len(threads) == 1
+    assert threading.get_ident() not in threads
+
+
+# Each example opens an event loop and a thread; thirty keep the folder quick.
+@settings(max_examples=30)
+@given(
+    calls=st.lists(st.lists(st.text(max_size=12), max_size=5), max_size=8),
+    cost=st.integers(1, 30),
+    items=st.integers(1, 6),
+)
+def test_whatever_the_limits_each_caller_gets_its_own_results(
+    calls: list[list[str]], cost: int, items: int
+):
+    async def ask_all() -> list[list[str]]:
+        with ThreadPoolExecutor(max_workers=1) as worker:
+            batcher = a_batcher(
+                worker, lambda texts: [t + "!" for t in texts], cost=cost, items=items
+            )
+            return await asyncio.gather(*(batcher.submit(call) for call in calls))
+
+    assert asyncio.run(ask_all()) == [[text + "!" for text in call] for call in calls]
