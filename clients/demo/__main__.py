@@ -4,6 +4,8 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
+from pathlib import Path
+from shutil import rmtree
 
 from memlift_client import MemLiftError
 
@@ -38,6 +40,14 @@ def main(words: Sequence[str]) -> int:
 def _with_own_server(asked: Asked, stream: Stream) -> None:
     folder = fresh_folder("memlift-demo")
     say(f"Starting a server of its own in {folder}")
+    try:
+        _demonstrated(asked, stream, folder)
+    finally:
+        if asked.leave:
+            rmtree(folder, ignore_errors=True)
+
+
+def _demonstrated(asked: Asked, stream: Stream, folder: Path) -> None:
     server = start(folder, {}, say)
     try:
         demonstrate(server.url, server.key(), stream, say)
@@ -49,8 +59,6 @@ def _with_own_server(asked: Asked, stream: Stream) -> None:
         ) from fault
     finally:
         server.stop()
-        if asked.leave:
-            server.remove()
 
 
 def _stay(server: LocalServer) -> None:
