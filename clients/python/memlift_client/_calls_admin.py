@@ -1,6 +1,7 @@
 """Calls about namespaces, keys, agents, categories, tasks, jobs and health."""
 
-from typing import Unpack
+from collections.abc import Mapping
+from typing import Unpack, cast
 from urllib.parse import quote
 
 from memlift_client import _fields as f
@@ -147,9 +148,7 @@ def _agent(name: str) -> str:
 
 
 def _erased(reply: Reply) -> bank.Erased:
-    body = reply.body()
-    erased = body.get("erased")
-    return read(bank.Erased, erased if isinstance(erased, dict) else body)
+    return read(bank.Erased, cast("Mapping[str, object]", reply.body().get("erased") or {}))
 
 
 def _jobs(reply: Reply) -> tuple[loop.Job, ...]:
