@@ -107,7 +107,7 @@ class ReceiptOut(Out):
 
     retrieval_id: UUID
     agent: str
-    task_id: UUID
+    task_id: UUID | None
     category: str
     subcategory: str | None
     confidence: float
