@@ -1,0 +1,67 @@
+# Every target makes what it needs: on a fresh machine `make demo` and `make test` just work.
+
+TORCH := torch==2.13.0
+VENV := .venv
+PYTHON = $(VENV)/bin/python
+STAMP := $(VENV)/.installed
+CODE := memory server clients benchmarks tests migrations .ci
+SUITE ?= loop
+ARGS ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help install format lint test check migrate serve bench docs demo lock openapi
+
+help:     ## Show this list
+	@grep -hE '^[a-z]+: .*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 10
+
+install: $(STAMP)  ## Install the project and its tools
+
+# torch comes first and by version alone: which build fits depends on the machine and its index.
+# Everything else is locked by hash.
+$(STAMP): requirements-dev.lock pyproject.toml $(wildcard clients/python/pyproject.toml)
+	@found=; for python in python3.11 python3.12 python3.13 python3; do \
+	  if $$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then found=$$python; break; fi; \
+	done; \
+	if [ -z "$$found" ]; then echo "MemLift needs Python 3.11 or newer; none was found on the PATH" >&2; exit 1; fi; \
+	test -x $(PYTHON) || $$found -m venv $(VENV)
+	$(PYTHON) -m pip install --quiet $(TORCH)
+	$(PYTHON) -m pip install --quiet --require-hashes --no-deps -r requirements-dev.lock
+	$(PYTHON) -m pip install --quiet --no-deps --no-build-isolation -e . $(if $(wildcard clients/python/pyproject.toml),-e clients/python)
+	@touch $@
+
+format: $(STAMP)  ## Rewrite what can be rewritten
+	$(PYTHON) -m ruff format $(CODE)
+	$(PYTHON) -m ruff check --fix $(CODE)
+
+lint: $(STAMP)  ## ruff, import contracts, types
+	$(PYTHON) -m ruff format --check $(CODE)
+	$(PYTHON) -m ruff check $(CODE)
+	$(VENV)/bin/lint-imports
+	$(PYTHON) -m basedpyright
+
+test: $(STAMP)  ## All tests, with an embedded database unless TEST_DATABASE_URL names one
+	$(PYTHON) -m pytest $(ARGS)
+
+check: lint test  ## lint + test: what CI runs
+
+migrate: $(STAMP)  ## Bring the database to head
+	$(VENV)/bin/memlift migrate $(ARGS)
+
+serve: $(STAMP)  ## Start the server on loopback
+	$(VENV)/bin/memlift serve $(ARGS)
+
+demo: $(STAMP)  ## Replay real questions and watch the memory learn
+	$(PYTHON) -m clients.demo $(ARGS)
+
+bench: $(STAMP)  ## Run a suite: make bench SUITE=loop
+	$(PYTHON) -m benchmarks run $(SUITE) --out out/$(SUITE) $(ARGS)
+
+docs: $(STAMP)  ## Write the generated pages, fail on a broken link
+	$(PYTHON) -m server.settings_page > docs/reference/settings.md
+	$(PYTHON) -m pytest -q tests/unit/test_documentation.py
+
+openapi: $(STAMP)  ## Write the published contract
+	$(PYTHON) -m server.openapi > docs/reference/openapi.json
+
+lock: $(STAMP)  ## Pin all packages anew, by hash
+	$(PYTHON) .ci/lock.py

@@ -1,4 +1,5 @@
-"""The rules of the bank: which texts are one, what a change of status may be, when a memory retires.
+"""The rules of the bank: which texts are one, what a change of status may be, when a memory
+retires.
 
 Pure: no clock, no database.
 """
@@ -22,7 +23,9 @@ _STOPPABLE = frozenset({Status.ACTIVE, Status.PROBATION, Status.SUSPENDED})
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What retirement looks at. `last_used` is when it was learned, last served or last credited."""
+    """What retirement looks at. `last_used` is when it was learned, last served or last
+    credited.
+    """
 
     effective_weight: float
     credited: int

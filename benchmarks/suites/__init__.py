@@ -1,1 +1,6 @@
-"""One module per suite."""
+"""The suites by name: what each measures, and what it aims at."""
+
+from benchmarks.suites import loop
+from benchmarks.suites.plan import Suite
+
+SUITES: dict[str, Suite] = {"loop": loop.SUITE}

@@ -129,11 +129,11 @@ class CutMemory:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """The record of a retrieval, to which the outcome binds."""
+    """The record of a retrieval, to which the outcome binds. A preview has no task row."""
 
     id: UUID
     agent: str
-    task_id: UUID
+    task_id: UUID | None
     category: CategoryName
     confidence: float
     purpose: str

@@ -50,9 +50,7 @@ async def ensure_operator_key(engine: Engine, given: str | None, now: datetime) 
         return token
 
 
-async def create_key(
-    engine: Engine, key: Key, draft: KeyDraft, now: datetime
-) -> tuple[Key, Token]:
+async def create_key(engine: Engine, key: Key, draft: KeyDraft, now: datetime) -> tuple[Key, Token]:
     """A new key and its token, which nobody can read again."""
     key.require(Act.MANAGE)
     async with engine.database.transaction() as connection:

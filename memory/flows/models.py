@@ -51,15 +51,17 @@ def require_model(engine: Engine, namespace: Namespace) -> UUID:
     model = engine.model
     if namespace.model_id is not None and namespace.model_id != model.id:
         raise Unavailable(
-            f"namespace {namespace.slug} holds vectors of another model than {model.identity.name}; "
-            "start the server with the model that made them",
+            f"namespace {namespace.slug} holds vectors of another model than "
+            f"{model.identity.name}; start the server with the model that made them",
             code="model_mismatch",
         )
     return model.id
 
 
 async def adopt_model(connection: Connection, engine: Engine, namespace: Namespace) -> UUID:
-    """Before vectors are written: the first writer decides the namespace's model, for ever after."""
+    """Before vectors are written: the first writer decides the namespace's model, for ever
+    after.
+    """
     model_id = require_model(engine, namespace)
     if namespace.model_id is None:
         used = await NamespaceStore(connection).use_model(namespace.id, model_id)

@@ -8,7 +8,6 @@ from uuid import UUID
 from memory.domain.access import Act, Call
 from memory.domain.bank import Draft, Remembered
 from memory.domain.ids import new_id
-from memory.domain.task import CategoryName
 from memory.engine import Engine
 from memory.errors import MemoryFault
 from memory.flows.actors import GENERAL, name_category, name_task
@@ -62,3 +61,106 @@ async def remember(engine: Engine, call: Call, drafts: Sequence[Draft]) -> list[
                 answers[one.position] = fault
         answers |= await _store(connection, call, resolved, model_id)
     return [answers[position] for position in range(len(drafts))]
+
+
+async def _embed(engine: Engine, draft: Draft) -> dict[str, Embedding]:
+    situation, lesson = await engine.embedder.embed([draft.situation, draft.lesson])
+    return {"situation": situation, "lesson": lesson}
+
+
+async def _resolve(connection: Connection, call: Call, one: _Embedded, model_id: UUID) -> NewMemory:
+    """Names become ids: the agent, the source task, the category."""
+    draft = one.draft
+    actors = ActorStore(connection, call.namespace.id)
+    agent = await actors.ensure_agent(draft.agent, call.key.id, call.now)
+    task = None
+    if draft.task is not None:
+        task, _ = await name_task(connection, call, draft.task, one.learned_at)
+    elif draft.task_id is not None:
+        task = await TaskStore(connection, call.namespace.id).get(draft.task_id)
+    if draft.category is not None:
+        ids = await name_category(connection, call, draft.category)
+    elif task is not None:
+        ids = (task.category_id, task.subcategory_id)
+    else:
+        ids = await _routed(connection, call, one, model_id)
+    memory_id = new_id()
+    return NewMemory(
+        id=memory_id,
+        draft=draft,
+        agent_id=agent.id,
+        category_ids=ids,
+        task_id=task.id if task is not None else None,
+        source_group=task.source_group if task is not None else f"memory:{memory_id}",
+        learned_at=one.learned_at,
+        vectors=one.vectors,
+    )
+
+
+async def _routed(
+    connection: Connection, call: Call, one: _Embedded, model_id: UUID
+) -> tuple[UUID, UUID | None]:
+    """The category whose situations this one is most like; `general` where there is none."""
+    centroids = await MemoryStore(connection, call.namespace.id).centroids(model_id)
+    routed = route(one.vectors["situation"].vector, centroids)
+    if routed.category_id is not None:
+        return routed.category_id, None
+    return await name_category(connection, call, GENERAL)
+
+
+async def _store(
+    connection: Connection, call: Call, resolved: dict[int, NewMemory], model_id: UUID
+) -> dict[int, Answer]:
+    """Insert what is new and count what is not; the unique index decides between equals."""
+    store = MemoryStore(connection, call.namespace.id)
+    known = await store.twins(list(resolved.values()))
+    fresh = {new.twin_key: new for new in reversed(resolved.values()) if new.twin_key not in known}
+    version = call.namespace.bank_version
+    kept: set[UUID] = set()
+    if fresh:
+        version = await NamespaceStore(connection).bump(call.namespace.id, memories=len(fresh))
+        stamp = Stamp(call.key.id, call.now, version)
+        kept = await store.add(list(fresh.values()), stamp)
+        if len(kept) < len(fresh):
+            lost = len(kept) - len(fresh)
+            await NamespaceStore(connection).recount(call.namespace.id, lost)
+        added = [new for new in fresh.values() if new.id in kept]
+        await _begin(connection, call, added, (model_id, version))
+        known = await store.twins(list(resolved.values()))
+    again = [known[new.twin_key][0] for new in resolved.values() if new.id not in kept]
+    await store.add_evidence(again)
+    return {
+        position: Remembered(
+            known[new.twin_key][0], known[new.twin_key][1], new.id not in kept, version
+        )
+        for position, new in resolved.items()
+    }
+
+
+async def _begin(
+    connection: Connection, call: Call, added: Sequence[NewMemory], at: tuple[UUID, int]
+) -> None:
+    """Vectors, centroids and the first state of each new memory, with its event in the ledger."""
+    model_id, version = at
+    policy = policy_named(call.namespace.policy)
+    store = MemoryStore(connection, call.namespace.id)
+    await store.add_all_vectors([(new.id, 1, new.vectors) for new in added], model_id)
+    await store.move_centroids(added, model_id)
+    states = {new.id: policy.initial_memory(new.draft.weight) for new in added}
+    stored = {id_: Stored(state.values, state.touched) for id_, state in states.items()}
+    await StateStore(connection, call.namespace.id).save_memories(stored)
+    steps = [
+        Step(
+            bank_version=version,
+            subject=Subject("memory", memory_id=new.id),
+            kind="set",
+            reason="created",
+            before=None,
+            after=stored[new.id],
+            weights=(None, policy.effective_weight(states[new.id], None)),
+            outcome_id=None,
+            known_at=new.learned_at,
+        )
+        for new in added
+    ]
+    await LedgerStore(connection, call.namespace.id).append(steps, policy.name, call.now)

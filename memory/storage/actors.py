@@ -10,7 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from memory.domain.ids import new_id
 from memory.domain.task import Agent, AgentDraft, Category, CategoryName, Listed, Page
-from memory.errors import Conflict, NotFound, StaleEdit
+from memory.errors import Conflict, NotFound, Rejected, StaleEdit
 from memory.storage.paging import listed
 from memory.storage.tables import agent, category
 
@@ -124,12 +124,12 @@ class ActorStore:
         )
 
     async def require_category(self, name: CategoryName) -> None:
-        """Raises NotFound where either level is unknown."""
+        """Raises Rejected where either level is unknown."""
         first = await self.find_category(name.name)
         if first is None:
-            raise NotFound(f"no category {name.name}", code="category_not_found", field="category")
+            raise Rejected(f"no category {name.name}", code="category_not_found", field="category")
         if name.subcategory and await self.find_category(name.subcategory, first) is None:
-            raise NotFound(
+            raise Rejected(
                 f"no subcategory {name.subcategory}", code="category_not_found", field="subcategory"
             )
 
@@ -156,7 +156,9 @@ class ActorStore:
         return made
 
     async def get_category(self, category_id: UUID) -> Category:
-        rows = await self._connection.execute(self._categories().where(category.c.id == category_id))
+        rows = await self._connection.execute(
+            self._categories().where(category.c.id == category_id)
+        )
         return _category(rows.mappings().one())
 
     def _categories(self) -> Select[tuple[object, ...]]:

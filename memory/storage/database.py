@@ -21,11 +21,16 @@ from memory.storage.migrate import sqlalchemy_url
 
 ROLE = "memlift_app"
 
-_ENTER = text(
-    "SELECT set_config('role', :role, true), set_config('memlift.namespace', :namespace, true)"
-)
+_ENTER = text("""
+    SELECT set_config('role', :role, true), set_config('memlift.namespace', :namespace, true),
+        set_config('TimeZone', 'UTC', true)
+""")
 # Codes after which the same transaction, run again, may well succeed.
 _CONTENTION = frozenset({"40001", "40P01", "55P03"})
+
+
+class UniqueTextTaken(Exception):
+    """Another living memory has the text already; the transaction goes on from before the write."""
 
 
 Connection = AsyncConnection
@@ -85,6 +90,19 @@ class Database:
 
     async def close(self) -> None:
         await self._engine.dispose()
+
+
+@asynccontextmanager
+async def kept(connection: Connection, *, keep: bool) -> AsyncGenerator[None]:
+    """What the block writes stays, or is taken back at its end while the transaction goes on."""
+    if keep:
+        yield
+        return
+    savepoint = await connection.begin_nested()
+    try:
+        yield
+    finally:
+        await savepoint.rollback()
 
 
 @contextmanager

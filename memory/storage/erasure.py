@@ -133,7 +133,7 @@ _DROP_CENTROIDS = text("DELETE FROM centroid WHERE namespace_id = :ns")
 _CENTROIDS = text("""
     INSERT INTO centroid (namespace_id, category_id, model_id, total, n)
     SELECT m.namespace_id, m.category_id, e.model_id,
-        CAST(sum(CAST(e.vector AS vector)) AS double precision[]), count(*)
+        CAST(CAST(sum(CAST(e.vector AS vector)) AS real[]) AS double precision[]), count(*)
     FROM memory m JOIN embedding e
       ON e.memory_id = m.id AND e.version = 1 AND e.field = 'situation'
     WHERE m.namespace_id = :ns AND m.kind = 'experience' AND m.erased_at IS NULL

@@ -11,7 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from memory.domain.learning import WeightEvent
 from memory.domain.task import Page
 from memory.storage.states import Stored
-from memory.storage.tables import agent, weight_event
+from memory.storage.tables import agent, memory, weight_event
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +112,8 @@ class LedgerStore:
         outcomes.
         """
         rows = await self._connection.execute(
-            select(weight_event)
+            select(weight_event, memory.c.start_weight)
+            .join(memory, memory.c.id == weight_event.c.memory_id)
             .where(
                 weight_event.c.namespace_id == self._namespace_id,
                 weight_event.c.kind == "set",

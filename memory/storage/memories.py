@@ -5,12 +5,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from sqlalchemy import select, text, tuple_, update
+from sqlalchemy import ColumnElement, select, text, tuple_, update
 from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from memory.domain.bank import Draft, Kind, Status, Trust, Visibility
 from memory.ports import Embedding
+from memory.storage.database import UniqueTextTaken
 from memory.storage.tables import centroid, change, embedding, memory, memory_version
 from memory.storage.tables.bank import ANY_AGENT, LIVING
 
@@ -174,19 +176,26 @@ class MemoryStore:
             await self._connection.execute(insert(embedding), rows)
 
     async def edit(self, memory_id: UUID, values: Mapping[str, object], version: int) -> bool:
-        """Write over version `version`; False where it is no longer current."""
-        changed = await self._connection.execute(
-            update(memory)
-            .where(
-                memory.c.namespace_id == self._namespace_id,
-                memory.c.id == memory_id,
-                memory.c.version == version,
-                memory.c.erased_at.is_(None),
-            )
-            .values(**values)
-            .returning(memory.c.id)
+        """Write over version `version`; False where it is no longer current.
+
+        Raises UniqueTextTaken where another living memory has the text.
+        """
+        changed = await self._update(
+            (memory.c.id == memory_id)
+            & (memory.c.version == version)
+            & memory.c.erased_at.is_(None),
+            values,
         )
-        return changed.first() is not None
+        return changed > 0
+
+    async def _update(self, condition: ColumnElement[bool], values: Mapping[str, object]) -> int:
+        """Rows written, inside the namespace."""
+        statement = update(memory).where(memory.c.namespace_id == self._namespace_id, condition)
+        try:
+            async with self._connection.begin_nested():
+                return (await self._connection.execute(statement.values(**values))).rowcount
+        except IntegrityError as fault:
+            raise UniqueTextTaken from fault
 
     async def add_version(
         self,
@@ -214,10 +223,9 @@ class MemoryStore:
     async def set_status(
         self, memory_ids: Sequence[UUID], status: Status, reason: str | None, stamp: Stamp
     ) -> None:
-        await self._connection.execute(
-            update(memory)
-            .where(memory.c.namespace_id == self._namespace_id, memory.c.id.in_(memory_ids))
-            .values(status=status, status_reason=reason, bank_version=stamp.bank_version)
+        await self._update(
+            memory.c.id.in_(memory_ids),
+            {"status": status, "status_reason": reason, "bank_version": stamp.bank_version},
         )
         await self.feed(stamp, status.value, memory_ids)
 

@@ -38,16 +38,12 @@ def upgrade(url: str) -> None:
     """Bring the database at `url` to head. Raises Unavailable, in one line, when it cannot be
     brought there.
     """
-    with _connected(url) as connection:
-        connection.execute(text("SELECT pg_advisory_lock(:lock)"), {"lock": LOCK})
-        _refuse_newer(connection)
-        try:
+    with _connected(url, autocommit=True) as waiting:
+        waiting.execute(text("SELECT pg_advisory_lock(:lock)"), {"lock": LOCK})
+        _refuse_newer(waiting)
+        with _connected(url) as connection:
             command.upgrade(_config(connection), "head")
-        except DBAPIError as fault:
-            raise Unavailable(
-                f"the migration stopped and changed nothing: {_first_line(fault)}", code="migration"
-            ) from fault
-        if not at_head(connection):
+        if not at_head(waiting):
             raise Unavailable("the migration ran and did not reach the head", code="migration")
 
 
@@ -69,13 +65,16 @@ def at_head(connection: Connection) -> bool:
 
 
 @contextmanager
-def _connected(url: str) -> Generator[Connection]:
-    engine = create_engine(sqlalchemy_url(url), poolclass=NullPool)
+def _connected(url: str, *, autocommit: bool = False) -> Generator[Connection]:
+    level = "AUTOCOMMIT" if autocommit else "READ COMMITTED"
+    engine = create_engine(sqlalchemy_url(url), poolclass=NullPool, isolation_level=level)
     try:
         with engine.connect() as connection:
             yield connection
     except DBAPIError as fault:
-        raise Unavailable(f"the database refused: {_first_line(fault)}", code="database") from fault
+        raise Unavailable(
+            f"the database refused, and nothing was changed: {_first_line(fault)}", code="database"
+        ) from fault
     finally:
         engine.dispose()
 

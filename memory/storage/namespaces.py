@@ -158,6 +158,14 @@ class NamespaceStore:
             )
         return row.bank_version
 
+    async def recount(self, namespace_id: UUID, memories: int) -> None:
+        """Correct the count of living memories by so many."""
+        await self._connection.execute(
+            update(namespace)
+            .where(namespace.c.id == namespace_id)
+            .values(n_memories=namespace.c.n_memories + memories)
+        )
+
     async def use_model(self, namespace_id: UUID, model_id: UUID) -> UUID:
         """The model whose vectors the namespace holds; the first writer decides."""
         await self._connection.execute(

@@ -1,0 +1,66 @@
+# noqa: INP001 - a script, run by path
+"""Write the lock files: every package pinned by hash, without torch and its accelerator packages.
+
+Which build of torch fits depends on the machine, so `make install` installs it by version alone.
+All three locks come from one solution, so that they agree wherever they overlap.
+"""
+
+import re
+import subprocess
+import sys
+import tempfile
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+LEFT_OUT = re.compile(r"(torch|triton|nvidia-.*|cuda-.*)==")
+TORCH = "torch==2.13.0"
+
+
+def requirements() -> dict[str, list[str]]:
+    """What each lock file must satisfy, read from pyproject.toml."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    runtime = project["project"]["dependencies"]
+    return {
+        "requirements.lock": runtime,
+        "requirements-dev.lock": runtime + project["dependency-groups"]["dev"],
+        "requirements-llm.lock": runtime + project["project"]["optional-dependencies"]["llm"],
+    }
+
+
+def compiled(wanted: list[str], *options: str) -> str:
+    """The full list of pinned packages for what is wanted."""
+    with tempfile.TemporaryDirectory() as folder:
+        source, target = Path(folder, "wanted.in"), Path(folder, "pinned.txt")
+        source.write_text("\n".join([*wanted, TORCH]))
+        command = [sys.executable, "-m", "piptools", "compile", "--quiet", "--strip-extras"]
+        quiet = ["--no-header", "--no-annotate", "--no-emit-index-url", "--no-emit-trusted-host"]
+        quiet += ["--no-emit-options", "--no-emit-find-links", "--allow-unsafe"]
+        command += [*quiet, *options, "-o", str(target), str(source)]
+        subprocess.run(command, check=True)  # noqa: S603 - pip-tools, with arguments of our own
+        return target.read_text()
+
+
+def blocks(pinned: str) -> list[str]:
+    """One block a package: its pin and its hashes; what torch brings for its device left out."""
+    bare = re.sub(r"^#.*\n?", "", pinned, flags=re.MULTILINE)
+    packages = re.split(r"^(?=[A-Za-z0-9])", bare, flags=re.MULTILINE)
+    return [text for text in packages if "==" in text and not LEFT_OUT.match(text)]
+
+
+def main() -> None:
+    wanted = requirements()
+    everything = sorted({line for lines in wanted.values() for line in lines})
+    with tempfile.TemporaryDirectory() as folder:
+        agreed = Path(folder, "agreed.txt")
+        agreed.write_text(compiled(everything))
+        for name, lines in wanted.items():
+            pinned = compiled(lines, "--generate-hashes", "--constraint", str(agreed))
+            (ROOT / name).write_text(
+                "# Written by `make lock`; install with --require-hashes --no-deps.\n"
+                + "".join(blocks(pinned))
+            )
+
+
+if __name__ == "__main__":
+    main()

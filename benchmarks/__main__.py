@@ -1,0 +1,78 @@
+"""`python -m benchmarks run SUITE --out DIR` and `python -m benchmarks compare A B`."""
+
+import argparse
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks.bench import Served
+from benchmarks.compare import compare
+from benchmarks.harness import run
+from benchmarks.suites import SUITES
+
+
+def main(words: Sequence[str]) -> int:
+    given = _parser().parse_args(words)
+    if given.command == "compare":
+        for line in compare(given.first, given.second):
+            print(line)
+        return 0
+    suite = SUITES[given.suite]
+    served = None
+    if given.url is not None:
+        if given.key is None:
+            raise SystemExit("--url needs --key")
+        served = Served(given.url, given.key, given.data, None)
+    run(given.suite, suite, given.out, served, _settings(suite.settings, given.set))
+    for line in told(json.loads((given.out / "summary.json").read_text(encoding="utf-8"))):
+        print(line)
+    return 0
+
+
+def told(summary: Mapping[str, Any]) -> list[str]:
+    """The summary for people."""
+    heads = ("p50 ms", "p95 ms", "p99 ms", "per s")
+    lines = [f"{'':<24}{'n':>6}{'failed':>8}" + "".join(f"{head:>10}" for head in heads)]
+    for name, row in summary["figures"].items():
+        times = (row["p50"], row["p95"], row["p99"], row["rate"])
+        shown = "".join(f"{'-' if t is None else format(t, '.2f'):>10}" for t in times)
+        lines.append(f"{name:<24}{row['n']:>6}{row['failed']:>8}{shown}")
+    lines += [f"{name:<24}{value:>16.0f}" for name, value in summary["numbers"].items()]
+    for target in summary["targets"]:
+        measured = target["measured"]
+        shown = "not run" if measured is None else f"{measured:.3f}"
+        lines.append(f"{target['name']}: {shown}, target {target['target']}: {target['status']}")
+        lines += [f"    {name:<20}{value:>10.3f}" for name, value in target["parts"].items()]
+    return lines
+
+
+def _settings(defaults: Mapping[str, int], changes: Sequence[str]) -> dict[str, int]:
+    settings = dict(defaults)
+    for change in changes:
+        name, _, value = change.partition("=")
+        if name not in settings:
+            raise SystemExit(f"--set knows {', '.join(settings)}, not {name}")
+        settings[name] = int(value)
+    return settings
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True)
+    running = commands.add_parser("run", help="run a suite and store what it measured")
+    running.add_argument("suite", choices=sorted(SUITES))
+    running.add_argument("--out", type=Path, required=True, help="folder for the artefacts")
+    running.add_argument("--url", help="measure this server instead of starting one")
+    running.add_argument("--key", help="its operator key")
+    running.add_argument("--data", type=Path, help="its data directory, for the parts apart")
+    running.add_argument("--set", action="append", default=[], metavar="NAME=VALUE")
+    comparing = commands.add_parser("compare", help="two runs side by side")
+    comparing.add_argument("first", type=Path)
+    comparing.add_argument("second", type=Path)
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

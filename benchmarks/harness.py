@@ -1,0 +1,86 @@
+"""Runs a suite: a server for it, raw measurements, then the summary.
+
+OUT/run.json            revision, settings, seed, hardware, load before and after
+OUT/measurements.jsonl  every measurement, one a line
+OUT/summary.json        figures and targets, computed from the measurements
+"""
+
+import json
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict
+from datetime import datetime
+from math import isnan
+from pathlib import Path
+
+from benchmarks import hardware, metrics
+from benchmarks.bench import Bench, Served
+from benchmarks.suites.plan import Suite
+from clients.demo.server import fresh_folder, start
+
+Say = Callable[[str], None]
+
+
+def run(
+    name: str, suite: Suite, out: Path, served: Served | None, settings: Mapping[str, int]
+) -> None:
+    """Run `suite` into `out`, on the server given or on one of its own."""
+    out.mkdir(parents=True, exist_ok=True)
+    stamp = {
+        "suite": name,
+        "settings": dict(settings),
+        "seed": settings.get("seed"),
+        "server": dict(suite.server),
+        **hardware.stamp(),
+        "load_before": hardware.load(),
+        "started_at": _now(),
+    }
+    with server_for(suite, served) as server, (out / MEASUREMENTS).open("w") as file:
+        suite.run(Bench(server, settings, file))
+    stamp |= {"load_after": hardware.load(), "finished_at": _now()}
+    _write(out / "run.json", stamp)
+    _write(out / "summary.json", {**stamp, **summary(suite, read_rows(out))})
+
+
+def summary(suite: Suite, rows: list[metrics.Row]) -> dict[str, object]:
+    """What the measurements amount to."""
+    return {
+        "figures": {name: _plain(asdict(row)) for name, row in metrics.table(rows).items()},
+        "numbers": metrics.numbers(rows),
+        "targets": metrics.written(suite.targets(rows)),
+    }
+
+
+def read_rows(out: Path) -> list[metrics.Row]:
+    with (out / MEASUREMENTS).open(encoding="utf-8") as lines:
+        return [json.loads(line) for line in lines]
+
+
+@contextmanager
+def server_for(suite: Suite, served: Served | None) -> Generator[Served]:
+    """The given server, or a fresh one that ends, with its data, when the suite is done."""
+    if served is not None:
+        yield served
+        return
+    own = start(fresh_folder("memlift-bench"), suite.server, print)
+    try:
+        yield Served(own.url, own.key(), own.data, own.process.pid)
+    finally:
+        own.stop()
+        own.remove()
+
+
+MEASUREMENTS = "measurements.jsonl"
+
+
+def _write(path: Path, document: Mapping[str, object]) -> None:
+    path.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
+
+
+def _plain(row: Mapping[str, float]) -> dict[str, float | None]:
+    """JSON has no word for "not a number"."""
+    return {name: None if isnan(value) else value for name, value in row.items()}
+
+
+def _now() -> str:
+    return datetime.now().astimezone().isoformat(timespec="seconds")

@@ -1,0 +1,1 @@
+"""Parts of the server timed alone, in this process; the only benchmarks that import the memory."""

@@ -1,0 +1,51 @@
+"""Committing one receipt durably, nothing else: a copy of a real one under a new id."""
+
+import time
+from dataclasses import dataclass, replace
+from uuid import UUID
+
+from benchmarks.bench import Timing
+from memory.domain.ids import new_id
+from memory.storage.database import Database
+from memory.storage.namespaces import NamespaceStore
+from memory.storage.receipts import NewReceipt, ReceiptStore
+
+WARM_UP = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """The namespace and the receipt that stand for all others."""
+
+    namespace_id: UUID
+    retrieval_id: UUID
+
+
+async def commit_alone(database_url: str, example: Example, count: int) -> list[Timing]:
+    """One timing a transaction, over the pool and the role that the server uses."""
+    database = Database(database_url)
+    try:
+        pattern = await _pattern(database, example)
+        rows = [await _one(database, example, pattern) for _ in range(WARM_UP + count)]
+        return rows[WARM_UP:]
+    finally:
+        await database.close()
+
+
+async def _pattern(database: Database, example: Example) -> NewReceipt:
+    async with database.transaction() as connection:
+        namespace = await NamespaceStore(connection).get(example.namespace_id)
+    assert namespace.model_id is not None, "a namespace that has served has a model"
+    async with database.transaction(example.namespace_id) as connection:
+        store = ReceiptStore(connection, example.namespace_id)
+        receipt = await store.get(example.retrieval_id)
+        binding = (await store.bindings([example.retrieval_id]))[example.retrieval_id]
+    return NewReceipt(receipt, binding.agent_id, (binding.category_id, None), namespace.model_id)
+
+
+async def _one(database: Database, example: Example, pattern: NewReceipt) -> Timing:
+    copy = replace(pattern, receipt=replace(pattern.receipt, id=new_id()))
+    began = time.perf_counter()
+    async with database.transaction(example.namespace_id) as connection:
+        await ReceiptStore(connection, example.namespace_id).open([copy])
+    return Timing(began, (time.perf_counter() - began) * 1000, ok=True)

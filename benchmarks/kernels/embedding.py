@@ -1,0 +1,28 @@
+"""Embedding one text at a time, nothing else."""
+
+import time
+from collections.abc import Sequence
+
+from benchmarks.bench import Timing
+from memory.inference.embedder import EmbedderPolicy, LocalEmbedder
+
+WARM_UP = 5
+
+
+async def embedding_alone(texts: Sequence[str]) -> list[Timing]:
+    """One timing a text. Texts must differ, or the cache answers."""
+    embedder = LocalEmbedder(EmbedderPolicy())
+    embedder.start()
+    await embedder.wait_until_ready()
+    try:
+        for number in range(WARM_UP):
+            await embedder.embed([f"warm-up {number}"])
+        return [await _one(embedder, text) for text in texts]
+    finally:
+        await embedder.close()
+
+
+async def _one(embedder: LocalEmbedder, text: str) -> Timing:
+    began = time.perf_counter()
+    await embedder.embed([text])
+    return Timing(began, (time.perf_counter() - began) * 1000, ok=True)

@@ -1,0 +1,20 @@
+"""What a suite is: defaults, a run that records, and targets read from the records alone."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from benchmarks.bench import Bench
+from benchmarks.metrics import Row, Target
+
+
+@dataclass(frozen=True, slots=True)
+class Suite:
+    """`settings` are the defaults that `--set NAME=VALUE` changes; `server` is added to the
+    environment of the server that is started for it.
+    """
+
+    about: str
+    settings: Mapping[str, int]
+    server: Mapping[str, str]
+    run: Callable[[Bench], None]
+    targets: Callable[[Sequence[Row]], list[Target]]

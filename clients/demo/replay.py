@@ -1,0 +1,193 @@
+"""Replay a stream through the server: what became known is reported, then the day is forecast.
+
+Every call of a day carries the day's midnight as its time. Outcomes handed out on a day were known
+by then, so they are reported, applied and remembered first; the retrievals of the day then ask the
+memory as of that same moment: at its newest known outcome, never before it.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, time
+from typing import TypeVar
+
+from memlift_client import (
+    AskFields,
+    ExperienceFields,
+    MemLift,
+    OutcomeFields,
+    Retrieval,
+    TaskFields,
+)
+
+from clients.demo.agent import Analog, Rates, forecast
+from clients.demo.statistics import Scored
+from clients.demo.streams import Batch, Question, Resolution, Stream
+
+AGENT = "analog"
+K = 30
+LARGEST_BATCH = 256
+WITHOUT = "without memory"
+
+Item = TypeVar("Item")
+
+
+@dataclass(frozen=True, slots=True)
+class Open:
+    """A forecast whose outcome is not known yet, and the receipt it waits under."""
+
+    question: Question
+    retrieval: Retrieval
+    prior: float
+    answer: float
+
+
+@dataclass(slots=True)
+class Arm:
+    """One way to remember: a namespace of its own, and the forecasts that are open in it."""
+
+    name: str
+    memory: MemLift
+    open: dict[str, Open] = field(default_factory=dict[str, Open])
+
+    def learn(self, known: Sequence[Resolution], day: date) -> list[tuple[Resolution, Open]]:
+        """Report, apply, remember; returns what was closed."""
+        closed = [(row, self.open.pop(row.question_id)) for row in known]
+        for part in _parts([_outcome(row, was, day) for row, was in closed]):
+            for item in self.memory.report_all(part):
+                item.unwrap()
+        if closed:
+            self.memory.apply_outcomes()
+        for part in _parts([_experience(row, was, day) for row, was in closed]):
+            for item in self.memory.remember_all(part):
+                item.unwrap()
+        return closed
+
+    def forecast(self, questions: Sequence[Question], priors: Mapping[str, float]) -> None:
+        """Ask what is remembered of questions like these, and answer by it."""
+        answers: list[Retrieval] = []
+        for part in _parts([ask(question) for question in questions]):
+            answers += [item.unwrap() for item in self.memory.retrieve_all(part)]
+        for question, retrieval in zip(questions, answers, strict=True):
+            prior = priors[question.id]
+            answer = forecast(prior, analogs(retrieval))
+            self.open[question.id] = Open(question, retrieval, prior, answer)
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a replay is, after one day."""
+
+    day: date
+    asked: int
+    learned: int
+    scored: Sequence[Scored]
+
+
+def replay(stream: Stream, arms: Sequence[Arm], told: Callable[[Progress], None]) -> list[Scored]:
+    """Every resolved forecast of the stream, by each arm and without memory."""
+    rates = Rates()
+    scored: list[Scored] = []
+    for batch in stream.batches():
+        scored += _learned(batch, arms, rates)
+        priors = {question.id: rates.prior(question.source) for question in batch.questions}
+        for arm in arms:
+            arm.forecast(batch.questions, priors)
+        told(Progress(batch.day, len(batch.questions), len(batch.known), scored))
+    return scored
+
+
+def _learned(batch: Batch, arms: Sequence[Arm], rates: Rates) -> list[Scored]:
+    closed = {arm.name: arm.learn(batch.known, batch.day) for arm in arms}
+    scored: list[Scored] = []
+    for position, row in enumerate(batch.known):
+        opened = {name: pairs[position][1] for name, pairs in closed.items()}
+        first = next(iter(opened.values()))
+        rates.learn(first.question.source, row.outcome)
+        answers = {name: was.answer for name, was in opened.items()}
+        scored.append(
+            Scored(
+                first.question.event_id,
+                first.question.week,
+                row.outcome,
+                {WITHOUT: first.prior, **answers},
+            )
+        )
+    return scored
+
+
+def analogs(retrieval: Retrieval) -> Iterator[Analog]:
+    """What was retrieved, as votes: the outcome each memory carries, by its score."""
+    for memory in retrieval.memories:
+        outcome = (memory.metadata or {}).get("outcome")
+        if outcome in (0, 1):
+            yield Analog(memory.score, int(bool(outcome)))
+
+
+def ask(question: Question) -> AskFields:
+    """How the agent asks about a question: k memories as data, both runs promised."""
+    return AskFields(
+        agent=AGENT,
+        task=_task(question),
+        k=K,
+        purpose="paired",
+        format="memories",
+        as_of=midnight(question.asked_on),
+    )
+
+
+def _task(question: Question) -> TaskFields:
+    task = TaskFields(
+        text=question.text,
+        key=question.id,
+        category=question.source,
+        group_key=question.event_id,
+    )
+    if question.topic is not None:
+        task["subcategory"] = question.topic
+    return task
+
+
+def _outcome(row: Resolution, was: Open, day: date) -> OutcomeFields:
+    return OutcomeFields(
+        retrieval_id=was.retrieval.receipt,
+        metric="brier",
+        value={"p": [was.answer]},
+        truth={"y": [row.outcome]},
+        without={"value": {"p": [was.prior]}},
+        reward_kind="continuous",
+        evaluator="resolution",
+        verifier="test",
+        known_at=midnight(day),
+    )
+
+
+def _experience(row: Resolution, was: Open, day: date) -> ExperienceFields:
+    experience = ExperienceFields(
+        agent=AGENT,
+        situation=was.question.text,
+        lesson=lesson(was.question, row),
+        category=was.question.source,
+        learned_at=midnight(day),
+        metadata={"outcome": row.outcome, "event": was.question.event_id},
+    )
+    if was.question.topic is not None:
+        experience["subcategory"] = was.question.topic
+    if was.retrieval.task_id is not None:
+        experience["task_id"] = was.retrieval.task_id
+    return experience
+
+
+def lesson(question: Question, row: Resolution) -> str:
+    """What the outcome taught, in a sentence."""
+    answer = "YES" if row.outcome else "NO"
+    reference = f"; the reference value was {question.reference}" if question.reference else ""
+    return f"This resolved {answer} on {row.resolved_on}{reference}."
+
+
+def midnight(day: date) -> datetime:
+    return datetime.combine(day, time(), UTC)
+
+
+def _parts(items: Sequence[Item]) -> Iterator[Sequence[Item]]:
+    for start in range(0, len(items), LARGEST_BATCH):
+        yield items[start : start + LARGEST_BATCH]

@@ -1,0 +1,183 @@
+"""The client for code that waits: one method a call, the whole loop."""
+
+import time
+from collections.abc import Callable, Iterator
+from functools import wraps
+from types import TracebackType
+from typing import Concatenate, ParamSpec, Self, TypeVar
+
+import httpx
+
+from memlift_client import _calls_admin as calls_admin
+from memlift_client import _calls_loop as calls_loop
+from memlift_client._connection import Connection, no_answer, reply_of
+from memlift_client._results_bank import Page
+from memlift_client._retries import Event, Exchange, Patience, Pause, Step
+from memlift_client._wire import Call, Reply
+
+Given = ParamSpec("Given")
+Result = TypeVar("Result")
+
+
+def _method(
+    build: Callable[Given, Call[Result]],
+) -> Callable[Concatenate["MemLift", Given], Result]:
+    @wraps(build)
+    def method(self: "MemLift", /, *args: Given.args, **kwargs: Given.kwargs) -> Result:
+        return self.perform(build(*args, **kwargs))
+
+    return method
+
+
+def _each(
+    build: Callable[Given, Call[Page[Result]]],
+) -> Callable[Concatenate["MemLift", Given], Iterator[Result]]:
+    @wraps(build)
+    def method(self: "MemLift", /, *args: Given.args, **kwargs: Given.kwargs) -> Iterator[Result]:
+        return self.every(build(*args, **kwargs))
+
+    return method
+
+
+class MemLift:
+    """Speaks to one server with one key, inside one namespace.
+
+    `with MemLift(url, key, namespace="default") as memory: ...` closes the connections at the end.
+    Methods named `each_…` walk through all pages; `list_…` give one.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        key: str | None = None,
+        namespace: str = "default",
+        *,
+        patience: Patience | None = None,
+        transport: httpx.BaseTransport | None = None,
+    ) -> None:
+        patience = patience or Patience()
+        self._connection = Connection(url, key, namespace, patience)
+        self._http = httpx.Client(
+            base_url=url,
+            headers=self._connection.headers(),
+            timeout=self._connection.patience.timeout,
+            transport=transport,
+        )
+
+    def within(self, namespace: str) -> "MemLift":
+        """The same server, key and connections, in another namespace."""
+        other = object.__new__(MemLift)
+        other._connection = self._connection.within(namespace)
+        other._http = self._http
+        return other
+
+    def perform(self, call: Call[Result]) -> Result:
+        """Make one call and read its answer. Raises MemLiftProblem or Unreachable."""
+        ready = self._connection.prepared(call)
+        return ready.result(self._run(self._connection.exchange(ready)))
+
+    def every(self, call: Call[Page[Result]]) -> Iterator[Result]:
+        """The rows of all pages, fetched as they are needed."""
+        page = self.perform(call)
+        yield from page.items
+        while page.next_cursor is not None:
+            page = self.perform(call.after(page.next_cursor))
+            yield from page.items
+
+    def _run(self, exchange: Exchange) -> Reply:
+        event: Event = None
+        while True:
+            try:
+                step = exchange.send(event)
+            except StopIteration as end:
+                return end.value
+            event = self._take(step)
+
+    def _take(self, step: Step) -> Event:
+        if isinstance(step, Pause):
+            time.sleep(step.seconds)
+            return None
+        try:
+            return reply_of(
+                self._http.send(self._http.build_request(**self._connection.sent(step)))
+            )
+        except httpx.TransportError as fault:
+            return no_answer(fault)
+
+    def close(self) -> None:
+        self._http.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        fault: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    live = _method(calls_admin.live)
+    ready = _method(calls_admin.ready)
+    me = _method(calls_admin.me)
+    create_namespace = _method(calls_admin.create_namespace)
+    get_namespace = _method(calls_admin.get_namespace)
+    change_namespace = _method(calls_admin.change_namespace)
+    list_namespaces = _method(calls_admin.list_namespaces)
+    request_deletion = _method(calls_admin.request_deletion)
+    delete_namespace = _method(calls_admin.delete_namespace)
+    create_key = _method(calls_admin.create_key)
+    list_keys = _method(calls_admin.list_keys)
+    revoke_key = _method(calls_admin.revoke_key)
+    add_agent = _method(calls_admin.add_agent)
+    get_agent = _method(calls_admin.get_agent)
+    list_agents = _method(calls_admin.list_agents)
+    change_agent = _method(calls_admin.change_agent)
+    add_category = _method(calls_admin.add_category)
+    list_categories = _method(calls_admin.list_categories)
+    add_task = _method(calls_admin.add_task)
+    get_task = _method(calls_admin.get_task)
+    list_tasks = _method(calls_admin.list_tasks)
+    list_jobs = _method(calls_admin.list_jobs)
+    run_job = _method(calls_admin.run_job)
+    list_job_runs = _method(calls_admin.list_job_runs)
+    audit = _method(calls_admin.audit)
+    erase = _method(calls_admin.erase)
+    erase_experience = _method(calls_admin.erase_experience)
+    remember = _method(calls_loop.remember)
+    remember_all = _method(calls_loop.remember_all)
+    get_experience = _method(calls_loop.get_experience)
+    list_experiences = _method(calls_loop.list_experiences)
+    edit_experience = _method(calls_loop.edit_experience)
+    list_versions = _method(calls_loop.list_versions)
+    suspend = _method(calls_loop.suspend)
+    retire = _method(calls_loop.retire)
+    restore = _method(calls_loop.restore)
+    retrieve = _method(calls_loop.retrieve)
+    retrieve_all = _method(calls_loop.retrieve_all)
+    get_retrieval = _method(calls_loop.get_retrieval)
+    explain = _method(calls_loop.explain)
+    list_retrievals = _method(calls_loop.list_retrievals)
+    report = _method(calls_loop.report)
+    report_all = _method(calls_loop.report_all)
+    apply_outcomes = _method(calls_loop.apply_outcomes)
+    get_outcome = _method(calls_loop.get_outcome)
+    list_outcomes = _method(calls_loop.list_outcomes)
+    get_weight = _method(calls_loop.get_weight)
+    list_weight_events = _method(calls_loop.list_weight_events)
+    list_weights = _method(calls_loop.list_weights)
+    effect = _method(calls_loop.effect)
+
+    each_namespace = _each(calls_admin.list_namespaces)
+    each_key = _each(calls_admin.list_keys)
+    each_agent = _each(calls_admin.list_agents)
+    each_category = _each(calls_admin.list_categories)
+    each_task = _each(calls_admin.list_tasks)
+    each_job_run = _each(calls_admin.list_job_runs)
+    each_audit_entry = _each(calls_admin.audit)
+    each_experience = _each(calls_loop.list_experiences)
+    each_retrieval = _each(calls_loop.list_retrievals)
+    each_outcome = _each(calls_loop.list_outcomes)
+    each_weight_event = _each(calls_loop.list_weight_events)
+    each_weight = _each(calls_loop.list_weights)

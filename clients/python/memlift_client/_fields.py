@@ -1,0 +1,210 @@
+"""What an agent sends, as typed dictionaries with the names of the wire.
+
+The same dictionary serves a single call, as keywords, and a batch, as items.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Literal, NotRequired, Required, TypedDict
+
+Metadata = Mapping[str, object]
+Status = Literal["proposed", "verifying", "active", "rejected", "probation", "suspended", "retired"]
+
+
+class SettingsFields(TypedDict, total=False):
+    """Settings of a namespace; what is left out stays as it is."""
+
+    raw_gate: float
+    score_floor: float
+    control_rate: float
+    slot_rate: float
+    categories: Literal["open", "closed"]
+    max_memories: int
+    max_retrievals: int
+
+
+class NamespaceFields(TypedDict, total=False):
+    """A namespace to make. `clock` never changes: `replay` lets the caller set the times."""
+
+    clock: Literal["wall", "replay"]
+    learning: Literal["on", "frozen"]
+    policy: str
+    settings: SettingsFields
+
+
+class NamespaceChangeFields(TypedDict, total=False):
+    learning: Literal["on", "frozen"]
+    settings: SettingsFields
+
+
+class KeyFields(TypedDict, total=False):
+    """A key to make; without `agents` it speaks for any agent of its namespace."""
+
+    role: Required[Literal["agent", "evaluator", "reader", "admin", "operator"]]
+    name: Required[str]
+    namespace: str
+    agents: Sequence[str]
+    expires_at: datetime
+
+
+class AgentFields(TypedDict, total=False):
+    """What is known of an agent; `own_information`: it brings a price, a tool, a source."""
+
+    model: str
+    family: str
+    size_class: str
+    own_information: bool
+
+
+class TaskFields(TypedDict, total=False):
+    """A task in its caller's words.
+
+    `key` is the caller's own id: the same key is the same task. `group_key` joins tasks that stand
+    or fall together. `known_at` belongs to replay namespaces, and to the call that makes a task.
+    """
+
+    text: Required[str]
+    key: str
+    category: str
+    subcategory: str
+    group_key: str
+    metadata: Metadata
+    known_at: datetime
+
+
+class ExperienceFields(TypedDict, total=False):
+    """What one task taught: when it applies (`situation`) and what to do (`lesson`)."""
+
+    agent: Required[str]
+    situation: Required[str]
+    lesson: Required[str]
+    category: str
+    subcategory: str
+    task: TaskFields
+    task_id: str
+    visibility: Literal["agent", "namespace"]
+    pinned: bool
+    weight: float
+    learned_at: datetime
+    metadata: Metadata
+
+
+class EditFields(TypedDict, total=False):
+    situation: str
+    lesson: str
+    metadata: Metadata
+    pinned: bool
+    known_at: datetime
+
+
+class QueryFields(TypedDict):
+    """One angle of search, and which text of a memory it is held against."""
+
+    text: str
+    target: NotRequired[Literal["situation", "lesson"]]
+
+
+class AskFields(TypedDict, total=False):
+    """What an agent asks before it acts; give `task` or `task_id`.
+
+    purpose: act, paired (the caller promises a run with and one without), replay, or preview
+    (stores nothing). `as_of` is required in replay namespaces.
+    """
+
+    agent: Required[str]
+    task: TaskFields
+    task_id: str
+    k: int
+    max_tokens: int
+    rivals: bool
+    arm: Literal["auto", "on", "off"]
+    purpose: Literal["act", "paired", "replay", "preview"]
+    queries: Sequence[QueryFields]
+    as_of: datetime
+    expires_in: float
+    format: Literal["guideline", "memories"]
+    explain: bool
+
+
+class ReportFields(TypedDict, total=False):
+    """What became of an attempt: `reward` in [0, 1], or `metric` with `value` and `truth`.
+
+    `without` is the same agent's result without the guideline, `full` its result had memory been
+    followed wholly.
+    """
+
+    reward: float
+    metric: str
+    value: Mapping[str, object]
+    truth: Mapping[str, object]
+    without: Mapping[str, object]
+    full: Mapping[str, object]
+    reward_kind: Literal["continuous", "binary"]
+    evaluator: str
+    verifier: Literal["human", "test", "judge", "self"]
+    helpful: Sequence[str]
+    harmful: Sequence[str]
+    answers: Mapping[str, object]
+    stances: Mapping[str, object]
+    known_at: datetime
+    supersedes: str
+
+
+class OutcomeFields(ReportFields, total=False):
+    """One outcome of a batch."""
+
+    retrieval_id: Required[str]
+
+
+class PageFields(TypedDict, total=False):
+    """Which rows of a list: at most `limit` (1…200), from `cursor` on."""
+
+    limit: int
+    cursor: str
+
+
+class MemoryFilterFields(PageFields, total=False):
+    status: Status
+    category: str
+    agent: str
+    metadata: Metadata
+
+
+class TaskFilterFields(PageFields, total=False):
+    key: str
+
+
+class ReceiptFilterFields(PageFields, total=False):
+    state: Literal["pending", "all"]
+    agent: str
+
+
+class OutcomeFilterFields(PageFields, total=False):
+    state: Literal["accepted", "applied", "ignored", "superseded"]
+    retrieval_id: str
+
+
+class WeightOrderFields(PageFields, total=False):
+    agent: str
+    order: Literal["strongest", "weakest"]
+
+
+class EffectFilterFields(TypedDict, total=False):
+    agent: str
+    category: str
+
+
+class ErasureFields(TypedDict, total=False):
+    """Whose text to erase: exactly one of these."""
+
+    memory_id: str
+    agent: str
+    key_id: str
+    task_id: str
+
+
+class JobFields(TypedDict, total=False):
+    """`now` is required in replay namespaces and refused in others."""
+
+    now: datetime
+    dry_run: bool

@@ -1,0 +1,108 @@
+"""Age is written down: beliefs as they are read at `now` become `set` events, and what fell
+retires.
+
+Ageing composes, so when this runs changes no ranking; it keeps the stored numbers near those that
+reading would give, and it says what faded.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from memory.bank import Standing, retires
+from memory.domain.bank import Status
+from memory.domain.namespace import Namespace
+from memory.flows.lesson import read
+from memory.flows.setting import set_states
+from memory.learning.fold import Learned, Operation
+from memory.learning.policy import Policy, policy_named
+from memory.storage.database import Connection
+from memory.storage.memories import MemoryStore, Stamp
+from memory.storage.namespaces import NamespaceStore
+from memory.storage.states import StateStore
+from memory.storage.weighing import Living, WeighingStore
+
+FADED = 0.01
+"""A change of effective weight below this is not reported one by one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fading:
+    """What a run would do, or did: which memories age, and which retire and why."""
+
+    examined: int
+    aged: Mapping[UUID, tuple[float, float]]
+    retired: Mapping[UUID, tuple[str, float]]
+
+    def result(self) -> dict[str, object]:
+        """As the run's record says it: each memory, its change, its weight before and after."""
+        faded = [
+            _change(memory_id, "faded", weights)
+            for memory_id, weights in sorted(self.aged.items())
+            if abs(weights[0] - weights[1]) >= FADED
+        ]
+        retired = [
+            _change(memory_id, f"retired: {reason}", (weight, weight))
+            for memory_id, (reason, weight) in sorted(self.retired.items())
+        ]
+        changes = [*faded, *retired]
+        return {"examined": self.examined, "aged": len(self.aged), "changes": changes}
+
+
+def _change(memory_id: UUID, change: str, weights: tuple[float, float]) -> dict[str, object]:
+    return {
+        "memory_id": str(memory_id),
+        "change": change,
+        "weight_before": weights[0],
+        "weight_after": weights[1],
+    }
+
+
+async def fade(
+    connection: Connection, namespace: Namespace, times: tuple[datetime, datetime], *, dry: bool
+) -> Fading:
+    """Write down the age of every belief at `times[0]`; `times[1]` is the server's clock.
+
+    The caller's transaction is the run's. A dry run reads the same and writes nothing.
+    """
+    now, recorded_at = times
+    states = StateStore(connection, namespace.id)
+    if not dry:
+        await states.lock()
+    living = await WeighingStore(connection, namespace.id).standing(now)
+    sheet = read(await states.load([one.id for one in living]))
+    fading = foresee(policy_named(namespace.policy), living, sheet, now)
+    if dry or not (fading.aged or fading.retired):
+        return fading
+    version = await NamespaceStore(connection).bump(namespace.id, memories=-len(fading.retired))
+    await set_states(
+        connection, namespace, Operation.DECAY, sorted(fading.aged), (version, now, recorded_at)
+    )
+    await _retire(connection, namespace, fading, Stamp(None, recorded_at, version))
+    return fading
+
+
+def foresee(policy: Policy, living: Sequence[Living], sheet: Learned, now: datetime) -> Fading:
+    """What ageing to `now` changes: the same number that ranks is the one that retires."""
+    aged: dict[UUID, tuple[float, float]] = {}
+    retired: dict[UUID, tuple[str, float]] = {}
+    for one in living:
+        before = sheet.memories[one.id]
+        after = policy.age_memory(before, now)
+        weight = policy.effective_weight(after, None)
+        if after.values != before.values:
+            aged[one.id] = (policy.effective_weight(before, None), weight)
+        reason = retires(Standing(weight, one.credited, one.last_used, one.pinned), now)
+        if reason is not None:
+            retired[one.id] = (reason, weight)
+    return Fading(len(living), aged, retired)
+
+
+async def _retire(
+    connection: Connection, namespace: Namespace, fading: Fading, stamp: Stamp
+) -> None:
+    store = MemoryStore(connection, namespace.id)
+    for reason in sorted({reason for reason, _ in fading.retired.values()}):
+        ids = sorted(m for m, (why, _) in fading.retired.items() if why == reason)
+        await store.set_status(ids, Status.RETIRED, reason, stamp)

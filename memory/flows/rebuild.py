@@ -1,0 +1,63 @@
+"""Every state is a fold of the ledger: this flow reads the ledger and folds it."""
+
+from datetime import datetime
+from uuid import UUID
+
+from memory.domain.namespace import Namespace
+from memory.learning.fold import Entry, Learn, Learned, Operation, Set, fold
+from memory.learning.policy import policy_named
+from memory.learning.states import Evidence, Observation
+from memory.storage.database import Connection
+from memory.storage.ledger import LedgerStore
+from memory.storage.outcomes import OutcomeStore, StoredOutcome
+from memory.storage.receipts import Binding, ReceiptStore
+
+
+async def past_states(connection: Connection, namespace: Namespace, as_of: datetime) -> Learned:
+    """All states as they were at `as_of`: folded from what was known by then."""
+    return fold(policy_named(namespace.policy), await ledger(connection, namespace.id), until=as_of)
+
+
+async def rebuilt(connection: Connection, namespace: Namespace) -> Learned:
+    """All states, folded anew; equal to the live ones bit for bit."""
+    return fold(policy_named(namespace.policy), await ledger(connection, namespace.id))
+
+
+async def ledger(connection: Connection, namespace_id: UUID) -> list[Entry]:
+    """What happened, in the ledger's order: outcomes that moved a state, and `set` events."""
+    outcomes = await OutcomeStore(connection, namespace_id).applied()
+    bindings = await ReceiptStore(connection, namespace_id).bindings(
+        [stored.outcome.retrieval_id for stored in outcomes]
+    )
+    entries: list[tuple[tuple[int, int], Entry]] = []
+    for stored in outcomes:
+        assert stored.outcome.bank_version is not None
+        entry = learning_entry(stored, bindings[stored.outcome.retrieval_id])
+        entries.append(((stored.outcome.bank_version, 0), entry))
+    for row in await LedgerStore(connection, namespace_id).sets():
+        operation = Operation(row["reason"])
+        step = Set(row["memory_id"], operation, row["known_at"], row["start_weight"])
+        entries.append(((row["bank_version"], row["position"]), step))
+    return [entry for _, entry in sorted(entries, key=lambda placed: placed[0])]
+
+
+def learning_entry(stored: StoredOutcome, binding: Binding) -> Learn:
+    """An outcome as learning sees it. Beliefs use the answer had memory been followed wholly."""
+    outcome = stored.outcome
+    evidence = Evidence(outcome.evidence)
+    control = evidence is Evidence.CONTROL
+    observation = Observation(
+        evidence=evidence,
+        reward_on=None if control else outcome.reward_full,
+        reward_off=outcome.reward if control else _off(evidence, outcome.reward_without),
+        memories=() if control else binding.cited,
+        author_of=frozenset(stored.authored),
+        helpful=outcome.helpful,
+        harmful=outcome.harmful,
+        now=outcome.known_at,
+    )
+    return Learn(binding.agent_id, binding.category_id, outcome.reward_kind, observation)
+
+
+def _off(evidence: Evidence, reward_without: float | None) -> float | None:
+    return reward_without if evidence is Evidence.PAIRED else None

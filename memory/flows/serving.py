@@ -1,0 +1,252 @@
+"""From what was found to what is served: weights, arm, selection, guideline, receipt. No I/O."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, cast
+from uuid import UUID
+
+from memory.domain.access import Call
+from memory.domain.bank import Status, Trust
+from memory.domain.loop import Format, Item, ServedMemory
+from memory.domain.task import CategoryName
+from memory.engine import Engine
+from memory.flows.finding import Found
+from memory.guideline.compiler import Budget, Entry, Framing, Guideline, compile_guideline
+from memory.learning.policy import Policy, policy_named
+from memory.learning.states import State
+from memory.retrieval.arms import Arm, Assignment, Purpose, assign
+from memory.retrieval.arms import Ask as ArmAsk
+from memory.retrieval.head import HeadRow, Query, ensure_whole, exact_head
+from memory.retrieval.rankers import prior
+from memory.retrieval.selection import (
+    Candidate,
+    Gates,
+    Selection,
+    eligible,
+    rival_selection,
+    select,
+)
+from memory.storage.search import Found as Row
+
+RANKER = "weighted/none"
+"""The one ranker that serves until the guard chooses among the ten by their records."""
+
+PROBATION = 0.5
+"""On probation a memory counts half."""
+
+SERVING = frozenset({Arm.ON, Arm.FORCED_ON, Arm.PAIRED, Arm.PROBE})
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """The head with its weights, and the rules it is selected by."""
+
+    candidates: tuple[Candidate, ...]
+    rows: Mapping[UUID, Row]
+    selection: Selection
+
+
+@dataclass(frozen=True, slots=True)
+class Serving:
+    """What the agent gets, and how it came about."""
+
+    assignment: Assignment
+    eligible: bool
+    items: tuple[Item, ...]
+    memories: tuple[ServedMemory, ...]
+    guideline: Guideline
+    rankers: Mapping[str, float]
+
+
+def rank(engine: Engine, call: Call, found: Found, relevance: Mapping[UUID, float]) -> Ranked:
+    """Weights re-rank the exact head; `relevance` is the reranker's, empty without one."""
+    rows = {row.id: row for row in found.head.rows}
+    head = exact_head(_vectors(found), _queries(found), found.head_size)
+    ensure_whole(len(head), found.head_size, found.head.matching)
+    policy = policy_named(call.namespace.policy)
+    candidates = tuple(
+        _candidate(found, rows[near.id], near.similarity, relevance, policy) for near in head
+    )
+    selection = Selection(
+        k=found.asked.ask.k,
+        gates=gates(engine, call, policy),
+        as_of=found.asked.as_of,
+        ranker=RANKER,
+        slot_probability=call.namespace.settings.slot_rate,
+    )
+    return Ranked(candidates, rows, selection)
+
+
+def gates(engine: Engine, call: Call, policy: Policy) -> Gates:
+    """Measured for the model unless the namespace sets them; the paper's rule has no raw gate."""
+    settings = call.namespace.settings
+    measured = engine.model.calibration["q99"]
+    raw = 0.0 if policy.whole_bank else measured
+    return Gates(
+        raw=settings.raw_gate if settings.raw_gate is not None else raw,
+        score=settings.score_floor if settings.score_floor is not None else measured,
+    )
+
+
+def serve(engine: Engine, call: Call, found: Found, ranked: Ranked) -> Serving:
+    """Assign the arm, select, compile."""
+    ask = found.asked.ask
+    can = eligible(ranked.candidates, ranked.selection)
+    assignment = assign(
+        ArmAsk(
+            arm=cast("Literal['auto', 'on', 'off']", ask.arm),
+            purpose=Purpose(ask.purpose),
+            eligible=can,
+            control_outcomes=found.controls,
+            control_rate=call.namespace.settings.control_rate,
+        ),
+        engine.chance,
+    )
+    serving = assignment.arm in SERVING
+    items = _rivals(ranked) if ask.rivals else _selected(engine, ranked)
+    guideline = _compiled(engine, found, ranked, items if serving else ())
+    cited = _cited(ask.format, guideline, items) if serving else frozenset[UUID]()
+    return Serving(
+        assignment=assignment,
+        eligible=can,
+        items=tuple(replace(item, served=serving, cited=item.memory_id in cited) for item in items),
+        memories=tuple(_content(ranked.rows[i.memory_id]) for i in items) if serving else (),
+        guideline=guideline,
+        rankers=prior(0) if ask.rivals else {RANKER: 1.0},
+    )
+
+
+def _vectors(found: Found) -> list[HeadRow]:
+    fields = {query.target.value for query in found.asked.queries}
+    return [
+        HeadRow(row.id, cast("Literal['situation', 'lesson']", field), vector)
+        for row in found.head.rows
+        for field, vector in row.vectors.items()
+        if field in fields
+    ]
+
+
+def _queries(found: Found) -> list[Query]:
+    return [
+        Query(query.target.value, made.vector)
+        for query, made in zip(found.asked.queries, found.asked.vectors, strict=True)
+    ]
+
+
+def _candidate(
+    found: Found, row: Row, similarity: float, relevance: Mapping[UUID, float], policy: Policy
+) -> Candidate:
+    memory, deviation = _states(found, row, policy)
+    share = PROBATION if row.status == Status.PROBATION else 1.0
+    return Candidate(
+        id=row.id,
+        version=row.version,
+        group=row.source_group,
+        kind=row.kind,
+        similarity=similarity,
+        relevance=relevance.get(row.id, similarity),
+        effective_weight=share * policy.effective_weight(memory, deviation),
+        ranking_weight=share * policy.ranking_weight(memory, deviation),
+        learned_at=row.learned_at,
+        credited=row.n_credited,
+    )
+
+
+def _states(found: Found, row: Row, policy: Policy) -> tuple[State, State | None]:
+    """The memory's state and this agent's deviation, aged to the time of the retrieval."""
+    if found.past is None:
+        memory = State(row.state, row.touched_at)
+        known = row.deviation
+        deviation = None if known is None else State(known, row.deviation_touched_at)
+    else:
+        memory = found.past.memories.get(row.id) or policy.initial_memory(row.start_weight)
+        deviation = found.past.deviations.get((row.id, found.agent.id))
+    as_of = found.asked.as_of
+    aged = None if deviation is None else policy.age_deviation(deviation, as_of)
+    return policy.age_memory(memory, as_of), aged
+
+
+def _selected(engine: Engine, ranked: Ranked) -> tuple[Item, ...]:
+    chosen = select(ranked.candidates, ranked.selection, engine.chance)
+    return tuple(
+        _item(one.candidate, one.rank, (one.propensity, one.slot), None) for one in chosen.items
+    )
+
+
+def _rivals(ranked: Ranked) -> tuple[Item, ...]:
+    rivals = rival_selection(ranked.candidates, ranked.selection)
+    return tuple(
+        _item(rival.candidate, place, (1.0, False), rival.scores)
+        for place, rival in enumerate(rivals, start=1)
+    )
+
+
+def _item(
+    candidate: Candidate,
+    place: int,
+    drawn: tuple[float, bool],
+    scores: Mapping[str, float | None] | None,
+) -> Item:
+    return Item(
+        memory_id=candidate.id,
+        version=candidate.version,
+        rank=place,
+        similarity=candidate.similarity,
+        relevance=candidate.relevance,
+        effective_weight=candidate.effective_weight,
+        ranking_weight=candidate.ranking_weight,
+        score=candidate.score,
+        scores=None if scores is None else dict(scores),
+        propensity=drawn[0],
+        served=False,
+        cited=False,
+        slot=drawn[1],
+    )
+
+
+def _compiled(engine: Engine, found: Found, ranked: Ranked, items: Sequence[Item]) -> Guideline:
+    entries = [_entry(item, ranked.rows[item.memory_id]) for item in items]
+    ask = found.asked.ask
+    if ask.format is Format.MEMORIES:
+        entries = []
+    budget = Budget(ask.max_tokens, engine.counter)
+    return compile_guideline(entries, budget, Framing(_category_text(found.category)))
+
+
+def _entry(item: Item, row: Row) -> Entry:
+    return Entry(
+        id=row.id,
+        kind=row.kind,
+        situation=row.situation,
+        lesson=row.lesson,
+        author=row.agent,
+        score=item.score,
+        effective_weight=item.effective_weight,
+        trust=Trust(row.trust),
+        learned_at=row.learned_at,
+    )
+
+
+def _cited(wanted: Format, guideline: Guideline, items: Sequence[Item]) -> frozenset[UUID]:
+    """Which memories may be credited: those in the compiled text, or all where data was asked."""
+    if wanted is Format.MEMORIES:
+        return frozenset(item.memory_id for item in items)
+    return frozenset(memory_id for line in guideline.lines for memory_id in line.memory_ids)
+
+
+def _content(row: Row) -> ServedMemory:
+    return ServedMemory(
+        memory_id=row.id,
+        situation=row.situation,
+        lesson=row.lesson,
+        metadata=row.metadata,
+        agent=row.agent,
+        category=CategoryName(row.category, row.subcategory),
+        learned_at=row.learned_at,
+    )
+
+
+def _category_text(category: CategoryName) -> str:
+    if category.subcategory is None:
+        return category.name
+    return f"{category.name} / {category.subcategory}"

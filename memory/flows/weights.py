@@ -1,0 +1,189 @@
+"""Weights, the events that moved them, and what memory did: all read from the ledger and
+outcomes.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from itertools import groupby
+from uuid import UUID
+
+from memory.domain.access import Call
+from memory.domain.learning import (
+    ArmMean,
+    EffectView,
+    PairedDifference,
+    WeightEvent,
+    WeightOrder,
+    WeightRow,
+    WeightView,
+)
+from memory.domain.namespace import Clock
+from memory.domain.task import Listed, Page
+from memory.engine import Engine
+from memory.flows.actors import viewer
+from memory.flows.lesson import read
+from memory.learning.effect import Mean, Tallies, simple_effect
+from memory.learning.policy import Policy, policy_named
+from memory.learning.states import State
+from memory.storage.actors import ActorStore
+from memory.storage.database import Connection
+from memory.storage.ledger import LedgerStore
+from memory.storage.outcomes import OutcomeStore
+from memory.storage.paging import listed
+from memory.storage.reading import MemoryReader
+from memory.storage.states import StateStore
+from memory.storage.weighing import WeighingStore
+
+NAMES: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "belief": (("mean", "variance"), ("mean", "variance")),
+    "paper": (("weight",), ()),
+}
+"""What the numbers of a memory's state, and of a deviation, are called in each policy."""
+
+
+async def weight_of(engine: Engine, call: Call, memory_id: UUID, agent: str | None) -> WeightView:
+    """A memory's weight now, for one agent or for none in particular."""
+    async with engine.database.transaction(call.namespace.id) as connection:
+        await MemoryReader(connection, call.namespace.id, await viewer(connection, call)).get(
+            memory_id
+        )
+        agent_id = await _agent_id(connection, call, agent)
+        states = StateStore(connection, call.namespace.id)
+        sheet = read(await states.load([memory_id]))
+        served, counts = (await states.counts([memory_id]))[memory_id]
+    policy = policy_named(call.namespace.policy)
+    now = present(call)
+    memory = policy.age_memory(sheet.memories[memory_id], now)
+    known = None if agent_id is None else sheet.deviations.get((memory_id, agent_id))
+    deviation = None if known is None else policy.age_deviation(known, now)
+    return WeightView(
+        memory_id=memory_id,
+        agent=agent,
+        effective_weight=policy.effective_weight(memory, deviation),
+        ranking_weight=policy.ranking_weight(memory, deviation),
+        state=_named(policy, 0, memory),
+        deviation=None if deviation is None else _named(policy, 1, deviation),
+        served=served,
+        credited=counts.credited,
+        helpful=counts.helpful,
+        harmful=counts.harmful,
+        touched_at=memory.touched,
+    )
+
+
+async def weight_events(
+    engine: Engine, call: Call, memory_id: UUID, page: Page
+) -> Listed[WeightEvent]:
+    """Every change of the memory's belief and of agents' deviations from it, oldest first."""
+    async with engine.database.transaction(call.namespace.id) as connection:
+        await MemoryReader(connection, call.namespace.id, await viewer(connection, call)).get(
+            memory_id
+        )
+        store = LedgerStore(connection, call.namespace.id)
+        found, total = await store.of_memory(memory_id, page)
+    return listed(found, page, total, lambda event: (event.bank_version, event.position))
+
+
+async def list_weights(
+    engine: Engine, call: Call, wanted: WeightOrder, page: Page
+) -> Listed[WeightRow]:
+    """Living memories by effective weight; each is on exactly one page while nothing moves."""
+    async with engine.database.transaction(call.namespace.id) as connection:
+        agent_id = await _agent_id(connection, call, wanted.agent)
+        shown = await viewer(connection, call)
+        states = StateStore(connection, call.namespace.id)
+        ids = await WeighingStore(connection, call.namespace.id).living(shown)
+        sheet = read(await states.load(ids))
+        weighed = _ordered(call, sheet.memories, (agent_id, sheet.deviations), wanted.order)
+        part = _after(weighed, page)
+        memories = {
+            memory.id: memory
+            for memory in await MemoryReader(connection, call.namespace.id, shown).some(
+                [memory_id for _, memory_id in part]
+            )
+        }
+        counts = await states.counts([memory_id for _, memory_id in part])
+    rows = [
+        WeightRow(
+            memory_id=memory_id,
+            situation=memories[memory_id].situation,
+            lesson=memories[memory_id].lesson,
+            category=memories[memory_id].category.name,
+            effective_weight=weight,
+            served=counts[memory_id][0],
+            credited=counts[memory_id][1].credited,
+            touched_at=sheet.memories[memory_id].touched,
+        )
+        for weight, memory_id in part
+    ]
+    return listed(rows, page, len(weighed), lambda row: (row.effective_weight, str(row.memory_id)))
+
+
+async def effect(
+    engine: Engine, call: Call, agent: str | None, category: str | None
+) -> list[EffectView]:
+    """What memory did, per agent and category: counts and means by arm, and pairs apart."""
+    async with engine.database.transaction(call.namespace.id) as connection:
+        rows = await OutcomeStore(connection, call.namespace.id).effective(agent, category)
+    views: list[EffectView] = []
+    for (name, kind), members in groupby(rows, key=lambda row: (row["agent"], row["category"])):
+        tallies = Tallies()
+        for row in members:
+            tallies = tallies.counted(row["arm"], row["reward"], row["reward_without"])
+        found = simple_effect(tallies)
+        arms = {arm: ArmMean(mean.n, mean.mean or 0.0) for arm, mean in found.arms.items()}
+        views.append(EffectView(name, kind, found.n, arms, _paired(found.paired)))
+    return views
+
+
+def present(call: Call) -> datetime:
+    """Now; in a replay namespace, the newest fact that was applied."""
+    if call.namespace.clock is Clock.WALL:
+        return call.now
+    return call.namespace.newest_known_at or call.namespace.created_at
+
+
+def _ordered(
+    call: Call,
+    memories: Mapping[UUID, State],
+    deviant: tuple[UUID | None, Mapping[tuple[UUID, UUID], State]],
+    order: str,
+) -> list[tuple[float, UUID]]:
+    policy, now = policy_named(call.namespace.policy), present(call)
+    agent_id, deviations = deviant
+
+    def weight(memory_id: UUID) -> float:
+        known = None if agent_id is None else deviations.get((memory_id, agent_id))
+        aged = None if known is None else policy.age_deviation(known, now)
+        return policy.effective_weight(policy.age_memory(memories[memory_id], now), aged)
+
+    sign = -1 if order == "strongest" else 1
+    return sorted(
+        ((weight(memory_id), memory_id) for memory_id in memories),
+        key=lambda pair: (sign * pair[0], pair[1]),
+    )
+
+
+def _after(weighed: Sequence[tuple[float, UUID]], page: Page) -> Sequence[tuple[float, UUID]]:
+    """One row more than the page, from behind the cursor."""
+    start = 0
+    if page.after is not None:
+        last = UUID(str(page.after[1]))
+        start = next((i + 1 for i, (_, id_) in enumerate(weighed) if id_ == last), len(weighed))
+    return weighed[start : start + page.limit + 1]
+
+
+def _paired(mean: Mean) -> PairedDifference | None:
+    if mean.mean is None:
+        return None
+    return PairedDifference(mean.n, mean.mean, mean.standard_error)
+
+
+async def _agent_id(connection: Connection, call: Call, agent: str | None) -> UUID | None:
+    if agent is None:
+        return None
+    return (await ActorStore(connection, call.namespace.id).get_agent(agent)).id
+
+
+def _named(policy: Policy, which: int, state: State) -> dict[str, float]:
+    return dict(zip(NAMES[policy.name][which], state.values, strict=True))

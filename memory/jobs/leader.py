@@ -1,0 +1,116 @@
+"""One process leads: it applies outcomes and keeps the timetable; the others wait to take over.
+
+Leadership is a session lock on a connection of its own, and a term in the `lease` table. The lock
+makes
+one process lead; the term makes the work of one that only believes it leads harmless, for each of
+its transactions begins by finding its own term current.
+"""
+
+import asyncio
+import logging
+import os
+import socket
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import UTC, datetime
+
+from apscheduler.schedulers.asyncio import AsyncIOScheduler
+
+from memory.domain.namespace import Clock
+from memory.engine import Engine
+from memory.errors import Conflict, MemoryFault
+from memory.flows.jobs import run_due
+from memory.flows.learn import drain
+from memory.flows.upkeep import forget, namespaces
+from memory.storage.leadership import SessionLock
+from memory.storage.work import Leadership, WorkStore
+
+log = logging.getLogger(__name__)
+
+TIMETABLE_SECONDS = 60
+"""How often the leader looks whether a job's period has had its run."""
+
+Now = Callable[[], datetime]
+
+
+def wall() -> datetime:
+    """The server's clock; the timetable is one of the two places that ask it."""
+    return datetime.now(UTC)
+
+
+async def run_leader(engine: Engine, now: Now = wall) -> None:
+    """Try to lead, lead, and try again, until cancelled."""
+    while True:
+        with suppress(MemoryFault):
+            async with SessionLock(engine.settings.session_url) as lock:
+                if await lock.take():
+                    await _lead(engine, lock, now)
+        await asyncio.sleep(engine.settings.leader_beat.total_seconds())
+
+
+async def _lead(engine: Engine, lock: SessionLock, now: Now) -> None:
+    """One term: apply outcomes, keep the timetable, beat; ends when the lock or the term is
+    lost.
+    """
+    async with engine.database.transaction() as connection:
+        leadership = await WorkStore(connection).lead(holder(), now())
+    log.info("leading, term %s", leadership.epoch)
+    scheduler = AsyncIOScheduler(timezone=UTC)
+    scheduler.add_job(
+        _keep_timetable,
+        "interval",
+        args=(engine, leadership, now),
+        seconds=TIMETABLE_SECONDS,
+        next_run_time=now(),
+        max_instances=1,
+        coalesce=True,
+    )
+    scheduler.start()
+    applier = asyncio.create_task(_apply(engine, leadership, now))
+    try:
+        while not applier.done() and await lock.held() and await _beat(engine, leadership, now):
+            await asyncio.wait([applier], timeout=engine.settings.leader_beat.total_seconds())
+    finally:
+        scheduler.shutdown(wait=False)
+        applier.cancel()
+        with suppress(asyncio.CancelledError, MemoryFault):
+            await applier
+    log.info("no longer leading, term %s", leadership.epoch)
+
+
+async def _beat(engine: Engine, leadership: Leadership, now: Now) -> bool:
+    async with engine.database.transaction() as connection:
+        return await WorkStore(connection).beat(leadership, now())
+
+
+async def _apply(engine: Engine, leadership: Leadership, now: Now) -> None:
+    """Apply what is pending, at once when this process accepted it, else within the interval."""
+    while True:
+        engine.arrived.clear()
+        for namespace in await namespaces(engine):
+            try:
+                await drain(engine, namespace.id, now(), leadership)
+            except Conflict:
+                return
+            except MemoryFault as fault:
+                log.warning("applying outcomes waits: %s", fault.detail)
+        with suppress(TimeoutError):
+            interval = engine.settings.applier_interval.total_seconds()
+            await asyncio.wait_for(engine.arrived.wait(), interval)
+
+
+async def _keep_timetable(engine: Engine, leadership: Leadership, now: Now) -> None:
+    """Run what is due in namespaces that live by the wall clock."""
+    moment = now()
+    try:
+        await forget(engine, moment)
+        for namespace in await namespaces(engine):
+            if namespace.clock is Clock.WALL:
+                await run_due(engine, namespace, moment, leadership)
+    except MemoryFault as fault:
+        log.warning("the timetable waits: %s", fault.detail)
+
+
+def holder() -> str:
+    """Who leads, for people to read."""
+    return f"{socket.gethostname()}:{os.getpid()}"

@@ -1,0 +1,62 @@
+"""WeighingStore: which memories are weighed, for lists and for decay, seen through one
+namespace.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from sqlalchemy import select, text
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from memory.storage.reading import Viewer
+from memory.storage.tables import memory
+from memory.storage.tables.bank import LIVING
+
+
+@dataclass(frozen=True, slots=True)
+class Living:
+    """A living memory as retirement sees it."""
+
+    id: UUID
+    status: str
+    pinned: bool
+    credited: int
+    last_used: datetime
+
+
+class WeighingStore:
+    """Living memories of one namespace."""
+
+    def __init__(self, connection: AsyncConnection, namespace_id: UUID) -> None:
+        self._connection = connection
+        self._namespace_id = namespace_id
+
+    async def living(self, viewer: Viewer) -> list[UUID]:
+        """Ids of the living memories that `viewer` may see."""
+        rows = await self._connection.execute(
+            select(memory.c.id)
+            .where(memory.c.namespace_id == self._namespace_id, text(LIVING))
+            .where(memory.c.owner.in_(viewer.owners))
+            .order_by(memory.c.id)
+        )
+        return [row.id for row in rows]
+
+    async def standing(self, now: datetime) -> list[Living]:
+        """Every living memory learned by `now`, with when it was last learned, served or
+        credited.
+        """
+        rows = await self._connection.execute(_STANDING, {"ns": self._namespace_id, "now": now})
+        return [Living(**{name: row[name] for name in Living.__slots__}) for row in rows.mappings()]
+
+
+_STANDING = text("""
+    SELECT m.id, m.status, m.pinned, w.n_credited AS credited,
+        greatest(m.learned_at, w.touched_at, (
+            SELECT max(r.known_at) FROM retrieval_item i JOIN retrieval r ON r.id = i.retrieval_id
+            WHERE i.memory_id = m.id AND i.served)) AS last_used
+    FROM memory m JOIN memory_weight w ON w.memory_id = m.id
+    WHERE m.namespace_id = :ns AND m.status NOT IN ('retired', 'rejected')
+      AND m.erased_at IS NULL AND m.learned_at <= :now
+    ORDER BY m.id
+""")

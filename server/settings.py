@@ -1,0 +1,246 @@
+"""Everything an operator can turn, read once at start; the only reader of the environment.
+
+A value is what people meant: an empty variable counts as unset, the carriage return of an edited
+file and a pair of quotes around the whole value are dropped, and `NAME_FILE` names a file that
+holds the value of a secret. An invalid value gives one line that names the variable.
+"""
+
+import os
+from collections.abc import Mapping
+from datetime import timedelta
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal
+from urllib.parse import quote, urlsplit, urlunsplit
+
+from pydantic import BeforeValidator, Field, SecretStr, ValidationError
+from pydantic.fields import FieldInfo
+from pydantic_settings import (
+    BaseSettings,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+)
+
+from memory.errors import Rejected, Unavailable
+
+PREFIX = "MEMLIFT_"
+# The data directory is called home outside: MEMLIFT_DATA names the stream of `make demo`.
+NAMES = {"data": "MEMLIFT_HOME"}
+QUOTES = "\"'"
+
+# What libraries read by themselves: no hub is asked for anything, and forked tokenizers are quiet.
+PREPARED = {
+    "HF_HUB_OFFLINE": "1",
+    "TOKENIZERS_PARALLELISM": "false",
+    "LITELLM_LOCAL_MODEL_COST_MAP": "True",
+}
+
+
+def variable(field: str) -> str:
+    """The name of the environment variable that sets a field."""
+    return NAMES.get(field, PREFIX + field.upper())
+
+
+def default_data() -> Path:
+    """Where state lives by custom: the system's place for root, else the user's own."""
+    if os.geteuid() == 0:
+        return Path("/var/lib/memlift")
+    state = meant(os.environ.get("XDG_STATE_HOME", ""))
+    return (Path(state) if state else Path("~/.local/state").expanduser()) / "memlift"
+
+
+def meant(value: str) -> str:
+    """The value without what an editor or a shell file left around it."""
+    bare = value.strip()
+    if len(bare) > 1 and bare[0] == bare[-1] and bare[0] in QUOTES:
+        return bare[1:-1]
+    return bare
+
+
+def seconds(value: object) -> object:
+    """A bare number is meant in seconds; anything else is left to pydantic (`PT1M`, `00:01:00`)."""
+    try:
+        return float(value) if isinstance(value, str) else value
+    except ValueError:
+        return value
+
+
+Duration = Annotated[timedelta, BeforeValidator(seconds)]
+
+
+class Environment(PydanticBaseSettingsSource):
+    """The variables of the process, cleaned, with secrets read from the files that are named."""
+
+    def get_field_value(
+        self,
+        field: FieldInfo,  # noqa: ARG002 - the base class names it
+        field_name: str,
+    ) -> tuple[Any, str, bool]:
+        return self._value(field_name), field_name, False
+
+    def __call__(self) -> dict[str, Any]:
+        values = {name: self._value(name) for name in self.settings_cls.model_fields}
+        return {name: value for name, value in values.items() if value is not None}
+
+    def _value(self, field: str) -> str | None:
+        name = variable(field)
+        if value := meant(os.environ.get(name, "")):
+            return value
+        if not field.endswith("_file") and (file := meant(os.environ.get(name + "_FILE", ""))):
+            return _content(name + "_FILE", Path(file))
+        return None
+
+
+def _content(name: str, file: Path) -> str | None:
+    try:
+        return meant(file.read_text(encoding="utf-8")) or None
+    except (OSError, UnicodeDecodeError) as fault:
+        raise Rejected(f"{name}: the file {file} cannot be read: {fault}", field=name) from fault
+
+
+class Settings(BaseSettings):
+    """The settings of one server; `load()` makes them with faults that people can read."""
+
+    model_config: ClassVar[SettingsConfigDict] = SettingsConfigDict(
+        frozen=True, extra="forbid", hide_input_in_errors=True
+    )
+
+    database_url: SecretStr | None = Field(
+        None, description="Postgres to use; without it an embedded one runs in the data directory"
+    )
+    database_direct_url: SecretStr | None = Field(
+        None, description="the same database past any pooler, for session locks"
+    )
+    database_password: SecretStr | None = Field(
+        None, description="password to put into the URLs, for deployments that keep it in a file"
+    )
+    data: Path = Field(
+        default_factory=default_data,
+        description="data directory: embedded database, secrets, operator key",
+    )
+    host: str = Field("127.0.0.1", description="address to listen on")
+    port: int = Field(8000, ge=1, le=65535, description="port to listen on")
+    workers: int = Field(1, ge=1, le=64, description="processes; each holds a model and an index")
+    insecure_local: bool = Field(
+        default=False, description="serve without keys, on loopback only; for trying things out"
+    )
+    operator_key_file: Path | None = Field(
+        None, description="file with the operator key; without it one is made at first start"
+    )
+    embedding_model: str = Field(
+        "all-MiniLM-L6-v2", description="name or path of the embedding model"
+    )
+    embedding_dtype: Literal["auto", "float32", "bfloat16", "float16"] = Field(
+        "auto", description="arithmetic of the embedding model"
+    )
+    embedding_cache_bytes: int = Field(
+        64 * 1024**2, ge=0, description="memory for cached embeddings, per process"
+    )
+    embedding_queue: int = Field(
+        2048, ge=1, description="texts that may wait for the device before callers are turned away"
+    )
+    reranker_model: str | None = Field(
+        None, description="name or path of a cross-encoder; without it relevance is similarity"
+    )
+    writer_model: str | None = Field(
+        None, description="language model as litellm names it; without it nothing calls one"
+    )
+    pool_size: int = Field(8, ge=2, le=1000, description="database connections, per process")
+    pool_timeout: Duration = Field(
+        timedelta(seconds=5), description="longest wait for a database connection"
+    )
+    request_rate: float = Field(50.0, gt=0, description="requests per second, per key")
+    request_burst: int = Field(100, ge=1, description="requests a key may make at once")
+    max_body_bytes: int = Field(2 * 1024**2, ge=1024, description="largest request body")
+    receipt_days: int = Field(400, ge=1, description="days that receipts and outcomes are kept")
+    receipt_expiry: Duration = Field(
+        timedelta(days=180), description="age at which a receipt's outcome no longer moves weights"
+    )
+    leader_beat: Duration = Field(
+        timedelta(seconds=2), description="how often the leader says that it is alive"
+    )
+    applier_interval: Duration = Field(
+        timedelta(seconds=1), description="how often the leader looks for outcomes to apply"
+    )
+    log_level: Literal["debug", "info", "warning", "error"] = Field(
+        "info", description="least severe line that is logged"
+    )
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - replaced by Environment
+        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - replaced by Environment
+        file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - replaced by Environment
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        return (init_settings, Environment(settings_cls))
+
+    def configured_database(self) -> str | None:
+        """The URL of a server of the operator's own, if there is one."""
+        return None if self.database_url is None else self._signed(self.database_url)
+
+    def database(self) -> str:
+        """The URL to connect to: the configured one, else that of the running embedded server."""
+        if (url := self.configured_database()) is not None:
+            return url
+        try:
+            return (self.data.expanduser() / "address").read_text(encoding="utf-8").strip()
+        except OSError as fault:
+            raise Unavailable(
+                f"no database: MEMLIFT_DATABASE_URL is not set and no embedded server runs in "
+                f"{self.data} (`memlift serve` starts one)"
+            ) from fault
+
+    def database_direct(self) -> str:
+        """The URL for session locks; the same one unless a pooler stands between."""
+        if self.database_direct_url is not None:
+            return self._signed(self.database_direct_url)
+        return self.database()
+
+    def _signed(self, url: SecretStr) -> str:
+        """The URL with the password in it, when that is kept apart."""
+        plain = url.get_secret_value()
+        if self.database_password is None:
+            return plain
+        parts = urlsplit(plain)
+        signature = quote(self.database_password.get_secret_value(), safe="")
+        user, _, place = parts.netloc.rpartition("@")
+        role = user.partition(":")[0] or "memlift"
+        return urlunsplit(parts._replace(netloc=f"{role}:{signature}@{place}"))
+
+
+def load(given: Mapping[str, object] | None = None) -> Settings:
+    """The settings of this process; `given` (the command line) wins over the environment."""
+    chosen = {name: value for name, value in (given or {}).items() if value is not None}
+    try:
+        return Settings(**chosen)  # pyright: ignore[reportArgumentType] - pydantic checks what it is given
+    except ValidationError as fault:
+        first = fault.errors()[0]
+        name = variable(str(first["loc"][0]))
+        raise Rejected(f"{name}: {first['msg']}", field=name) from None
+
+
+def publish(given: Mapping[str, object]) -> None:
+    """Let the worker processes of this server see what the command line chose."""
+    for field, value in given.items():
+        if value is not None:
+            os.environ[variable(field)] = str(value)
+
+
+def prepare_environment() -> None:
+    """Set what libraries read by themselves, where the operator has not."""
+    for name, value in PREPARED.items():
+        os.environ.setdefault(name, value)
+
+
+def unknown_variables() -> list[str]:
+    """Variables with our prefix that set nothing: most likely a slip of the pen."""
+    fields = {variable(field) for field in Settings.model_fields}
+    known = fields | {name + "_FILE" for name in fields} | {"MEMLIFT_DATA"}
+    clients = ("MEMLIFT_KEY", "MEMLIFT_URL", "MEMLIFT_NAMESPACE")
+    return sorted(
+        name
+        for name in os.environ
+        if name.startswith(PREFIX) and name not in known and not name.startswith(clients)
+    )

@@ -1,0 +1,69 @@
+"""Streams, questions and rows for tests of the demonstration."""
+
+import gzip
+import json
+from collections.abc import Mapping, Sequence
+from datetime import date, timedelta
+from pathlib import Path
+
+from clients.demo.statistics import Scored
+from clients.demo.streams import Question, Resolution, Stream
+
+MONDAY = date(2026, 1, 5)
+
+
+def a_question(name: str = "q", day: int = 0, event: str | None = None) -> Question:
+    """Asked `day` days after a Monday."""
+    asked = MONDAY + timedelta(days=day)
+    return Question(
+        id=name,
+        event_id=event or f"e-{name}",
+        source="fred",
+        topic="economics",
+        text=f"Will {name} rise?",
+        asked_on=asked,
+        week=asked - timedelta(days=asked.weekday()),
+        reference="4.75",
+    )
+
+
+def a_resolution(name: str = "q", day: int = 1, outcome: int = 1) -> Resolution:
+    return Resolution(name, MONDAY + timedelta(days=day), outcome)
+
+
+def a_stream(questions: Sequence[Question], resolutions: Sequence[Resolution] = ()) -> Stream:
+    return Stream("test", "a test", tuple(questions), tuple(resolutions))
+
+
+def a_score(event: str, outcome: int, week: int = 0, **probability: float) -> Scored:
+    return Scored(event, MONDAY + timedelta(weeks=week), outcome, probability)
+
+
+def a_row(**changes: object) -> dict[str, object]:
+    row: dict[str, object] = {
+        "id": "d-1",
+        "event_id": "ds-1",
+        "split": "stream",
+        "source": "fred",
+        "source_id": "secret",
+        "question_set": "secret",
+        "category": "economics",
+        "question": "Will it rise?",
+        "forecast_at": "2026-01-05",
+        "week": "2026-01-05",
+        "closes_at": "2026-01-12",
+        "reference_value": "4.75",
+    }
+    return {**row, **changes}
+
+
+def written(folder: Path, questions: Sequence[Mapping[str, object]], outcome: object = 1) -> Path:
+    """`folder` with a stream called `test`, every question resolved a week later."""
+    resolutions = [
+        {"id": row["id"], "event_id": "x", "resolved_at": "2026-01-12", "outcome": outcome}
+        for row in questions
+    ]
+    for name, rows in (("questions", questions), ("resolutions", resolutions)):
+        with gzip.open(folder / f"test_{name}.jsonl.gz", "wt", encoding="utf-8") as lines:
+            lines.writelines(json.dumps(row) + "\n" for row in rows)
+    return folder

@@ -1,0 +1,171 @@
+"""What an operator writes into the environment, and what the server makes of it."""
+
+import os
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
+
+from memory.errors import Rejected, Unavailable
+from server.settings import (
+    Settings,
+    load,
+    meant,
+    prepare_environment,
+    publish,
+    unknown_variables,
+    variable,
+)
+from server.settings_page import page
+
+ROOT = Path(__file__).parents[2]
+Put = Callable[[str, str], None]
+
+
+@pytest.fixture(autouse=True)
+def put(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Put:
+    """Set a variable in an environment that holds none of ours."""
+    for field in Settings.model_fields:
+        for name in (variable(field), variable(field) + "_FILE"):
+            monkeypatch.setenv(name, "")
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    return monkeypatch.setenv
+
+
+@pytest.mark.parametrize("value", ["", "  ", "\r"])
+def test_an_empty_variable_counts_as_unset(put: Put, value: str) -> None:
+    put("MEMLIFT_PORT", value)
+
+    assert load().port == 8000
+
+
+@pytest.mark.parametrize("value", ["8100", "8100\r", '"8100"', "'8100'\r", " 8100 "])
+def test_a_value_is_read_without_its_wrapping(put: Put, value: str) -> None:
+    put("MEMLIFT_PORT", value)
+
+    assert load().port == 8100
+
+
+@pytest.mark.parametrize("value", ["pa#ss", 'a"b', "'", '"open', "x\\y"])
+def test_what_is_inside_a_value_stays(value: str) -> None:
+    assert meant(value) == value
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("MEMLIFT_PORT", "8000 # the usual one"),
+        ("MEMLIFT_PORT", "70000"),
+        ("MEMLIFT_WORKERS", "0"),
+        ("MEMLIFT_LEADER_BEAT", "soon"),
+        ("MEMLIFT_EMBEDDING_DTYPE", "int4"),
+        ("MEMLIFT_INSECURE_LOCAL", "perhaps"),
+    ],
+)
+def test_an_invalid_value_gives_one_line_that_names_the_variable(
+    put: Put, name: str, value: str
+) -> None:
+    put(name, value)
+
+    with pytest.raises(Rejected) as caught:
+        load()
+
+    assert caught.value.detail.startswith(f"{name}: ")
+    assert "\n" not in caught.value.detail
+    assert caught.value.field == name
+
+
+@pytest.mark.parametrize("value", ["1.5", "PT1.5S", "00:00:01.5"])
+def test_a_duration_is_seconds_or_iso(put: Put, value: str) -> None:
+    put("MEMLIFT_LEADER_BEAT", value)
+
+    assert load().leader_beat == timedelta(seconds=1.5)
+
+
+def test_the_command_line_wins_over_the_environment(put: Put) -> None:
+    put("MEMLIFT_PORT", "8100")
+
+    assert load({"port": 8200, "host": None}).port == 8200
+    assert load({"port": None}).port == 8100
+
+
+def test_what_was_published_is_what_workers_load(put: Put, tmp_path: Path) -> None:
+    publish({"data": tmp_path, "port": 8300, "insecure_local": True, "host": None})
+
+    loaded = load()
+
+    assert (loaded.data, loaded.port, loaded.insecure_local) == (tmp_path, 8300, True)
+
+
+def test_a_secret_is_read_from_the_file_that_is_named(put: Put, tmp_path: Path) -> None:
+    (tmp_path / "url").write_text("postgresql://memlift@db/memlift\r\n")
+    put("MEMLIFT_DATABASE_URL_FILE", str(tmp_path / "url"))
+
+    assert load().database() == "postgresql://memlift@db/memlift"
+
+
+def test_a_secret_file_that_is_missing_is_named(put: Put, tmp_path: Path) -> None:
+    put("MEMLIFT_DATABASE_PASSWORD_FILE", str(tmp_path / "absent"))
+
+    with pytest.raises(Rejected, match="MEMLIFT_DATABASE_PASSWORD_FILE"):
+        load()
+
+
+def test_a_password_kept_apart_is_put_into_both_urls(put: Put) -> None:
+    put("MEMLIFT_DATABASE_URL", "postgresql://memlift@pooler:6432/memlift?sslmode=disable")
+    put("MEMLIFT_DATABASE_DIRECT_URL", "postgresql://memlift@db:5432/memlift")
+    put("MEMLIFT_DATABASE_PASSWORD", "a#b/@ c")
+
+    loaded = load()
+
+    assert loaded.database() == (
+        "postgresql://memlift:a%23b%2F%40%20c@pooler:6432/memlift?sslmode=disable"
+    )
+    assert loaded.database_direct() == "postgresql://memlift:a%23b%2F%40%20c@db:5432/memlift"
+
+
+def test_without_a_url_the_address_in_the_data_directory_is_used(tmp_path: Path) -> None:
+    loaded = load({"data": tmp_path})
+    with pytest.raises(Unavailable, match="no database"):
+        loaded.database()
+
+    (tmp_path / "address").write_text("postgresql://memlift@/memlift?host=x\n")
+
+    assert loaded.database() == loaded.database_direct() == "postgresql://memlift@/memlift?host=x"
+
+
+def test_settings_show_no_secret_and_do_not_change(put: Put) -> None:
+    put("MEMLIFT_DATABASE_URL", "postgresql://memlift:hidden@db/memlift")
+
+    loaded = load()
+
+    assert "hidden" not in repr(loaded)
+    with pytest.raises(ValidationError):
+        loaded.port = 1
+
+
+def test_a_slip_of_the_pen_is_noticed(put: Put) -> None:
+    put("MEMLIFT_DATABSE_URL", "postgresql://db")
+
+    assert unknown_variables() == ["MEMLIFT_DATABSE_URL"]
+
+
+def test_no_library_asks_a_hub_unless_the_operator_says_so(
+    monkeypatch: pytest.MonkeyPatch, put: Put
+) -> None:
+
+    put("HF_HUB_OFFLINE", "0")
+    monkeypatch.delenv("TOKENIZERS_PARALLELISM", raising=False)
+
+    prepare_environment()
+
+    assert os.environ["HF_HUB_OFFLINE"] == "0"
+    assert os.environ["TOKENIZERS_PARALLELISM"] == "false"
+
+
+def test_the_reference_page_lists_the_settings_as_they_are() -> None:
+    written = (ROOT / "docs/reference/settings.md").read_text(encoding="utf-8")
+
+    assert written == page(), "run: python -m server.settings_page > docs/reference/settings.md"
