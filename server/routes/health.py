@@ -1,12 +1,14 @@
 """Alive, ready, measured."""
 
+from datetime import datetime
+
 from fastapi import APIRouter, Depends, Request, Response
 
 from memory.domain.learning import Check
 from memory.errors import Unavailable
 from memory.flows.readiness import readiness
 from server.answers import answered
-from server.dependencies import SharedDep, key_of
+from server.dependencies import Now, SharedDep, key_of
 from server.metrics import CONTENT_TYPE
 from server.middleware import LOOPBACK
 from server.schemas.health import Live, Ready
@@ -23,15 +25,15 @@ async def live() -> Response:
 
 
 @router.get("/health/ready", response_model=Ready, responses={503: {"model": Ready}})
-async def ready(shared: SharedDep) -> Response:
+async def ready(shared: SharedDep, now: Now) -> Response:
     """Whether requests would be served, and what is missing."""
-    state = Ready.of(await _checks(shared))
+    state = Ready.of(await _checks(shared, now))
     return answered(state, status=200 if state.status == "ready" else 503)
 
 
-async def _checks(shared: Shared) -> dict[str, Check]:
+async def _checks(shared: Shared, now: datetime) -> dict[str, Check]:
     try:
-        return dict(await readiness(shared.opened()))
+        return dict(await readiness(shared.opened(), now))
     except Unavailable as fault:
         return {"engine": Check(ok=False, detail=fault.detail)}
 

@@ -5,7 +5,6 @@ from typing import Annotated
 from fastapi import Query, Response
 
 from memory.flows import jobs as flow
-from memory.jobs.schedule import JOBS
 from server.answers import PagesDep, answered
 from server.dependencies import EngineDep, Manager, Manages, Reads
 from server.routing import INSIDE, router_at
@@ -26,7 +25,7 @@ async def list_jobs(_: Manager) -> Response:
                     every_seconds=job.every.total_seconds(),
                     description=job.description,
                 )
-                for job in JOBS
+                for job in flow.JOBS
             ]
         )
     )

@@ -8,7 +8,7 @@ from fastapi import Query, Response
 
 from memory.domain.loop import Report, Reported
 from memory.errors import MemoryFault
-from memory.flows import feedback
+from memory.flows import feedback, learn
 from server.answers import Batch, BatchDep, PagesDep, answered, made, only, rejoined
 from server.dependencies import EngineDep, Reads, Reports, SharedDep
 from server.errors import status_of
@@ -84,7 +84,7 @@ def _count(meters: Meters, reported: Reported) -> None:
 @router.post("/outcomes/apply", response_model=AppliedOut)
 async def apply_outcomes(engine: EngineDep, call: Reports, body: Nothing = NOTHING) -> Response:  # noqa: ARG001 - refuses a body with anything in it
     """Apply the outcomes that wait, now instead of within a second."""
-    return answered(AppliedOut.of(await feedback.apply_now(engine, call)))
+    return answered(AppliedOut.of(await learn.apply_now(engine, call)))
 
 
 @router.get("/outcomes", response_model=Listing[OutcomeOut])

@@ -8,7 +8,7 @@ from memory.domain.access import Call
 from memory.engine import Engine
 from memory.flows import bank
 from server.answers import answered
-from server.dependencies import EngineDep, Manages
+from server.dependencies import EngineDep, Remembers
 from server.routing import INSIDE, router_at
 from server.schemas.experiences import MemoryOut, StatusIn
 
@@ -18,7 +18,7 @@ NO_REASON = StatusIn()
 
 @router.post("/suspend", response_model=MemoryOut)
 async def suspend_experience(
-    engine: EngineDep, call: Manages, memory_id: UUID, body: StatusIn = NO_REASON
+    engine: EngineDep, call: Remembers, memory_id: UUID, body: StatusIn = NO_REASON
 ) -> Response:
     """Stop serving a memory for now."""
     return await _changed(engine, call, memory_id, body, "suspend")
@@ -26,7 +26,7 @@ async def suspend_experience(
 
 @router.post("/retire", response_model=MemoryOut)
 async def retire_experience(
-    engine: EngineDep, call: Manages, memory_id: UUID, body: StatusIn = NO_REASON
+    engine: EngineDep, call: Remembers, memory_id: UUID, body: StatusIn = NO_REASON
 ) -> Response:
     """Stop serving a memory; its record stays."""
     return await _changed(engine, call, memory_id, body, "retire")
@@ -34,7 +34,7 @@ async def retire_experience(
 
 @router.post("/restore", response_model=MemoryOut)
 async def restore_experience(
-    engine: EngineDep, call: Manages, memory_id: UUID, body: StatusIn = NO_REASON
+    engine: EngineDep, call: Remembers, memory_id: UUID, body: StatusIn = NO_REASON
 ) -> Response:
     """Serve a memory again."""
     return await _changed(engine, call, memory_id, body, "restore")

@@ -31,7 +31,6 @@ class SettingsIn(In):
     slot_rate: Share = 0.03
     categories: Taxonomy = Taxonomy.OPEN
     max_memories: Quota = 1_000_000
-    max_retrievals: Quota = 50_000_000
 
     def given(self) -> dict[str, object]:
         """What the caller named, as it is stored."""
@@ -47,7 +46,6 @@ class SettingsOut(Out):
     slot_rate: float
     categories: Taxonomy
     max_memories: int
-    max_retrievals: int
 
 
 class NamespaceIn(In):

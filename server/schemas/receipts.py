@@ -50,13 +50,11 @@ class Gates(Out):
 
 
 class Timings(Out):
-    """Milliseconds of each step."""
+    """Milliseconds of each step before the commit; ranking includes compiling."""
 
     embed_ms: float
     search_ms: float
     rank_ms: float
-    compile_ms: float
-    commit_ms: float
 
     @classmethod
     def of(cls, timings: Mapping[str, float]) -> "Timings":
@@ -107,7 +105,7 @@ class ReceiptOut(Out):
 
     retrieval_id: UUID
     agent: str
-    task_id: UUID
+    task_id: UUID | None
     category: str
     subcategory: str | None
     confidence: float

@@ -171,7 +171,7 @@ class Retrieval(Out):
         return cls(
             retrieval_id=None if preview else receipt.id,
             agent=receipt.agent,
-            task_id=None if preview else receipt.task_id,
+            task_id=receipt.task_id,
             category=receipt.category.name,
             subcategory=receipt.category.subcategory,
             confidence=receipt.confidence,

@@ -20,7 +20,6 @@ class SettingsFields(TypedDict, total=False):
     slot_rate: float
     categories: Literal["open", "closed"]
     max_memories: int
-    max_retrievals: int
 
 
 class NamespaceFields(TypedDict, total=False):

@@ -1,0 +1,7 @@
+"""Fixtures by concern, one file each."""
+
+pytest_plugins = (
+    "tests.fixtures.database",
+    "tests.fixtures.engine",
+    "tests.fixtures.http",
+)
