@@ -19,8 +19,9 @@ INTERRUPTED = 130
 
 def main(words: Sequence[str]) -> int:
     asked = parse(words)
-    # Ended from outside, the demonstration still ends the server it started.
-    signal.signal(signal.SIGTERM, signal.getsignal(signal.SIGINT))
+    # Ended from outside, the demonstration still ends the server it started. (Not `getsignal`: a
+    # shell that runs it in the background has SIGINT ignored.)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         stream = choose(asked, os.environ.get("MEMLIFT_DATA"))
         say(described(stream))
