@@ -122,42 +122,45 @@ class SearchStore:
             return await cursor.fetchall()
 
 
-_SEEN = {
-    False: """
-    SELECT m.id, m.version FROM memory m
-    WHERE m.namespace_id = %(ns)s AND m.kind = 'experience' AND m.erased_at IS NULL
-      AND m.status IN ('active', 'probation') AND m.trust <> 'quarantined'
-      AND m.owner = ANY(%(owners)s::text[]) AND m.learned_at <= %(as_of)s
-""",
-    # In the past: the version that was current then; a memory retired since was living then.
-    True: """
+_MAY_BE_SEEN = """m.namespace_id = %(ns)s AND m.kind = 'experience' AND m.erased_at IS NULL
+      AND m.trust <> 'quarantined' AND m.owner = ANY(%(owners)s::text[])
+      AND m.learned_at <= %(as_of)s"""
+
+# In the past: the version that was current then; a memory retired since was living then.
+_SEEN = f"""
     SELECT m.id, max(v.version) AS version FROM memory m
     JOIN memory_version v ON v.memory_id = m.id AND v.known_at <= %(as_of)s
-    WHERE m.namespace_id = %(ns)s AND m.kind = 'experience' AND m.erased_at IS NULL
-      AND m.status IN ('active', 'probation', 'retired', 'suspended') AND m.trust <> 'quarantined'
-      AND m.owner = ANY(%(owners)s::text[]) AND m.learned_at <= %(as_of)s
+    WHERE {_MAY_BE_SEEN} AND m.status IN ('active', 'probation', 'retired', 'suspended')
     GROUP BY m.id
-""",
-}
+"""  # noqa: S608 - assembled from the constant above; every value is a parameter
 
 _ANGLE = """
-    SELECT s.id, s.version, 1 - (e.vector <=> %(q{i})s::halfvec) AS similarity
-    FROM seen s JOIN embedding e ON e.memory_id = s.id AND e.version = s.version
-      AND e.model_id = %(model)s AND e.field = %(f{i})s
-    WHERE e.namespace_id = %(ns)s
+    SELECT m.id, m.version, greatest(1 - (e.vector <=> %(q{i})s::halfvec), 0) AS similarity
+    FROM {memories} JOIN embedding e ON e.memory_id = m.id AND e.version = m.version
+    WHERE e.namespace_id = %(ns)s AND e.model_id = %(model)s AND e.field = %(f{i})s {seen}
 """
+_NOW = {
+    "memories": "memory m",
+    "seen": f"AND {_MAY_BE_SEEN} AND m.status IN ('active', 'probation')",
+}
+_THEN = {"memories": "seen m", "seen": ""}
 
 
 def _near(probes: int, *, past: bool) -> bytes:
-    angles = " UNION ALL ".join(_ANGLE.format(i=i) for i in range(probes))
+    """The distance is taken in a materialised step that has no order, so that no index of
+    vectors, which would find only some of the rows, can ever serve it.
+    """
+    angles = [_ANGLE.format(i=i, **(_THEN if past else _NOW)) for i in range(probes)]
+    near = angles[0]
+    if probes > 1:
+        every = " UNION ALL ".join(angles)
+        near = f"""SELECT id, version, max(similarity) AS similarity
+            FROM ({every}) AS angles GROUP BY id, version"""  # noqa: S608 - constants
+    seen = f"seen AS MATERIALIZED ({_SEEN})," if past else ""
     return f"""
-    WITH seen AS MATERIALIZED ({_SEEN[past]}),
-    near AS MATERIALIZED (
-        SELECT id, version, greatest(max(similarity), 0) AS similarity
-        FROM ({angles}) AS angles GROUP BY id, version
-    ),
+    WITH {seen} near AS MATERIALIZED ({near}),
     cutoff AS (SELECT similarity FROM near ORDER BY similarity DESC OFFSET %(last)s LIMIT 1),
-    head AS (
+    head AS MATERIALIZED (
         SELECT id, version FROM near WHERE %(whole)s
           OR similarity >= coalesce((SELECT similarity FROM cutoff), 0) - %(margin)s
     )
