@@ -4,6 +4,8 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
+from pathlib import Path
+from shutil import rmtree
 
 from memlift_client import MemLiftError
 
@@ -17,8 +19,9 @@ INTERRUPTED = 130
 
 def main(words: Sequence[str]) -> int:
     asked = parse(words)
-    # Ended from outside, the demonstration still ends the server it started.
-    signal.signal(signal.SIGTERM, signal.getsignal(signal.SIGINT))
+    # Ended from outside, the demonstration still ends the server it started. (Not `getsignal`: a
+    # shell that runs it in the background has SIGINT ignored.)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         stream = choose(asked, os.environ.get("MEMLIFT_DATA"))
         say(described(stream))
@@ -38,6 +41,14 @@ def main(words: Sequence[str]) -> int:
 def _with_own_server(asked: Asked, stream: Stream) -> None:
     folder = fresh_folder("memlift-demo")
     say(f"Starting a server of its own in {folder}")
+    try:
+        _demonstrated(asked, stream, folder)
+    finally:
+        if asked.leave:
+            rmtree(folder, ignore_errors=True)
+
+
+def _demonstrated(asked: Asked, stream: Stream, folder: Path) -> None:
     server = start(folder, {}, say)
     try:
         demonstrate(server.url, server.key(), stream, say)
@@ -49,8 +60,6 @@ def _with_own_server(asked: Asked, stream: Stream) -> None:
         ) from fault
     finally:
         server.stop()
-        if asked.leave:
-            server.remove()
 
 
 def _stay(server: LocalServer) -> None:

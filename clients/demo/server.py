@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from memlift_client import MemLift, MemLiftError, Patience
+from memlift_client import MemLift, MemLiftError, Patience, Unreachable
 
 READY_WITHIN = 300.0
 STOP_WITHIN = 30.0
@@ -119,8 +119,10 @@ def _missing(memory: MemLift) -> str | None:
     """What readiness still waits for; None when nothing."""
     try:
         readiness = memory.ready()
-    except MemLiftError:
+    except Unreachable:
         return "waiting for the server to answer"
+    except MemLiftError as fault:
+        return f"the server answers, but not well: {fault}"
     if readiness.ready:
         return None
     lacking = [f"{name}: {c.detail}" for name, c in readiness.checks.items() if not c.ok]

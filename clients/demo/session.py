@@ -63,7 +63,8 @@ def how_to_call(url: str, data: Path) -> Iterator[str]:
     yield f"The server keeps running at {url}; press Ctrl-C to end it."
     yield f'  KEY=$(cat {data}/operator.key); curl -H "Authorization: Bearer $KEY" \\'
     yield f"    '{url}/v1/namespaces/demo-1-memlift/weights?order=strongest&limit=3'"
-    yield f"  The API is described at {url}/docs. `memlift serve --data {data}` starts it again."
+    yield f"  The API is described at {url}/docs. To start it again:"
+    yield f"    memlift serve --data {data}"
 
 
 def _arms(memory: MemLift) -> list[Arm]:

@@ -2,7 +2,7 @@
 
 The daily readings of Seattle, 2012 on, come with vega_datasets. Once a week, from the readings of
 that day and the day before, the stream asks about each of the three days that follow: one event a
-week, for its three questions share what is known. That gives 240 questions over 80 weeks.
+week, for its three questions share what is known. That gives 180 questions over 60 weeks.
 """
 
 import csv
@@ -14,7 +14,7 @@ from pathlib import Path
 from clients.demo.streams import BadStream, Question, Resolution, Stream
 
 SOURCE = "seattle-weather"
-WEEKS = 80
+WEEKS = 60
 AHEAD = {1: "tomorrow", 2: "the day after tomorrow", 3: "in three days"}
 
 Reading = Mapping[str, str]

@@ -68,68 +68,98 @@ class Found:
     past: Learned | None
 
 
-async def find(connection: Connection, call: Call, asked: Asked, model_id: UUID) -> Found:
-    """Search always runs, whatever the arm will be."""
-    actors = ActorStore(connection, call.namespace.id)
-    agent = await actors.ensure_agent(asked.ask.agent, call.key.id, call.now)
-    ids, category, confidence = await _category(connection, call, asked, model_id)
-    past = await _past(connection, call, asked.as_of)
-    scope = Scope(
-        agent_id=agent.id,
-        private=call.key.sees_private(agent.name),
-        as_of=asked.as_of,
-        model_id=model_id,
-        past=past is not None,
-    )
-    probes = [
+class Finder:
+    """Finds for the asks of one transaction; agents, categories and cells are looked up once."""
+
+    def __init__(self, connection: Connection, call: Call, model_id: UUID) -> None:
+        self._connection = connection
+        self._call = call
+        self._model_id = model_id
+        self._actors = ActorStore(connection, call.namespace.id)
+        self._agents: dict[str, Agent] = {}
+        self._categories: dict[CategoryName, tuple[UUID, UUID | None]] = {}
+        self._controls: dict[tuple[UUID, UUID], int] = {}
+        self._past: dict[datetime, Learned] = {}
+
+    async def find(self, asked: Asked) -> Found:
+        """Search always runs, whatever the arm will be."""
+        agent = await self._agent(asked.ask.agent)
+        ids, category, confidence = await self._category(asked)
+        past = await self._states_of_then(asked.as_of)
+        scope = Scope(
+            agent_id=agent.id,
+            private=self._call.key.sees_private(agent.name),
+            as_of=asked.as_of,
+            model_id=self._model_id,
+            past=past is not None,
+        )
+        whole = policy_named(self._call.namespace.policy).whole_bank
+        size = HEAD * asked.ask.k
+        head = await SearchStore(self._connection, self._call.namespace.id).head(
+            _probes(asked), scope, None if whole else size, margin(len(asked.vectors[0].vector))
+        )
+        return Found(
+            asked=asked,
+            agent=agent,
+            category_ids=ids,
+            category=category,
+            confidence=confidence,
+            controls=await self._control_outcomes(agent.id, ids[0]),
+            head=head,
+            head_size=head.matching if whole else size,
+            past=past,
+        )
+
+    async def _agent(self, name: str) -> Agent:
+        if name not in self._agents:
+            found = await self._actors.ensure_agent(name, self._call.key.id, self._call.now)
+            self._agents[name] = found
+        return self._agents[name]
+
+    async def _states_of_then(self, as_of: datetime) -> Learned | None:
+        """The states of that time, where outcomes known later have been applied since."""
+        newest = self._call.namespace.newest_known_at
+        if newest is None or as_of >= newest:
+            return None
+        if as_of not in self._past:
+            self._past[as_of] = await past_states(self._connection, self._call.namespace, as_of)
+        return self._past[as_of]
+
+    async def _control_outcomes(self, agent_id: UUID, category_id: UUID) -> int:
+        cell = (agent_id, category_id)
+        if cell not in self._controls:
+            states = StateStore(self._connection, self._call.namespace.id)
+            self._controls[cell] = await states.controls(agent_id, category_id)
+        return self._controls[cell]
+
+    async def _category(self, asked: Asked) -> tuple[tuple[UUID, UUID | None], CategoryName, float]:
+        """The given category, for certain; else the nearest; else `general`."""
+        if asked.task is not None:
+            ids = (asked.task.category_id, asked.task.subcategory_id)
+            return ids, asked.task.category, 1.0
+        if asked.category is not None:
+            return await self._named(asked.category), asked.category, 1.0
+        return await self._routed(asked.vectors)
+
+    async def _named(self, name: CategoryName) -> tuple[UUID, UUID | None]:
+        if name not in self._categories:
+            self._categories[name] = await name_category(self._connection, self._call, name)
+        return self._categories[name]
+
+    async def _routed(
+        self, vectors: Sequence[Embedding]
+    ) -> tuple[tuple[UUID, UUID | None], CategoryName, float]:
+        store = MemoryStore(self._connection, self._call.namespace.id)
+        routed = route(vectors[0].vector, await store.centroids(self._model_id))
+        if routed.category_id is None:
+            return await self._named(GENERAL), GENERAL, 0.0
+        names = await self._actors.names()
+        name = CategoryName(names[routed.category_id])
+        return (routed.category_id, None), name, routed.confidence
+
+
+def _probes(asked: Asked) -> list[Probe]:
+    return [
         Probe(to_stored_precision(made.vector), query.target.value)
         for query, made in zip(asked.queries, asked.vectors, strict=True)
     ]
-    whole = policy_named(call.namespace.policy).whole_bank
-    size = HEAD * asked.ask.k
-    head = await SearchStore(connection, call.namespace.id).head(
-        probes, scope, None if whole else size, margin(len(asked.vectors[0].vector))
-    )
-    return Found(
-        asked=asked,
-        agent=agent,
-        category_ids=ids,
-        category=category,
-        confidence=confidence,
-        controls=await StateStore(connection, call.namespace.id).controls(agent.id, ids[0]),
-        head=head,
-        head_size=head.matching if whole else size,
-        past=past,
-    )
-
-
-async def _past(connection: Connection, call: Call, as_of: datetime) -> Learned | None:
-    """The states of that time, where outcomes known later have been applied since."""
-    newest = call.namespace.newest_known_at
-    if newest is None or as_of >= newest:
-        return None
-    return await past_states(connection, call.namespace, as_of)
-
-
-async def _category(
-    connection: Connection, call: Call, asked: Asked, model_id: UUID
-) -> tuple[tuple[UUID, UUID | None], CategoryName, float]:
-    """The given category, for certain; else the nearest; else `general`."""
-    if asked.task is not None:
-        ids = (asked.task.category_id, asked.task.subcategory_id)
-        return ids, asked.task.category, 1.0
-    if asked.category is not None:
-        ids = await name_category(connection, call, asked.category)
-        return ids, asked.category, 1.0
-    return await _routed(connection, call, asked.vectors, model_id)
-
-
-async def _routed(
-    connection: Connection, call: Call, vectors: Sequence[Embedding], model_id: UUID
-) -> tuple[tuple[UUID, UUID | None], CategoryName, float]:
-    centroids = await MemoryStore(connection, call.namespace.id).centroids(model_id)
-    routed = route(vectors[0].vector, centroids)
-    if routed.category_id is None:
-        return await name_category(connection, call, GENERAL), GENERAL, 0.0
-    names = await ActorStore(connection, call.namespace.id).names()
-    return (routed.category_id, None), CategoryName(names[routed.category_id]), routed.confidence

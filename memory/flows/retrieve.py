@@ -23,10 +23,10 @@ from memory.domain.task import Task
 from memory.engine import Engine
 from memory.errors import MemoryFault, Rejected
 from memory.flows.actors import name_task
-from memory.flows.finding import Asked, Found, find
+from memory.flows.finding import Asked, Finder, Found
 from memory.flows.models import require_model
 from memory.flows.serving import Ranked, Serving, rank, serve
-from memory.storage.database import Connection, kept
+from memory.storage.database import Connection, undone
 from memory.storage.receipts import NewReceipt, ReceiptStore, expiry
 from memory.storage.tasks import TaskStore
 
@@ -51,10 +51,14 @@ async def retrieve(engine: Engine, call: Call, asks: Sequence[Ask]) -> list[Answ
 
     found: list[Found] = []
     async with engine.database.transaction(call.namespace.id) as connection:
+        finder = Finder(connection, call, model_id)
         for one in asked:
             try:
-                async with kept(connection, keep=one.ask.purpose != PREVIEW):
-                    found.append(await find(connection, call, one, model_id))
+                if one.ask.purpose == PREVIEW:
+                    async with undone(connection):
+                        found.append(await Finder(connection, call, model_id).find(one))
+                else:
+                    found.append(await finder.find(one))
             except Rejected as fault:
                 answers[one.position] = fault
     clock.lap("search_ms")

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from uuid import UUID
 
+import psycopg
 from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
@@ -93,11 +94,8 @@ class Database:
 
 
 @asynccontextmanager
-async def kept(connection: Connection, *, keep: bool) -> AsyncGenerator[None]:
-    """What the block writes stays, or is taken back at its end while the transaction goes on."""
-    if keep:
-        yield
-        return
+async def undone(connection: Connection) -> AsyncGenerator[None]:
+    """What the block writes is taken back at its end, while the transaction goes on."""
     savepoint = await connection.begin_nested()
     try:
         yield
@@ -116,14 +114,17 @@ def translated() -> Generator[None]:
         ) from fault
     except OperationalError as fault:
         raise _operational(fault) from fault
+    except psycopg.OperationalError as fault:
+        raise _operational(fault) from fault
     except DBAPIError as fault:
         if fault.connection_invalidated:
             raise Unavailable("the database went away", code="database", retry_after=1) from fault
         raise
 
 
-def _operational(fault: OperationalError) -> Overloaded | Unavailable:
-    state = getattr(fault.orig, "sqlstate", None)
+def _operational(fault: OperationalError | psycopg.Error) -> Overloaded | Unavailable:
+    driver = fault.orig if isinstance(fault, OperationalError) else fault
+    state = getattr(driver, "sqlstate", None)
     if state in _CONTENTION:
         return Overloaded("another writer was faster", code="contention", retry_after=1)
     return Unavailable("the database cannot be reached", code="database", retry_after=1)

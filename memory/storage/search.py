@@ -1,24 +1,22 @@
 """SearchStore: the exact head of a search, inside one namespace.
 
 The planner is never left to choose an approximate index: which memories may be seen is decided
-first, in a materialised
-step, and the distance is taken to each of them. The database compares in single precision, so it
-returns every row
-within a rigorous margin of the last place of the head; the retrieval room takes the cosine again
-in double precision.
+first, in a materialised step, and the distance is taken to each of them. The database compares in
+single precision, so it returns every row within a rigorous margin of the last place of the head;
+the retrieval room takes the cosine again in double precision.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 import numpy as np
 import numpy.typing as npt
-from sqlalchemy import RowMapping, bindparam, text
-from sqlalchemy.dialects.postgresql import ARRAY
+import psycopg
+from psycopg.rows import dict_row
 from sqlalchemy.ext.asyncio import AsyncConnection
-from sqlalchemy.types import Text as TextType
 
 Half = npt.NDArray[np.float16]
 
@@ -82,7 +80,7 @@ class Head:
 
 
 class SearchStore:
-    """Exact search in one namespace."""
+    """Exact search in one namespace, on the driver's own cursor: vectors travel in binary."""
 
     def __init__(self, connection: AsyncConnection, namespace_id: UUID) -> None:
         self._connection = connection
@@ -95,7 +93,6 @@ class SearchStore:
         values: dict[str, object] = {
             "ns": self._namespace_id,
             "owners": ["*", str(scope.agent_id)] if scope.private else ["*"],
-            "agent": scope.agent_id,
             "as_of": scope.as_of,
             "model": scope.model_id,
             "last": (size or 1) - 1,
@@ -105,88 +102,105 @@ class SearchStore:
         for i, probe in enumerate(probes):
             values[f"q{i}"] = _literal(probe.vector)
             values[f"f{i}"] = probe.field
-        statement = _STATEMENTS[(len(probes), scope.past)]
-        rows = (await self._connection.execute(statement, values)).mappings().all()
-        matching, version = rows[0]["matching"], rows[0]["now_version"]
-        return Head(tuple(_found(row) for row in rows if row["id"] is not None), matching, version)
+        [near] = await self._rows(_NEAR[(len(probes), scope.past)], values)
+        asked = {
+            "ids": near["ids"],
+            "versions": near["versions"],
+            "agent": scope.agent_id,
+            "model": scope.model_id,
+            "fields": sorted({probe.field for probe in probes}),
+        }
+        rows = await self._rows(_CONTENT, asked) if near["ids"] else []
+        return Head(tuple(_found(row) for row in rows), near["matching"], near["bank_version"])
+
+    async def _rows(self, statement: bytes, values: Mapping[str, object]) -> list[dict[str, Any]]:
+        raw = await self._connection.get_raw_connection()
+        driver: psycopg.AsyncConnection[Any] | None = raw.driver_connection
+        assert driver is not None
+        async with driver.cursor(binary=True, row_factory=dict_row) as cursor:
+            await cursor.execute(statement, values, prepare=True)
+            return await cursor.fetchall()
 
 
 _SEEN = {
     False: """
     SELECT m.id, m.version FROM memory m
-    WHERE m.namespace_id = :ns AND m.kind = 'experience' AND m.erased_at IS NULL
+    WHERE m.namespace_id = %(ns)s AND m.kind = 'experience' AND m.erased_at IS NULL
       AND m.status IN ('active', 'probation') AND m.trust <> 'quarantined'
-      AND m.owner = ANY(:owners) AND m.learned_at <= :as_of
+      AND m.owner = ANY(%(owners)s::text[]) AND m.learned_at <= %(as_of)s
 """,
     # In the past: the version that was current then; a memory retired since was living then.
     True: """
     SELECT m.id, max(v.version) AS version FROM memory m
-    JOIN memory_version v ON v.memory_id = m.id AND v.known_at <= :as_of
-    WHERE m.namespace_id = :ns AND m.kind = 'experience' AND m.erased_at IS NULL
+    JOIN memory_version v ON v.memory_id = m.id AND v.known_at <= %(as_of)s
+    WHERE m.namespace_id = %(ns)s AND m.kind = 'experience' AND m.erased_at IS NULL
       AND m.status IN ('active', 'probation', 'retired', 'suspended') AND m.trust <> 'quarantined'
-      AND m.owner = ANY(:owners) AND m.learned_at <= :as_of
+      AND m.owner = ANY(%(owners)s::text[]) AND m.learned_at <= %(as_of)s
     GROUP BY m.id
 """,
 }
 
-_NEAR_ONE = """
-    SELECT s.id, s.version, 1 - (e.vector <=> CAST(:q{i} AS halfvec)) AS similarity
-    FROM seen s JOIN embedding e
-      ON e.memory_id = s.id AND e.version = s.version AND e.model_id = :model AND e.field = :f{i}
-    WHERE e.namespace_id = :ns
+_ANGLE = """
+    SELECT s.id, s.version, 1 - (e.vector <=> %(q{i})s::halfvec) AS similarity
+    FROM seen s JOIN embedding e ON e.memory_id = s.id AND e.version = s.version
+      AND e.model_id = %(model)s AND e.field = %(f{i})s
+    WHERE e.namespace_id = %(ns)s
 """
 
 
-def _sql(probes: int, *, past: bool) -> str:
-    near = " UNION ALL ".join(_NEAR_ONE.format(i=i) for i in range(probes))
+def _near(probes: int, *, past: bool) -> bytes:
+    angles = " UNION ALL ".join(_ANGLE.format(i=i) for i in range(probes))
     return f"""
     WITH seen AS MATERIALIZED ({_SEEN[past]}),
     near AS MATERIALIZED (
         SELECT id, version, greatest(max(similarity), 0) AS similarity
-        FROM ({near}) AS angles GROUP BY id, version
+        FROM ({angles}) AS angles GROUP BY id, version
     ),
-    cutoff AS (SELECT similarity FROM near ORDER BY similarity DESC OFFSET :last LIMIT 1),
-    head AS MATERIALIZED (
-        SELECT id, version FROM near
-        WHERE :whole OR similarity >= coalesce((SELECT similarity FROM cutoff), 0) - :margin
+    cutoff AS (SELECT similarity FROM near ORDER BY similarity DESC OFFSET %(last)s LIMIT 1),
+    head AS (
+        SELECT id, version FROM near WHERE %(whole)s
+          OR similarity >= coalesce((SELECT similarity FROM cutoff), 0) - %(margin)s
     )
-    SELECT n.bank_version AS now_version, (SELECT count(*) FROM near) AS matching,
-        m.id, h.version, m.kind, m.status, m.source_group, v.situation, v.lesson, m.metadata,
-        m.agent_id, a.name AS agent, c.name AS category, sub.name AS subcategory, m.trust,
-        m.start_weight, m.learned_at, w.state, w.touched_at, w.n_credited,
-        d.state AS deviation, d.touched_at AS deviation_touched_at,
-        (SELECT halfvec_send(e.vector) FROM embedding e WHERE e.memory_id = m.id
-            AND e.version = h.version AND e.field = 'situation' AND e.model_id = :model)
-            AS situation_vector,
-        (SELECT halfvec_send(e.vector) FROM embedding e WHERE e.memory_id = m.id
-            AND e.version = h.version AND e.field = 'lesson' AND e.model_id = :model)
-            AS lesson_vector
-    FROM namespace n
-    LEFT JOIN (
-        head h JOIN memory m ON m.id = h.id
-        JOIN memory_version v ON v.memory_id = h.id AND v.version = h.version
-        JOIN agent a ON a.id = m.agent_id
-        JOIN category c ON c.id = m.category_id
-        JOIN memory_weight w ON w.memory_id = m.id
-        LEFT JOIN category sub ON sub.id = m.subcategory_id
-        LEFT JOIN weight_deviation d ON d.memory_id = m.id AND d.agent_id = CAST(:agent AS uuid)
-    ) ON true
-    WHERE n.id = :ns
-    """  # noqa: S608 - assembled from the constants above; every value is a parameter
+    SELECT n.bank_version, (SELECT count(*) FROM near) AS matching,
+        coalesce((SELECT array_agg(id ORDER BY id) FROM head), '{{}}') AS ids,
+        coalesce((SELECT array_agg(version ORDER BY id) FROM head), '{{}}') AS versions
+    FROM namespace n WHERE n.id = %(ns)s
+    """.encode()  # noqa: S608 - assembled from the constants above; every value is a parameter
 
 
 MAX_PROBES = 3
-_STATEMENTS = {
-    (probes, past): text(_sql(probes, past=past)).bindparams(
-        bindparam("owners", type_=ARRAY(TextType))
-    )
+_NEAR = {
+    (probes, past): _near(probes, past=past)
     for probes in range(1, MAX_PROBES + 1)
     for past in (False, True)
 }
 
+_CONTENT = b"""
+    SELECT m.id, h.version, m.kind, m.status, m.source_group, v.situation, v.lesson, m.metadata,
+        m.agent_id, a.name AS agent, c.name AS category, sub.name AS subcategory, m.trust,
+        m.start_weight, m.learned_at, w.state, w.touched_at, w.n_credited,
+        d.state AS deviation, d.touched_at AS deviation_touched_at,
+        (SELECT array_agg(e.field ORDER BY e.field) FROM embedding e WHERE e.memory_id = h.id
+            AND e.version = h.version AND e.model_id = %(model)s
+            AND e.field = ANY(%(fields)s::text[])) AS fields,
+        (SELECT array_agg(halfvec_send(e.vector) ORDER BY e.field) FROM embedding e
+            WHERE e.memory_id = h.id AND e.version = h.version AND e.model_id = %(model)s
+            AND e.field = ANY(%(fields)s::text[])) AS vectors
+    FROM unnest(%(ids)s::uuid[], %(versions)s::int[]) AS h(id, version)
+    JOIN memory m ON m.id = h.id
+    JOIN memory_version v ON v.memory_id = h.id AND v.version = h.version
+    JOIN agent a ON a.id = m.agent_id
+    JOIN category c ON c.id = m.category_id
+    JOIN memory_weight w ON w.memory_id = h.id
+    LEFT JOIN category sub ON sub.id = m.subcategory_id
+    LEFT JOIN weight_deviation d ON d.memory_id = h.id AND d.agent_id = %(agent)s
+"""
+
+PLAIN = tuple(name for name in Found.__slots__ if name not in ("vectors", "state", "deviation"))
+
 
 def _literal(vector: Half) -> str:
-    return "[" + ",".join(repr(float(x)) for x in vector) + "]"
+    return "[" + ",".join(map(repr, vector.astype(float).tolist())) + "]"
 
 
 def _half(sent: bytes | memoryview) -> Half:
@@ -194,18 +208,12 @@ def _half(sent: bytes | memoryview) -> Half:
     return np.frombuffer(sent, dtype=">f2", offset=4).astype(np.float16)
 
 
-def _found(row: RowMapping) -> Found:
-    vectors = {
-        field: _half(row[f"{field}_vector"])
-        for field in ("situation", "lesson")
-        if row[f"{field}_vector"] is not None
-    }
-    made = {"vectors", "state", "deviation"}
-    plain = {name: row[name] for name in Found.__slots__ if name not in made}
+def _found(row: dict[str, Any]) -> Found:
     deviation = row["deviation"]
+    sent = zip(row["fields"], row["vectors"], strict=True)
     return Found(
-        vectors=vectors,
+        vectors={field: _half(vector) for field, vector in sent},
         state=tuple(row["state"]),
         deviation=None if deviation is None else tuple(deviation),
-        **plain,
+        **{name: row[name] for name in PLAIN},
     )

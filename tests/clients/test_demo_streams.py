@@ -145,8 +145,8 @@ def test_a_missing_file_is_named(tmp_path):
 def test_the_weather_of_the_installed_package_is_a_stream():
     stream = weather_stream()
 
-    assert len(stream.questions) == len(stream.resolutions) == 240
-    assert len({question.asked_on for question in stream.questions}) == 80
+    assert len(stream.questions) == len(stream.resolutions) == 180
+    assert len({question.asked_on for question in stream.questions}) == 60
     rained = sum(row.outcome for row in stream.resolutions)
     assert 0 < rained < len(stream.resolutions)
 
