@@ -21,6 +21,7 @@ COMMON = {
     "401": "No valid key",
     "403": "The key may not do this",
     "404": "Not there, or in another namespace",
+    "413": "Larger than the limit it names",
     "422": "The input cannot be taken; `field` and `limit` say why",
     "429": "Too much is asked at once; come back after Retry-After",
     "500": "A fault of the server",
@@ -28,7 +29,6 @@ COMMON = {
 }
 WITH_BODY = {
     "409": "What is there does not admit this",
-    "413": "Larger than the limit it names",
     "415": "The body is not application/json",
 }
 WITH_VERSION = {"412": "Another edit came first", "428": "If-Match is missing"}

@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import httpx
 from fastapi import FastAPI, Response
@@ -97,3 +98,28 @@ async def answer_to(app: FastAPI, content: str | bytes) -> httpx.Response:
 
 def a_fault(kind: type[MemoryFault], **parts: object) -> MemoryFault:
     return kind("it happened", **parts)
+
+
+def inside(slug: str, path: str) -> str:
+    return f"/v1/namespaces/{slug}{path}"
+
+
+async def remembered(client: httpx.AsyncClient, slug: str, **changes: object) -> str:
+    """The id of an experience that was just added."""
+    answer = await client.post(inside(slug, "/experiences"), json=an_experience(**changes))
+    assert answer.status_code == 201, answer.text
+    return answer.json()["id"]
+
+
+async def retrieved(client: httpx.AsyncClient, slug: str, **changes: object) -> dict[str, Any]:
+    answer = await client.post(inside(slug, "/retrievals"), json=an_ask(**changes))
+    assert answer.status_code == 201, answer.text
+    return answer.json()
+
+
+def problem(answer: httpx.Response) -> tuple[int, str, str | None]:
+    """Status, code and field of a problem document."""
+    assert answer.headers["content-type"] == "application/problem+json", answer.text
+    body = answer.json()
+    assert body["status"] == answer.status_code
+    return answer.status_code, body["code"], body.get("field")

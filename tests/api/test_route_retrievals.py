@@ -1,0 +1,178 @@
+"""Retrievals over HTTP: a guideline before acting, and its receipt."""
+
+from uuid import uuid4
+
+import pytest
+from api_builders import (
+    LATER,
+    NOON,
+    a_task,
+    an_ask,
+    an_experience,
+    inside,
+    problem,
+    remembered,
+    retrieved,
+)
+
+
+async def test_a_guideline_cites_the_memories_it_says(client, namespace):
+    memory_id = await remembered(client, namespace)
+
+    body = await retrieved(client, namespace)
+
+    assert body["arm"] == "forced_on"
+    assert [memory["memory_id"] for memory in body["memories"]] == [memory_id]
+    assert body["guideline"]["lines"][0]["memory_ids"] == [memory_id]
+    assert an_experience()["lesson"] in body["guideline"]["text"]
+    assert body["guideline"]["tokens"] <= 1000
+    assert set(body["timings"]) == {"embed_ms", "search_ms", "rank_ms"}
+
+
+async def test_the_receipt_says_what_was_served_and_by_which_numbers(client, namespace):
+    await remembered(client, namespace)
+    served = await retrieved(client, namespace)
+
+    answer = await client.get(inside(namespace, f"/retrievals/{served['retrieval_id']}"))
+
+    receipt = answer.json()
+    assert receipt["guideline"] == served["guideline"]
+    for name in ("score", "similarity", "effective_weight", "ranking_weight", "rank"):
+        assert receipt["items"][0][name] == served["memories"][0][name]
+    assert receipt["items"][0]["served"] is True
+
+
+async def test_memory_kept_back_by_its_caller_leaves_an_empty_guideline(client, namespace):
+    await remembered(client, namespace)
+
+    body = await retrieved(client, namespace, arm="off")
+
+    assert (body["arm"], body["guideline"]["text"], body["memories"]) == ("forced_off", "", [])
+    receipt = await client.get(inside(namespace, f"/retrievals/{body['retrieval_id']}"))
+    assert [item["served"] for item in receipt.json()["items"]] == [False]
+
+
+async def test_an_empty_bank_says_that_it_is_empty(client, namespace):
+    body = await retrieved(client, namespace, arm="auto")
+
+    assert (body["arm"], body["memories"], body["guideline"]["text"]) == ("empty", [], "")
+    assert body["reason"]
+
+
+async def test_a_preview_leaves_no_receipt(client, namespace):
+    await remembered(client, namespace)
+
+    answer = await client.post(inside(namespace, "/retrievals"), json=an_ask(purpose="preview"))
+
+    assert answer.status_code == 200
+    assert answer.json()["retrieval_id"] is None
+    assert len(answer.json()["memories"]) == 1
+    assert (await client.get(inside(namespace, "/retrievals"))).json()["total"] == 0
+
+
+async def test_each_memory_is_explained_in_a_sentence(client, namespace):
+    memory_id = await remembered(client, namespace)
+
+    body = await retrieved(client, namespace, explain=True)
+
+    told = await client.get(inside(namespace, f"/retrievals/{body['retrieval_id']}/explain"))
+    assert told.json()["items"][0]["sentence"] == body["sentences"][memory_id]
+
+
+async def test_memories_as_data_need_no_prose(client, namespace):
+    await remembered(client, namespace)
+
+    body = await retrieved(client, namespace, format="memories", rivals=True)
+
+    assert body["memories"][0]["cited"] is True
+    assert sum(body["rankers"].values()) == pytest.approx(1)
+    assert set(body["memories"][0]["scores"]) == set(body["rankers"])
+
+
+async def test_in_a_batch_each_ask_is_answered_by_itself(client, namespace):
+    await remembered(client, namespace)
+    items = [
+        an_ask(),
+        an_ask(task=None),
+        an_ask(task=None, task_id=str(uuid4())),
+        an_ask(purpose="preview"),
+    ]
+
+    answer = await client.post(inside(namespace, "/retrievals/batch"), json={"items": items})
+
+    results = answer.json()["items"]
+    assert answer.status_code == 207
+    assert [item["status"] for item in results] == [201, 422, 404, 200]
+    assert results[0]["retrieval"]["memories"]
+    assert results[1]["problem"]["field"] == "task"
+
+
+async def test_receipts_that_await_an_outcome_are_pending(client, namespace):
+    first = await retrieved(client, namespace)
+    second = await retrieved(client, namespace)
+    await client.post(
+        inside(namespace, f"/retrievals/{first['retrieval_id']}/outcome"), json={"reward": 1}
+    )
+
+    path = inside(namespace, "/retrievals")
+    pending = (await client.get(path, params={"state": "pending"})).json()
+    every = (await client.get(path)).json()
+
+    assert [item["retrieval_id"] for item in pending["items"]] == [second["retrieval_id"]]
+    assert (pending["total"], every["total"]) == (1, 2)
+
+
+async def test_a_task_is_asked_about_by_its_id(client, namespace):
+    task = (await client.post(inside(namespace, "/tasks"), json=a_task())).json()
+
+    body = await retrieved(client, namespace, task=None, task_id=task["id"])
+
+    assert (body["task_id"], body["category"]) == (task["id"], "weather")
+
+
+async def test_in_replay_a_retrieval_says_when_and_sees_only_what_was_known(client, replay):
+    await remembered(client, replay, learned_at=LATER)
+
+    without = await client.post(inside(replay, "/retrievals"), json=an_ask())
+    before = await retrieved(client, replay, as_of=NOON)
+    after = await retrieved(client, replay, as_of="2026-03-03T14:00:00+02:00")
+
+    assert problem(without) == (422, "rejected", "as_of")
+    assert (len(before["memories"]), len(after["memories"])) == (0, 1)
+    assert after["as_of"] == "2026-03-03T12:00:00Z"
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        ({"k": 0}, "k"),
+        ({"k": 65}, "k"),
+        ({"k": 3.0}, "k"),
+        ({"k": True}, "k"),
+        ({"max_tokens": 32_001}, "max_tokens"),
+        ({"max_tokens": -1}, "max_tokens"),
+        ({"arm": "left"}, "arm"),
+        ({"purpose": "fun"}, "purpose"),
+        ({"rivals": True}, "rivals"),
+        ({"queries": [{"text": "a"}] * 4}, "queries"),
+        ({"queries": [{"text": "a", "target": "x"}]}, "queries.0.target"),
+        ({"expires_in": 1}, "expires_in"),
+        ({"expires_in": 1e300}, "expires_in"),
+        ({"as_of": "2026-03-01"}, "as_of"),
+        ({"as_of": "9999-12-31T23:59:59-14:00"}, "as_of"),
+        ({"task_id": str(uuid4())}, "task"),
+        ({"colour": "red"}, "colour"),
+        ({"format": "poem"}, "format"),
+    ],
+)
+async def test_an_ask_that_cannot_be_answered_is_refused_by_field(client, namespace, change, field):
+    answer = await client.post(inside(namespace, "/retrievals"), json=an_ask(**change))
+
+    assert problem(answer) == (422, "rejected", field)
+
+
+async def test_a_receipt_that_is_not_there_is_not_found(client, namespace):
+    path = inside(namespace, f"/retrievals/{uuid4()}")
+
+    assert (await client.get(path)).status_code == 404
+    assert (await client.get(f"{path}/explain")).status_code == 404
