@@ -141,9 +141,6 @@ class Settings(BaseSettings):
     reranker_model: str | None = Field(
         None, description="name or path of a cross-encoder; without it relevance is similarity"
     )
-    writer_model: str | None = Field(
-        None, description="language model as litellm names it; without it nothing calls one"
-    )
     pool_size: int = Field(8, ge=2, le=1000, description="database connections, per process")
     pool_timeout: Duration = Field(
         timedelta(seconds=5), description="longest wait for a database connection"
@@ -151,7 +148,6 @@ class Settings(BaseSettings):
     request_rate: float = Field(50.0, gt=0, description="requests per second, per key")
     request_burst: int = Field(100, ge=1, description="requests a key may make at once")
     max_body_bytes: int = Field(2 * 1024**2, ge=1024, description="largest request body")
-    receipt_days: int = Field(400, ge=1, description="days that receipts and outcomes are kept")
     receipt_expiry: Duration = Field(
         timedelta(days=180), description="age at which a receipt's outcome no longer moves weights"
     )

@@ -50,6 +50,7 @@ class NamespaceSettings:
     max_memories: int = 1_000_000
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "categories", Taxonomy(self.categories))
         for field in ("raw_gate", "score_floor", "control_rate", "slot_rate"):
             value: float | None = getattr(self, field)
             if value is not None and not 0.0 <= value <= 1.0:

@@ -1,6 +1,6 @@
 """Agents, categories and tasks are named."""
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import datetime
 from uuid import UUID
 
@@ -90,7 +90,7 @@ async def add_task(
     call.key.require(Act.RETRIEVE)
     known = call.namespace.known_at(known_at, call.now)
     async with engine.database.transaction(call.namespace.id) as connection:
-        return await name_task(connection, call, draft, known)
+        return await Names(connection, call).task(draft, known)
 
 
 async def get_task(engine: Engine, call: Call, task_id: UUID) -> Task:
@@ -103,23 +103,41 @@ async def list_tasks(engine: Engine, call: Call, key: str | None, page: Page) ->
         return await TaskStore(connection, call.namespace.id).browse(key, page)
 
 
-async def name_task(
-    connection: Connection, call: Call, draft: TaskDraft, known_at: datetime
-) -> tuple[Task, bool]:
-    """The task of `draft`, made if it is new; inside the caller's transaction."""
-    ids = await name_category(connection, call, draft.category or GENERAL)
-    written = Written(call.key.id, known_at, call.now)
-    return await TaskStore(connection, call.namespace.id).ensure(draft, ids, written)
+class Names:
+    """Agents, categories and tasks by name, made where they are missing; inside one transaction,
+    and each agent and category looked up once.
+    """
 
+    def __init__(self, connection: Connection, call: Call) -> None:
+        self._call = call
+        self._actors = ActorStore(connection, call.namespace.id)
+        self._tasks = TaskStore(connection, call.namespace.id)
+        self._agents: dict[str, Agent] = {}
+        self._categories: dict[CategoryName, tuple[UUID, UUID | None]] = {}
 
-async def name_category(
-    connection: Connection, call: Call, name: CategoryName
-) -> tuple[UUID, UUID | None]:
-    """Ids of the category's two levels; a closed taxonomy refuses what it does not know."""
-    store = ActorStore(connection, call.namespace.id)
-    if call.namespace.settings.categories is Taxonomy.CLOSED:
-        await store.require_category(name)
-    return await store.category_ids(name, call.key.id, call.now)
+    async def agent(self, name: str) -> Agent:
+        """The agent of that name, made at first use."""
+        if name not in self._agents:
+            found = await self._actors.ensure_agent(name, self._call.key.id, self._call.now)
+            self._agents[name] = found
+        return self._agents[name]
+
+    async def category(self, name: CategoryName) -> tuple[UUID, UUID | None]:
+        """Ids of both levels; a closed taxonomy refuses what it does not know."""
+        if name not in self._categories:
+            closed = self._call.namespace.settings.categories is Taxonomy.CLOSED
+            if closed and name != GENERAL:
+                await self._actors.require_category(name)
+            made = await self._actors.category_ids(name, self._call.key.id, self._call.now)
+            self._categories[name] = made
+        return self._categories[name]
+
+    async def task(self, draft: TaskDraft, known_at: datetime) -> tuple[Task, bool]:
+        """The task, and whether it is new."""
+        name = draft.category or GENERAL
+        written = Written(self._call.key.id, known_at, self._call.now)
+        named = replace(draft, category=name)
+        return await self._tasks.ensure(named, await self.category(name), written)
 
 
 async def viewer(connection: Connection, call: Call) -> Viewer:

@@ -10,7 +10,7 @@ from uuid import UUID
 from memory.domain.access import Call
 from memory.domain.loop import Ask, Query
 from memory.domain.task import Agent, CategoryName, Task
-from memory.flows.actors import GENERAL, name_category
+from memory.flows.actors import GENERAL, Names
 from memory.flows.rebuild import past_states
 from memory.learning.fold import Learned
 from memory.learning.policy import policy_named
@@ -76,14 +76,13 @@ class Finder:
         self._call = call
         self._model_id = model_id
         self._actors = ActorStore(connection, call.namespace.id)
-        self._agents: dict[str, Agent] = {}
-        self._categories: dict[CategoryName, tuple[UUID, UUID | None]] = {}
+        self._names = Names(connection, call)
         self._controls: dict[tuple[UUID, UUID], int] = {}
         self._past: dict[datetime, Learned] = {}
 
     async def find(self, asked: Asked) -> Found:
         """Search always runs, whatever the arm will be."""
-        agent = await self._agent(asked.ask.agent)
+        agent = await self._names.agent(asked.ask.agent)
         ids, category, confidence = await self._category(asked)
         past = await self._states_of_then(asked.as_of)
         scope = Scope(
@@ -110,12 +109,6 @@ class Finder:
             past=past,
         )
 
-    async def _agent(self, name: str) -> Agent:
-        if name not in self._agents:
-            found = await self._actors.ensure_agent(name, self._call.key.id, self._call.now)
-            self._agents[name] = found
-        return self._agents[name]
-
     async def _states_of_then(self, as_of: datetime) -> Learned | None:
         """The states of that time, where outcomes known later have been applied since."""
         newest = self._call.namespace.newest_known_at
@@ -138,13 +131,8 @@ class Finder:
             ids = (asked.task.category_id, asked.task.subcategory_id)
             return ids, asked.task.category, 1.0
         if asked.category is not None:
-            return await self._named(asked.category), asked.category, 1.0
+            return await self._names.category(asked.category), asked.category, 1.0
         return await self._routed(asked.vectors)
-
-    async def _named(self, name: CategoryName) -> tuple[UUID, UUID | None]:
-        if name not in self._categories:
-            self._categories[name] = await name_category(self._connection, self._call, name)
-        return self._categories[name]
 
     async def _routed(
         self, vectors: Sequence[Embedding]
@@ -152,7 +140,7 @@ class Finder:
         store = MemoryStore(self._connection, self._call.namespace.id)
         routed = route(vectors[0].vector, await store.centroids(self._model_id))
         if routed.category_id is None:
-            return await self._named(GENERAL), GENERAL, 0.0
+            return await self._names.category(GENERAL), GENERAL, 0.0
         names = await self._actors.names()
         name = CategoryName(names[routed.category_id])
         return (routed.category_id, None), name, routed.confidence

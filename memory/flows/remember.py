@@ -10,12 +10,11 @@ from memory.domain.bank import Draft, Remembered
 from memory.domain.ids import new_id
 from memory.engine import Engine
 from memory.errors import MemoryFault
-from memory.flows.actors import GENERAL, name_category, name_task
+from memory.flows.actors import GENERAL, Names
 from memory.flows.models import adopt_model, require_model
 from memory.learning.policy import policy_named
 from memory.ports import Embedding
 from memory.retrieval.routing import route
-from memory.storage.actors import ActorStore
 from memory.storage.database import Connection
 from memory.storage.ledger import LedgerStore, Step, Subject
 from memory.storage.memories import MemoryStore, NewMemory, Stamp
@@ -54,9 +53,10 @@ async def remember(engine: Engine, call: Call, drafts: Sequence[Draft]) -> list[
     async with engine.database.transaction(call.namespace.id) as connection:
         model_id = await adopt_model(connection, engine, call.namespace)
         resolved: dict[int, NewMemory] = {}
+        names = Names(connection, call)
         for one in embedded:
             try:
-                resolved[one.position] = await _resolve(connection, call, one, model_id)
+                resolved[one.position] = await _resolve(connection, call, names, (one, model_id))
             except MemoryFault as fault:
                 answers[one.position] = fault
         answers |= await _store(connection, call, resolved, model_id)
@@ -68,22 +68,26 @@ async def _embed(engine: Engine, draft: Draft) -> dict[str, Embedding]:
     return {"situation": situation, "lesson": lesson}
 
 
-async def _resolve(connection: Connection, call: Call, one: _Embedded, model_id: UUID) -> NewMemory:
+async def _resolve(
+    connection: Connection, call: Call, names: Names, what: tuple[_Embedded, UUID]
+) -> NewMemory:
     """Names become ids: the agent, the source task, the category."""
+    one, model_id = what
     draft = one.draft
-    actors = ActorStore(connection, call.namespace.id)
-    agent = await actors.ensure_agent(draft.agent, call.key.id, call.now)
+    agent = await names.agent(draft.agent)
     task = None
     if draft.task is not None:
-        task, _ = await name_task(connection, call, draft.task, one.learned_at)
+        task, _ = await names.task(draft.task, one.learned_at)
     elif draft.task_id is not None:
         task = await TaskStore(connection, call.namespace.id).get(draft.task_id)
     if draft.category is not None:
-        ids = await name_category(connection, call, draft.category)
+        ids = await names.category(draft.category)
     elif task is not None:
         ids = (task.category_id, task.subcategory_id)
     else:
-        ids = await _routed(connection, call, one, model_id)
+        centroids = await MemoryStore(connection, call.namespace.id).centroids(model_id)
+        routed = route(one.vectors["situation"].vector, centroids).category_id
+        ids = (routed, None) if routed is not None else await names.category(GENERAL)
     memory_id = new_id()
     return NewMemory(
         id=memory_id,
@@ -95,17 +99,6 @@ async def _resolve(connection: Connection, call: Call, one: _Embedded, model_id:
         learned_at=one.learned_at,
         vectors=one.vectors,
     )
-
-
-async def _routed(
-    connection: Connection, call: Call, one: _Embedded, model_id: UUID
-) -> tuple[UUID, UUID | None]:
-    """The category whose situations this one is most like; `general` where there is none."""
-    centroids = await MemoryStore(connection, call.namespace.id).centroids(model_id)
-    routed = route(one.vectors["situation"].vector, centroids)
-    if routed.category_id is not None:
-        return routed.category_id, None
-    return await name_category(connection, call, GENERAL)
 
 
 async def _store(

@@ -22,17 +22,18 @@ from memory.domain.namespace import Clock, utc
 from memory.domain.task import Task
 from memory.engine import Engine
 from memory.errors import MemoryFault, Rejected
-from memory.flows.actors import name_task
+from memory.flows.actors import Names
 from memory.flows.finding import Asked, Finder, Found
 from memory.flows.models import require_model
 from memory.flows.serving import Ranked, Serving, rank, serve
-from memory.storage.database import Connection, undone
+from memory.storage.database import undone
 from memory.storage.receipts import NewReceipt, ReceiptStore, expiry
 from memory.storage.tasks import TaskStore
 
 PREVIEW = "preview"
 COMPILER = "deterministic/1"
 ARMS = ("auto", "on", "off")
+AS_ASKED = ("purpose", "format", "k", "max_tokens", "rivals")
 PURPOSES = ("act", "paired", "replay", PREVIEW)
 
 Answer = Served | MemoryFault
@@ -168,15 +169,15 @@ async def _committed(
     answers: dict[int, Answer] = {}
     receipts: list[NewReceipt] = []
     async with engine.database.transaction(call.namespace.id) as connection:
+        names = Names(connection, call)
         for found, ranked, serving in served:
             position = found.asked.position
             try:
-                task_id = await _task_id(connection, call, found)
+                task_id = await _task_id(names, call, found)
             except MemoryFault as fault:
                 answers[position] = fault
                 continue
-            receipt = _receipt(engine, call, (found, ranked, serving), task_id)
-            receipt = replace(receipt, timings=dict(clock.laps))
+            receipt = _receipt(engine, call, (found, ranked, serving, clock), task_id)
             answers[position] = Served(receipt, serving.memories)
             if found.asked.ask.purpose != PREVIEW:
                 receipts.append(
@@ -187,7 +188,7 @@ async def _committed(
     return answers
 
 
-async def _task_id(connection: Connection, call: Call, found: Found) -> UUID | None:
+async def _task_id(names: Names, call: Call, found: Found) -> UUID | None:
     """The task the receipt is about, stored now if it is new; a preview stores none."""
     asked = found.asked
     if asked.task is not None:
@@ -196,7 +197,7 @@ async def _task_id(connection: Connection, call: Call, found: Found) -> UUID | N
         return None
     assert asked.ask.task is not None
     draft = replace(asked.ask.task, category=found.category)
-    task, _ = await name_task(connection, call, draft, _known_at(call, found))
+    task, _ = await names.task(draft, _known_at(call, found))
     return task.id
 
 
@@ -205,9 +206,12 @@ def _known_at(call: Call, found: Found) -> datetime:
 
 
 def _receipt(
-    engine: Engine, call: Call, parts: tuple[Found, Ranked, Serving], task_id: UUID | None
+    engine: Engine,
+    call: Call,
+    parts: tuple[Found, Ranked, Serving, _Stopwatch],
+    task_id: UUID | None,
 ) -> Receipt:
-    found, ranked, serving = parts
+    found, ranked, serving, clock = parts
     ask, guideline = found.asked.ask, serving.guideline
     known_at = _known_at(call, found)
     return Receipt(
@@ -216,21 +220,17 @@ def _receipt(
         task_id=task_id,
         category=found.category,
         confidence=found.confidence,
-        purpose=ask.purpose,
         arm=serving.assignment.arm,
         propensity=serving.assignment.propensity,
         eligible=serving.eligible,
         reason=serving.assignment.reason,
-        format=ask.format,
-        k=ask.k,
-        max_tokens=ask.max_tokens,
+        **{name: getattr(ask, name) for name in AS_ASKED},
         bank_version=found.head.bank_version,
         as_of=found.asked.as_of,
         raw_gate=ranked.selection.gates.raw,
         score_floor=ranked.selection.gates.score,
         ranker=ranked.selection.ranker,
         rankers=serving.rankers,
-        rivals=ask.rivals,
         strength=1.0,
         policy=call.namespace.policy,
         compiler=COMPILER if ask.format is Format.GUIDELINE else "none",
@@ -240,7 +240,7 @@ def _receipt(
         tokens=guideline.tokens,
         cut=tuple(CutMemory(cut.memory_id, cut.reason) for cut in guideline.cut),
         items=serving.items,
-        timings={},
+        timings=dict(clock.laps),
         known_at=known_at,
         recorded_at=call.now,
         expires_at=expiry(known_at, ask.expires_in, engine.settings.receipt_expiry),

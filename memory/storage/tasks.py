@@ -46,27 +46,33 @@ class TaskStore:
         """The task, and whether it is new. Raises Conflict where the key stands for another
         text.
         """
+        assert draft.category is not None
+        made = Task(
+            id=new_id(),
+            key=draft.key,
+            text=draft.text,
+            category_id=categories[0],
+            subcategory_id=categories[1],
+            category=draft.category,
+            group_key=draft.group_key,
+            metadata=dict(draft.metadata),
+            known_at=written.known_at,
+            recorded_at=written.recorded_at,
+        )
+        row = {name: getattr(made, name) for name in Task.__slots__ if name != "category"}
         inserted = await self._connection.scalar(
             insert(task)
             .values(
-                id=new_id(),
                 namespace_id=self._namespace_id,
-                key=draft.key,
-                text=draft.text,
                 sha256=draft.digest,
-                category_id=categories[0],
-                subcategory_id=categories[1],
-                group_key=draft.group_key,
-                metadata=dict(draft.metadata),
-                known_at=written.known_at,
-                recorded_at=written.recorded_at,
                 key_id=written.key_id,
+                **row,
             )
             .on_conflict_do_nothing()
             .returning(task.c.id)
         )
         if inserted is not None:
-            return await self.get(inserted), True
+            return made, True
         known = await self._one(task.c.key == draft.key)
         if known is None or known.text != draft.text:
             raise Conflict(
