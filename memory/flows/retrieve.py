@@ -33,6 +33,8 @@ from memory.storage.tasks import TaskStore
 PREVIEW = "preview"
 COMPILER = "deterministic/1"
 ARMS = ("auto", "on", "off")
+AS_ASSIGNED = ("arm", "propensity", "reason")
+AS_COMPILED = ("counter", "text", "tokens")
 AS_ASKED = ("purpose", "format", "k", "max_tokens", "rivals")
 PURPOSES = ("act", "paired", "replay", PREVIEW)
 
@@ -220,10 +222,8 @@ def _receipt(
         task_id=task_id,
         category=found.category,
         confidence=found.confidence,
-        arm=serving.assignment.arm,
-        propensity=serving.assignment.propensity,
+        **{name: getattr(serving.assignment, name) for name in AS_ASSIGNED},
         eligible=serving.eligible,
-        reason=serving.assignment.reason,
         **{name: getattr(ask, name) for name in AS_ASKED},
         bank_version=found.head.bank_version,
         as_of=found.asked.as_of,
@@ -234,10 +234,8 @@ def _receipt(
         strength=1.0,
         policy=call.namespace.policy,
         compiler=COMPILER if ask.format is Format.GUIDELINE else "none",
-        counter=guideline.counter,
-        text=guideline.text,
+        **{name: getattr(guideline, name) for name in AS_COMPILED},
         lines=tuple(GuidelineLine(line.text, line.memory_ids) for line in guideline.lines),
-        tokens=guideline.tokens,
         cut=tuple(CutMemory(cut.memory_id, cut.reason) for cut in guideline.cut),
         items=serving.items,
         timings=dict(clock.laps),

@@ -46,19 +46,7 @@ class TaskStore:
         """The task, and whether it is new. Raises Conflict where the key stands for another
         text.
         """
-        assert draft.category is not None
-        made = Task(
-            id=new_id(),
-            key=draft.key,
-            text=draft.text,
-            category_id=categories[0],
-            subcategory_id=categories[1],
-            category=draft.category,
-            group_key=draft.group_key,
-            metadata=dict(draft.metadata),
-            known_at=written.known_at,
-            recorded_at=written.recorded_at,
-        )
+        made = _made(draft, categories, written)
         row = {name: getattr(made, name) for name in Task.__slots__ if name != "category"}
         inserted = await self._connection.scalar(
             insert(task)
@@ -108,6 +96,23 @@ class TaskStore:
             select(func.count()).select_from(task).where(condition)
         )
         return listed(found, page, total, lambda row: (str(row.id),))
+
+
+def _made(draft: TaskDraft, categories: tuple[UUID, UUID | None], written: Written) -> Task:
+    """A new task, as it will be stored."""
+    assert draft.category is not None
+    return Task(
+        id=new_id(),
+        key=draft.key,
+        text=draft.text,
+        category_id=categories[0],
+        subcategory_id=categories[1],
+        category=draft.category,
+        group_key=draft.group_key,
+        metadata=dict(draft.metadata),
+        known_at=written.known_at,
+        recorded_at=written.recorded_at,
+    )
 
 
 def _task(row: RowMapping) -> Task:
