@@ -87,11 +87,15 @@ def first(home: Home, begin: Begin) -> Server:
 
 
 @pytest.fixture(scope="module")
-def again(home: Home, begin: Begin, first: Server) -> Server:
-    """The server that starts where the first was killed."""
+def again(home: Home, begin: Begin, first: Server) -> tuple[Server, Server]:
+    """The server that starts where the first was killed, and one that joins it."""
     if first.process.poll() is None:
         first.kill()
-    return begin(home).await_ready()
+    home.address.unlink(missing_ok=True)
+    owner = begin(home)
+    owner.until(home.address.exists)
+    other = begin(Home(home.data.with_name("other")), MEMLIFT_DATABASE_URL=home.url())
+    return owner.await_ready(), other.await_ready()
 
 
 def until_written(server: Server, writer: Writer) -> None:
@@ -126,15 +130,15 @@ def test_server_and_postmaster_killed_in_mid_replay_lose_nothing_acknowledged(
     first.process.wait()
     writer.end()
 
-    server: Server = request.getfixturevalue("again")
-    assert_all_kept(server.client(), writer.known)
+    owner, _ = request.getfixturevalue("again")
+    assert_all_kept(owner.client(), writer.known)
 
 
 def test_after_a_crash_every_outcome_is_applied_once_and_every_state_is_the_ledgers_fold(
-    again: Server, home: Home
+    again: tuple[Server, Server], home: Home
 ) -> None:
-    memory = again.client()
-    again.until(lambda: not memory.list_outcomes(state="accepted").items)
+    memory = again[0].client()
+    again[0].until(lambda: not memory.list_outcomes(state="accepted").items)
 
     ledger = asyncio.run(told_by_the_ledger(home.url(), "default"))
 
@@ -147,22 +151,21 @@ def test_after_a_crash_every_outcome_is_applied_once_and_every_state_is_the_ledg
 
 
 def test_when_the_leader_is_killed_the_other_process_takes_over_and_applies(
-    again: Server, home: Home, begin: Begin
+    again: tuple[Server, Server], home: Home
 ) -> None:
     key = home.operator_key.read_text().strip()
-    other = begin(Home(home.data.with_name("other")), MEMLIFT_DATABASE_URL=home.url())
-    other.await_ready()
-    assert again.leads()
+    leader, other = sorted(again, key=Server.leads, reverse=True)
+    assert leader.leads()
     assert not other.leads()
 
-    again.kill()
+    leader.kill()
 
     other.until(other.leads)
-    writer = Writer(other.client(key=key))
+    memory = other.client(key=key)
+    writer = Writer(memory)
     writer.start()
     until_written(other, writer)
     writer.end()
-    memory = other.client(key=key)
     other.until(lambda: not memory.list_outcomes(state="accepted").items)
     assert_all_kept(memory, writer.known)
 

@@ -88,13 +88,26 @@ def stored(home: Home, namespace_id: str) -> list[tuple[object, ...]]:
         ).fetchall()
 
 
-@pytest.mark.parametrize(("name", "width"), [("narrow", NARROW), ("stranger", WIDTH)])
+@pytest.fixture(scope="module")
+def strangers(home: Home, begin: Begin, written: Server, other_model: Model) -> dict[str, Server]:
+    """Restarted with a model of another width; and, beside it, one with another of the same."""
+    narrow = begin(home, MEMLIFT_EMBEDDING_MODEL=other_model("narrow", NARROW))
+    narrow.until(home.address.exists)
+    surroundings = {"MEMLIFT_DATABASE_URL": home.url()}
+    twin_model = other_model("of-the-same-width", WIDTH)
+    twin = begin(
+        Home(home.data.with_name("other")), **surroundings, MEMLIFT_EMBEDDING_MODEL=twin_model
+    )
+    return {"narrow": narrow, "of-the-same-width": twin}
+
+
+@pytest.mark.parametrize("name", ["narrow", "of-the-same-width"])
 def test_a_server_with_another_model_is_not_ready_and_refuses_the_namespace(
-    home: Home, begin: Begin, written: Server, other_model: Model, name: str, width: int
+    home: Home, strangers: dict[str, Server], name: str
 ) -> None:
-    server = begin(home, MEMLIFT_EMBEDDING_MODEL=other_model(name, width))
-    server.until(lambda: "embedder" in (checks := server.readiness()[1]) and checks["embedder"]["ok"])
-    memory = server.client(attempts=1)
+    server = strangers[name]
+    server.until(lambda: embeds(server))
+    memory = server.client(key=home.operator_key.read_text().strip(), attempts=1)
     namespace_id = memory.get_namespace().id
     before = stored(home, namespace_id)
 
@@ -110,10 +123,19 @@ def test_a_server_with_another_model_is_not_ready_and_refuses_the_namespace(
     assert {row.lesson for row in memory.each_experience()} == set(LESSONS)
     assert stored(home, namespace_id) == before
     assert {(row[2], row[3]) for row in before} == {(before[0][2], WIDTH)}
-    assert server.stop() == 0
 
 
-def test_with_the_first_model_again_all_is_green(home: Home, begin: Begin, written: Server) -> None:
+def embeds(server: Server) -> bool:
+    checks = server.readiness()[1]
+    return "embedder" in checks and checks["embedder"]["ok"] is True
+
+
+def test_with_the_first_model_again_all_is_green(
+    home: Home, begin: Begin, strangers: dict[str, Server]
+) -> None:
+    for server in reversed(strangers.values()):
+        assert server.stop() == 0
+
     server = begin(home).await_ready()
 
     assert retrieved(server.client()) == set(LESSONS)

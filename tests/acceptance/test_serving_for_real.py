@@ -1,7 +1,8 @@
 """`memlift serve` comes up, learns over HTTP, ends cleanly, and finds everything again."""
 
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from pathlib import Path
 
 import httpx
 import psutil
@@ -15,6 +16,14 @@ LESSON = "Start from the base rate of the month before reading the day's forecas
 TASK = "Will it rain in Seattle tomorrow? It is July and the month was dry."
 
 Begin = Callable[..., Server]
+
+
+@pytest.fixture(scope="module")
+def home(above: Path) -> Generator[Home]:
+    """One whose name has to be quoted wherever it is passed on."""
+    home = Home(above / "a # place")
+    yield home
+    home.clear()
 
 
 @pytest.fixture(scope="module")
@@ -66,17 +75,13 @@ def test_without_a_valid_key_there_is_no_access(server: Server, key: str | None)
 
 
 def test_the_loop_is_closed_over_http(memory: MemLift) -> None:
-    lesson = memory.remember(
-        agent="solver", situation=SITUATION, lesson=LESSON, category="weather"
-    )
+    lesson = memory.remember(agent="solver", situation=SITUATION, lesson=LESSON, category="weather")
     before = memory.get_weight(lesson.id)
 
     served = memory.retrieve(
         agent="solver", task={"text": TASK, "category": "weather"}, purpose="paired"
     )
-    reported = memory.report(
-        served.receipt, reward=0.9, without={"reward": 0.4}, verifier="test"
-    )
+    reported = memory.report(served.receipt, reward=0.9, without={"reward": 0.4}, verifier="test")
     memory.apply_outcomes()
 
     assert [line.memory_ids for line in served.guideline.lines] == [(lesson.id,)]
@@ -101,6 +106,19 @@ def test_an_outcome_is_applied_by_the_leader_unasked(server: Server, memory: Mem
     server.until(lambda: memory.get_outcome(reported.outcome_id).status == "applied")
 
 
+def as_an_editor_leaves_it(home: Home) -> dict[str, str]:
+    """Variables with quotes, carriage returns and nothing in them, and one that is misspelt."""
+    return {
+        "MEMLIFT_HOME": f'"{home.data}"\r',
+        "MEMLIFT_DATABASE_URL": "",
+        "MEMLIFT_DATABASE_PASSWORD": "\r",
+        "MEMLIFT_OPERATOR_KEY_FILE": '""',
+        "MEMLIFT_EMBEDDING_MODEL": "'all-MiniLM-L6-v2'\r",
+        "MEMLIFT_LEADER_BEAT": " 1 \r",
+        "MEMLIFT_DATABSE_URL": "misspelt",
+    }
+
+
 def test_ended_by_a_signal_it_leaves_nothing_running_and_the_next_start_finds_everything(
     home: Home, begin: Begin, server: Server, memory: MemLift
 ) -> None:
@@ -113,14 +131,16 @@ def test_ended_by_a_signal_it_leaves_nothing_running_and_the_next_start_finds_ev
     assert home.processes() == []
     assert psutil.wait_procs(children, timeout=30)[1] == []
     assert not home.address.exists()
-    again = begin(home).await_ready()
+    again = begin(home, **as_an_editor_leaves_it(home)).await_ready()
     assert home.operator_key.read_text() == key
     assert contents(again.client()) == known
 
 
 def contents(memory: MemLift) -> list[object]:
     """All that is remembered, but for weights as of now: those age."""
-    memories = {row.id: (row.situation, row.lesson, row.version) for row in memory.each_experience()}
+    memories = {
+        row.id: (row.situation, row.lesson, row.version) for row in memory.each_experience()
+    }
     events = [list(memory.each_weight_event(memory_id)) for memory_id in memories]
     outcomes = list(memory.each_outcome())
     assert memories

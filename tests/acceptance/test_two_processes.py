@@ -143,9 +143,13 @@ def test_equal_experiences_sent_to_both_at_once_are_one_memory(pair: tuple[Serve
     before = clients[0].list_experiences().total
 
     def remember(number: int) -> str:
-        return clients[number % 2].remember(
-            agent="solver", situation="the same at once", lesson="kept once", category="race"
-        ).id
+        return (
+            clients[number % 2]
+            .remember(
+                agent="solver", situation="the same at once", lesson="kept once", category="race"
+            )
+            .id
+        )
 
     with ThreadPoolExecutor(AT_ONCE) as pool:
         ids = set(pool.map(remember, range(AT_ONCE)))
