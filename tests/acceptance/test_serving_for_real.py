@@ -89,7 +89,11 @@ def test_the_loop_is_closed_over_http(memory: MemLift) -> None:
     assert memory.get_outcome(reported.outcome_id).status == "applied"
     after = memory.get_weight(lesson.id)
     assert after.effective_weight > before.effective_weight
-    [event] = [row for row in memory.each_weight_event(lesson.id) if row.kind == "learn"]
+    [event] = [
+        row
+        for row in memory.each_weight_event(lesson.id)
+        if (row.subject, row.kind) == ("memory", "learn")
+    ]
     assert event.outcome_id == reported.outcome_id
     assert event.weight_after == pytest.approx(after.effective_weight)
     [effect] = memory.effect()
