@@ -54,7 +54,8 @@ def _connected(url: str) -> Generator[Connection]:
         with psycopg.connect(url, autocommit=True, connect_timeout=10) as connection:
             yield connection
     except psycopg.Error as fault:
-        raise Unavailable(f"the database could not be prepared: {str(fault).strip()}") from fault
+        said = " ".join(str(fault).split())
+        raise Unavailable(f"the database could not be prepared: {said}") from fault
 
 
 @contextmanager

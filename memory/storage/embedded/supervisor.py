@@ -247,5 +247,6 @@ def _url(role: str, secret: str, database: str, listening: Listening) -> str:
     signed = f"{role}:{quote(secret, safe='')}"
     if listening.socket is None:
         return f"postgresql://{signed}@127.0.0.1:{listening.port}/{database}"
-    where = urlencode({"host": str(listening.socket), "port": listening.port})
+    # Not `+` for a space: libpq takes that for itself, and finds no socket.
+    where = urlencode({"host": str(listening.socket), "port": listening.port}, quote_via=quote)
     return f"postgresql://{signed}@/{database}?{where}"

@@ -1,0 +1,47 @@
+"""Real processes on real data directories, none of which outlives its module."""
+
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Generator
+from pathlib import Path
+
+import pytest
+
+# The client is a distribution of its own; the checkout is what is tested, not what is installed.
+ROOT = Path(__file__).parents[2]
+sys.path[:0] = [str(ROOT), str(ROOT / "clients" / "python")]
+
+from tests.acceptance.servers import Home, Server  # noqa: E402 - reached through the path above
+
+
+@pytest.fixture(scope="module")
+def above() -> Generator[Path]:
+    """A folder for data directories: short, so that a socket fits, and open enough for root."""
+    folder = Path(tempfile.mkdtemp(prefix="memlift-"))
+    folder.chmod(0o711)
+    yield folder
+    shutil.rmtree(folder)
+
+
+@pytest.fixture(scope="module")
+def home(above: Path) -> Generator[Home]:
+    """A data directory; whatever serves it when the module ends is stopped."""
+    home = Home(above / "data")
+    yield home
+    home.clear()
+
+
+@pytest.fixture(scope="module")
+def begin() -> Generator[Callable[..., Server]]:
+    """Start `memlift serve` with these variables and no others of ours."""
+    started: list[Server] = []
+
+    def start(home: Home, **variables: object) -> Server:
+        server = Server.of(home, variables)
+        started.append(server)
+        return server
+
+    yield start
+    for server in reversed(started):
+        server.end()

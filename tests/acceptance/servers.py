@@ -1,0 +1,166 @@
+"""`memlift serve` as an operator runs it: a process, a data directory, a port and a log."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import httpx
+import psutil
+from memlift_client import MemLift, Patience
+
+from memory.storage.embedded import reached
+
+ROOT = Path(__file__).parents[2]
+PATIENCE_SECONDS = 120
+LOOK_SECONDS = 0.1
+# A test calls faster than an agent may.
+GENEROUS = {"MEMLIFT_REQUEST_RATE": "1e6", "MEMLIFT_REQUEST_BURST": "1000000"}
+
+
+@dataclass(frozen=True)
+class Home:
+    """A data directory and what lies in it."""
+
+    data: Path
+
+    @property
+    def address(self) -> Path:
+        return self.data / "address"
+
+    @property
+    def operator_key(self) -> Path:
+        return self.data / "operator.key"
+
+    def url(self) -> str:
+        """Of the database that runs in here."""
+        return self.address.read_text().strip()
+
+    def postmaster(self) -> psutil.Process:
+        lines = (self.data / "pg" / "postmaster.pid").read_text().splitlines()
+        return psutil.Process(int(lines[0]))
+
+    def processes(self) -> list[int]:
+        """Every process of Postgres that works in here."""
+        place = str(self.data.resolve() / "pg")
+        found = (entry.info for entry in psutil.process_iter(["pid", "cwd"]))
+        return [info["pid"] for info in found if info["cwd"] == place]
+
+    def clear(self) -> None:
+        """Stop a Postgres whose owner was killed."""
+        if self.processes():
+            with reached(self.data):
+                pass
+
+
+@dataclass
+class Server:
+    """One serving process."""
+
+    home: Home
+    port: int
+    process: "subprocess.Popen[bytes]"
+    log: Path
+    clients: list[MemLift] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, home: Home, variables: Mapping[str, object] | None = None) -> "Server":
+        port = free_port()
+        settings = {"MEMLIFT_HOME": home.data, "MEMLIFT_PORT": port} | dict(variables or {})
+        log = home.data.with_name(f"server-{port}.log")
+        with log.open("wb") as file:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "server.cli", "serve"],
+                cwd=ROOT,
+                env=environment(GENEROUS | {key: str(value) for key, value in settings.items()}),
+                stdout=file,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        return cls(home, port, process, log)
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def readiness(self) -> tuple[int, dict[str, object]]:
+        """The status of the answer and the checks in it; 0 where nobody answers."""
+        try:
+            answer = httpx.get(f"{self.url}/health/ready", timeout=30)
+        except httpx.TransportError:
+            return 0, {}
+        return answer.status_code, answer.json()["checks"]
+
+    def await_ready(self) -> "Server":
+        self.until(lambda: self.readiness()[0] == 200)
+        return self
+
+    def until(self, holds: Callable[[], bool]) -> None:
+        """Wait while the process lives."""
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while not holds():
+            assert self.process.poll() is None, self.log.read_text()
+            assert time.monotonic() < deadline, f"{self.readiness()}\n{self.log.read_text()}"
+            time.sleep(LOOK_SECONDS)
+
+    def leader(self) -> str:
+        """Who leads, as this server sees it."""
+        checks = self.readiness()[1]
+        return str(checks["leader"]["detail"])  # pyright: ignore[reportIndexIssue] - JSON
+
+    def leads(self) -> bool:
+        return self.leader().endswith(f":{self.process.pid}")
+
+    def client(
+        self, namespace: str = "default", *, key: str | None = None, attempts: int = 5
+    ) -> MemLift:
+        token = key or self.home.operator_key.read_text().strip()
+        patience = Patience(timeout=60, attempts=attempts)
+        made = MemLift(self.url, token, namespace, patience=patience)
+        self.clients.append(made)
+        return made
+
+    def stop(self) -> int:
+        """As an operator does; the exit status."""
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(PATIENCE_SECONDS)
+
+    def kill(self) -> None:
+        """As the kernel does: the whole process group, at once."""
+        os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait(PATIENCE_SECONDS)
+
+    def end(self) -> None:
+        for client in self.clients:
+            client.close()
+        if self.process.poll() is None:
+            self.stop()
+
+
+def environment(variables: Mapping[str, str]) -> dict[str, str]:
+    """The environment of this run, with these of our variables alone."""
+    foreign = {key: value for key, value in os.environ.items() if not key.startswith("MEMLIFT_")}
+    return foreign | dict(variables)
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return int(listener.getsockname()[1])
+
+
+def command(*words: object, **variables: object) -> "subprocess.CompletedProcess[str]":
+    """`memlift WORDS`, run to its end."""
+    return subprocess.run(
+        [sys.executable, "-m", "server.cli", *map(str, words)],
+        cwd=ROOT,
+        env=environment({key: str(value) for key, value in variables.items()}),
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_SECONDS,
+        check=False,
+    )
