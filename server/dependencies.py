@@ -12,7 +12,7 @@ from memory.domain.access import Act, Call, Key
 from memory.domain.text import NAME, SLUG, cleaned
 from memory.engine import Engine
 from memory.errors import NotFound, Rejected, Unauthenticated
-from memory.flows import access, namespaces
+from memory.flows import access
 from server.errors import PreconditionRequired
 from server.middleware import LOOPBACK
 from server.shared import Shared, shared_of
@@ -40,9 +40,13 @@ async def key_of(request: Request) -> Key:
         shared = shared_of(request)
         token = bearer(request, shared)
         key = await access.authenticate(shared.opened(), token, now_of(request))
-        shared.limits.take(key.id, monotonic())
-        request.state.key = key
+        _admit(request, shared, key)
     return request.state.key
+
+
+def _admit(request: Request, shared: Shared, key: Key) -> None:
+    shared.limits.take(key.id, monotonic())
+    request.state.key = key
 
 
 def bearer(request: Request, shared: Shared) -> str:
@@ -61,12 +65,14 @@ async def call_of(request: Request) -> Call:
     there.
     """
     if not hasattr(request.state, "call"):
-        key = await key_of(request)
         slug = request.path_params["namespace"]
         if not SLUG.fullmatch(slug):
+            await key_of(request)
             raise NotFound("there is no such namespace")
-        namespace = await namespaces.open_namespace(engine_of(request), key, slug)
-        request.state.call = Call(key, namespace, now_of(request))
+        now, shared = now_of(request), shared_of(request)
+        key, namespace = await access.enter(shared.opened(), bearer(request, shared), slug, now)
+        _admit(request, shared, key)
+        request.state.call = Call(key, namespace, now)
     return request.state.call
 
 

@@ -6,6 +6,7 @@ answer to the making of a key is not stored, as it holds the token: its repeat i
 """
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Awaitable, Callable
 from hashlib import sha256
@@ -14,7 +15,7 @@ from fastapi import Request, Response
 
 from memory.domain.access import Attempt, Recorded
 from memory.engine import Engine
-from memory.errors import Conflict, Rejected
+from memory.errors import Conflict, MemoryFault, Rejected
 from memory.flows import idempotency
 from server.dependencies import call_of, engine_of, key_of, now_of
 
@@ -24,6 +25,10 @@ MAX_KEY = 200
 FIRST_FAILURE = 300
 # Routes whose answers hold a secret that exists nowhere else.
 SECRET = frozenset({"create_key"})
+
+# Seconds before each further try to free the key of a call that had no effect.
+FREE_AFTER = (0.5, 1.0, 2.0, 4.0, 8.0)
+_freeing: set[asyncio.Task[None]] = set()
 
 Handler = Callable[[Request], Awaitable[Response]]
 logger = logging.getLogger("memlift.http")
@@ -43,10 +48,28 @@ async def once(request: Request, handler: Handler) -> Response:
     try:
         response = await handler(request)
     except BaseException:
-        await asyncio.shield(idempotency.abandon(engine, attempt))
+        await asyncio.shield(_free(engine, attempt))
         raise
     await _close(engine, attempt, response, secret=request.scope["route"].name in SECRET)
     return response
+
+
+async def _free(engine: Engine, attempt: Attempt) -> None:
+    """Abandons the attempt: now, or beside later requests when the database is away just now."""
+    try:
+        await idempotency.abandon(engine, attempt)
+    except MemoryFault:
+        _freeing.add(task := asyncio.create_task(_free_later(engine, attempt)))
+        task.add_done_callback(_freeing.discard)
+
+
+async def _free_later(engine: Engine, attempt: Attempt) -> None:
+    for pause in FREE_AFTER:
+        await asyncio.sleep(pause)
+        with contextlib.suppress(MemoryFault):
+            await idempotency.abandon(engine, attempt)
+            return
+    logger.warning("an idempotency key stays taken until its lease ends")
 
 
 async def _attempt(request: Request) -> Attempt:

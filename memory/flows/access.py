@@ -4,11 +4,12 @@ from datetime import datetime
 from uuid import UUID
 
 from memory.domain.access import Act, Key, KeyDraft, KeyView, Role, Token
-from memory.domain.namespace import NamespaceDraft
+from memory.domain.namespace import Namespace, NamespaceDraft
 from memory.domain.task import Listed, Page
 from memory.engine import Engine
 from memory.errors import Forbidden, NotFound, Rejected, Unauthenticated
 from memory.storage.calls import CallStore, Deed
+from memory.storage.database import Connection
 from memory.storage.keys import KeyStore
 from memory.storage.namespaces import NamespaceStore
 
@@ -18,15 +19,34 @@ FIRST_KEY_LOCK = "first-key"
 
 async def authenticate(engine: Engine, token: str, now: datetime) -> Key:
     """The key that `token` belongs to. Raises Unauthenticated for any other text."""
-    parsed = Token.parse(token)
     async with engine.database.transaction() as connection:
-        store = KeyStore(connection)
-        found = await store.find(parsed.key_id)
-        if found is None or not parsed.matches(found[1]):
-            raise Unauthenticated("the key is not known")
-        key = found[0]
-        key.require_alive(now)
-        await store.used(key, now)
+        return await _known(connection, token, now)
+
+
+async def enter(engine: Engine, token: str, slug: str, now: datetime) -> tuple[Key, Namespace]:
+    """The key, and the namespace it reaches; to a key that does not reach it, it is not there."""
+    async with engine.database.transaction() as connection:
+        key = await _known(connection, token, now)
+        found = await NamespaceStore(connection).by_slug(slug)
+    return key, reached(key, found)
+
+
+def reached(key: Key, namespace: Namespace) -> Namespace:
+    """The namespace, for a key that reaches it. Raises NotFound for any other."""
+    if key.namespace_id is not None and key.namespace_id != namespace.id:
+        raise NotFound("no such namespace", code="namespace_not_found", field="namespace")
+    return namespace
+
+
+async def _known(connection: Connection, token: str, now: datetime) -> Key:
+    parsed = Token.parse(token)
+    store = KeyStore(connection)
+    found = await store.find(parsed.key_id)
+    if found is None or not parsed.matches(found[1]):
+        raise Unauthenticated("the key is not known")
+    key = found[0]
+    key.require_alive(now)
+    await store.used(key, now)
     return key
 
 

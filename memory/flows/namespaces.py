@@ -17,7 +17,8 @@ from memory.domain.namespace import (
 )
 from memory.domain.task import Listed, Page
 from memory.engine import Engine
-from memory.errors import Conflict, NotFound, Rejected
+from memory.errors import Conflict, Rejected
+from memory.flows.access import reached
 from memory.learning.policy import policy_named
 from memory.storage.calls import CallStore, Deed
 from memory.storage.namespaces import NamespaceStore
@@ -41,10 +42,7 @@ async def create_namespace(
 async def open_namespace(engine: Engine, key: Key, slug: str) -> Namespace:
     """The namespace, for a key that reaches it; to any other it does not exist."""
     async with engine.database.transaction() as connection:
-        found = await NamespaceStore(connection).by_slug(slug)
-    if key.namespace_id is not None and key.namespace_id != found.id:
-        raise NotFound("no such namespace", code="namespace_not_found", field="namespace")
-    return found
+        return reached(key, await NamespaceStore(connection).by_slug(slug))
 
 
 async def list_namespaces(engine: Engine, key: Key, page: Page) -> Listed[Namespace]:

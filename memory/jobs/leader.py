@@ -30,6 +30,9 @@ log = logging.getLogger(__name__)
 TIMETABLE_SECONDS = 60
 """How often the leader looks whether a job's period has had its run."""
 
+GATHER_SECONDS = 0.1
+"""Outcomes that arrive this close together are applied in one transaction."""
+
 Now = Callable[[], datetime]
 
 
@@ -94,6 +97,7 @@ async def _apply(engine: Engine, leadership: Leadership, now: Now) -> None:
                 return
             except MemoryFault as fault:
                 log.warning("applying outcomes waits: %s", fault.detail)
+        await asyncio.sleep(GATHER_SECONDS)
         with suppress(TimeoutError):
             interval = engine.settings.applier_interval.total_seconds()
             await asyncio.wait_for(engine.arrived.wait(), interval)
