@@ -142,11 +142,14 @@ async def change_status(
         stamp = Stamp(call.key.id, call.now, version)
         store = MemoryStore(connection, call.namespace.id)
         try:
-            await store.set_status([memory_id], target, change.reason, stamp)
+            step = (current.status, target)
+            changed = await store.set_status(memory_id, step, change.reason, stamp)
         except UniqueTextTaken as fault:
             raise Conflict(
                 "another living memory says the same", code="memory_exists", field="id"
             ) from fault
+        if not changed:
+            raise Conflict("the memory's status was changed since", code="status_conflict")
         deed = Deed(f"memory.{change.action}", str(memory_id), {"reason": change.reason})
         await CallStore(connection).note(deed, call.key.id, call.namespace.id, call.now)
     return await get_memory(engine, call, memory_id)
