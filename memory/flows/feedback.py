@@ -151,7 +151,8 @@ class _Desk:
         for stored in self._known.get(retrieval_id, []):
             if stored.outcome.status in ("accepted", "applied"):
                 _require_better(stored.outcome, one)
-                await store.supersede(stored.outcome.id, self._call.now)
+                if not await store.supersede(stored.outcome.id, self._call.now):
+                    raise _applied()
 
     def _row(
         self, binding: Binding, one: Report, rewards: _Rewards, known_at: datetime
@@ -216,11 +217,15 @@ def _require_better(known: Outcome, one: Report) -> None:
             field="retrieval_id",
         )
     if known.status == "applied":
-        raise Conflict(
-            "the retrieval's outcome has been applied; corrections are not taken yet",
-            code="outcome_applied",
-            field="retrieval_id",
-        )
+        raise _applied()
+
+
+def _applied() -> Conflict:
+    return Conflict(
+        "the retrieval's outcome has been applied; corrections are not taken yet",
+        code="outcome_applied",
+        field="retrieval_id",
+    )
 
 
 def _rewards(one: Report) -> _Rewards:

@@ -173,6 +173,7 @@ FINDS_NOTHING: dict[str, Ask] = {
     ),
     "OutcomeStore.applied": lambda f: f.outcomes.applied(),
     "OutcomeStore.effective": lambda f: f.outcomes.effective(None, None),
+    "OutcomeStore.supersede": lambda f: f.outcomes.supersede(f.outcome, NOON),
     "ReceiptStore.get": lambda f: f.receipts.get(f.retrieval),
     "ReceiptStore.browse": lambda f: f.receipts.browse(ReceiptFilter(), PAGE, NOON),
     "ReceiptStore.bindings": lambda f: f.receipts.bindings([f.retrieval]),
@@ -216,7 +217,7 @@ WRITES_HERE: dict[str, Ask] = {
     "MemoryStore.feed": lambda f: f.memories.feed(f.stamp, "added", [f.memory]),
     "MemoryStore.move_centroids": lambda f: f.memories.move_centroids([f.new()], f.model),
     "OutcomeStore.add": lambda f: f.outcomes.add([]),
-    "OutcomeStore.supersede": lambda f: f.outcomes.supersede(f.outcome, NOON),
+    
     "ReceiptStore.open": lambda f: f.receipts.open([f.receipt]),
     "StateStore.save_memories": lambda f: f.states.save_memories({f.memory: STORED}),
     "StateStore.save_deviations": lambda f: f.states.save_deviations(
