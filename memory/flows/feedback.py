@@ -129,6 +129,7 @@ class _Desk:
         replay = self._replayed(retrieval_id, digest)
         if replay is not None:
             return Reported(replay.outcome, replayed=True)
+        self._require_known(retrieval_id, one.supersedes)
         await self._give_way(store, retrieval_id, one)
         row = self._row(binding, one, rewards, known_at)
         row |= {"sha256": digest, "position": position}
@@ -141,6 +142,11 @@ class _Desk:
         key = self._call.key
         if key.role is Role.AGENT and binding.key_id != key.id:
             raise Forbidden("another key opened this receipt", field="retrieval_id")
+
+    def _require_known(self, retrieval_id: UUID, supersedes: UUID | None) -> None:
+        known = {stored.outcome.id for stored in self._known.get(retrieval_id, [])}
+        if supersedes is not None and supersedes not in known:
+            raise NotFound("no such outcome", code="outcome_not_found", field="supersedes")
 
     def _replayed(self, retrieval_id: UUID, digest: bytes) -> StoredOutcome | None:
         known = self._known.get(retrieval_id, [])
