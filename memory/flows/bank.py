@@ -87,6 +87,7 @@ async def edit_memory(engine: Engine, call: Call, memory_id: UUID, ask: EditRequ
             await store.add_version(memory_id, current.version + 1, texts, known_at, stamp)
             model_id = await adopt_model(connection, engine, call.namespace)
             await store.add_vectors(memory_id, current.version + 1, model_id, vectors)
+            await NamespaceStore(connection).saw(call.namespace.id, known_at)
             await set_states(
                 connection,
                 call.namespace,

@@ -75,6 +75,8 @@ async def fade(
     if dry or not (fading.aged or fading.retired):
         return fading
     version = await NamespaceStore(connection).bump(namespace.id, memories=-len(fading.retired))
+    # A retrieval at an earlier time must not read beliefs that are older than it.
+    await NamespaceStore(connection).saw(namespace.id, now)
     await set_states(
         connection, namespace, Operation.DECAY, sorted(fading.aged), (version, now, recorded_at)
     )

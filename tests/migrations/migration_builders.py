@@ -64,7 +64,6 @@ def take_down(url: str) -> None:
         command.downgrade(_config(connection), "base")
 
 
-
 def asked(url: str, question: str) -> Rows:
     with psycopg.connect(url, autocommit=True) as connection:
         return connection.execute(question.encode()).fetchall()

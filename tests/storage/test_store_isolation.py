@@ -217,12 +217,9 @@ WRITES_HERE: dict[str, Ask] = {
     "MemoryStore.feed": lambda f: f.memories.feed(f.stamp, "added", [f.memory]),
     "MemoryStore.move_centroids": lambda f: f.memories.move_centroids([f.new()], f.model),
     "OutcomeStore.add": lambda f: f.outcomes.add([]),
-    
     "ReceiptStore.open": lambda f: f.receipts.open([f.receipt]),
     "StateStore.save_memories": lambda f: f.states.save_memories({f.memory: STORED}),
-    "StateStore.save_deviations": lambda f: f.states.save_deviations(
-        {(f.memory, f.agent): STORED}
-    ),
+    "StateStore.save_deviations": lambda f: f.states.save_deviations({(f.memory, f.agent): STORED}),
     "StateStore.save_cells": lambda f: f.states.save_cells({(f.agent, f.category): STORED}, {}),
     "StateStore.save_noise": lambda f: f.states.save_noise({"continuous": STORED}),
     "TaskStore.ensure": lambda f: f.tasks.ensure(
@@ -324,7 +321,7 @@ async def test_a_write_with_foreign_ids_stays_here_or_is_refused(
 
 
 def test_nothing_tells_something_from_nothing() -> None:
-    assert all(map(nothing, (None, 0, [], (), {}, ([], 0), Page)) ) is False
+    assert all(map(nothing, (None, 0, [], (), {}, ([], 0), Page))) is False
     assert nothing(([], {}, 0))
     assert not nothing(([], 1))
     assert not nothing([datetime.max])
