@@ -5,11 +5,15 @@ from contextlib import contextmanager
 
 import psycopg
 from alembic import command
-from alembic.config import Config
+from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, create_engine
 from sqlalchemy.pool import NullPool
 
-from memory.storage.migrate import _config, sqlalchemy_url
+from memory.storage.migrate import (
+    _config,  # pyright: ignore[reportPrivateUsage] - an earlier release stopped at a revision
+    _scripts,  # pyright: ignore[reportPrivateUsage] - the line of revisions itself
+    sqlalchemy_url,
+)
 
 Fresh = Callable[[], str]
 Rows = list[tuple[object, ...]]
@@ -62,6 +66,10 @@ def migrate(url: str, revision: str) -> None:
 def take_down(url: str) -> None:
     with opened(url) as connection:
         command.downgrade(_config(connection), "base")
+
+
+def scripts() -> ScriptDirectory:
+    return _scripts()
 
 
 def asked(url: str, question: str) -> Rows:

@@ -20,6 +20,7 @@ from migration_builders import (
     migrate,
     opened,
     revision,
+    scripts,
     tables,
     take_down,
 )
@@ -28,7 +29,7 @@ from sqlalchemy import text
 from memory.engine import Engine
 from memory.errors import Unavailable
 from memory.flows.readiness import readiness
-from memory.storage.migrate import _scripts, head, heads, upgrade
+from memory.storage.migrate import head, heads, upgrade
 from memory.storage.tables import ISOLATED, metadata
 from tests.fixtures.engine import NOON, an_engine
 
@@ -113,10 +114,9 @@ def test_the_owner_owns_every_table_and_the_login_none(database_url: str) -> Non
 
 
 def test_revisions_are_one_numbered_line() -> None:
-    scripts = _scripts()
-    walked = list(scripts.walk_revisions())[::-1]
+    walked = list(scripts().walk_revisions())[::-1]
 
-    assert scripts.get_heads() == [head()]
+    assert scripts().get_heads() == [head()]
     assert [script.revision for script in walked] == [f"{n + 1:04}" for n in range(len(walked))]
     before = [None, *(script.revision for script in walked)]
     assert [script.down_revision for script in walked] == before[:-1]
@@ -164,7 +164,7 @@ def test_a_migration_that_fails_in_the_middle_leaves_nothing_and_says_so(
         connection.execute("SET ROLE memlift_owner")
         connection.execute("CREATE TABLE outcome (id int)")
 
-    with pytest.raises(Unavailable, match='nothing was changed.*"outcome" already exists'):
+    with pytest.raises(Unavailable, match=r'nothing was changed.*"outcome" already exists'):
         upgrade(url)
 
     assert tables(url) == {"outcome"}

@@ -58,7 +58,7 @@ class SlowEmbedder:
     """Hashed words that take a while, each call another, so that callers overtake one another."""
 
     inner: HashEmbedder = field(default_factory=HashEmbedder)
-    chance: Random = field(default_factory=lambda: Random(3))  # noqa: S311 - jitter, no secret
+    chance: Random = field(default_factory=lambda: Random(3))
 
     @property
     def identity(self) -> ModelIdentity:

@@ -1,7 +1,7 @@
 """The database itself keeps namespaces apart, whatever the code above it forgets."""
 
 import pytest
-from sqlalchemy import Table, delete, func, insert, select, text, update
+from sqlalchemy import Executable, Table, delete, func, insert, select, text, update
 from sqlalchemy.exc import DBAPIError
 
 from memory.domain.access import Call
@@ -97,7 +97,7 @@ async def test_changes_and_deletions_do_not_reach_the_neighbour(
     ids=str,
 )
 async def test_the_application_cannot_take_back_what_was_written(
-    engine: Engine, neighbours: Neighbours, statement
+    engine: Engine, neighbours: Neighbours, statement: Executable
 ) -> None:
     with pytest.raises(DBAPIError, match=r"permission denied|must be owner|row-level security"):
         async with engine.database.transaction(neighbours.full.namespace.id) as connection:
