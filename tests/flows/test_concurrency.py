@@ -1,7 +1,9 @@
 """Many at once, over two engines: nothing is lost, nothing happens twice, nothing appears late."""
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
 from datetime import timedelta
 from random import Random
 from uuid import UUID, uuid4
@@ -12,7 +14,7 @@ from sqlalchemy import text
 from memory.domain.access import Attempt, Call, Key, Recorded
 from memory.domain.bank import Erasure, MemoryFilter, Remembered, Status, StatusChange
 from memory.domain.learning import JobRequest
-from memory.domain.loop import OutcomeFilter, Reported, Served
+from memory.domain.loop import OutcomeFilter, Report, Reported, Served
 from memory.domain.namespace import Clock
 from memory.domain.task import Page
 from memory.engine import Engine
@@ -46,11 +48,15 @@ async def retrievals(engine: Engine, call: Call, many: int, **ask: object) -> li
 
 
 async def drained(engine: Engine, namespace_id: UUID, until: asyncio.Event) -> None:
-    """Applies whatever is pending, over and over, as a leader does; and once more at the end."""
-    while not until.is_set():
-        await drain(engine, namespace_id, NOON, None)
+    """As a leader does: applies, over and over, and comes back where another was faster."""
+    last = False
+    while not last:
+        last = until.is_set()
+        try:
+            await drain(engine, namespace_id, NOON, None)
+        except Overloaded:
+            last = False
         await asyncio.sleep(0.005)
-    await drain(engine, namespace_id, NOON, None)
 
 
 async def test_two_hundred_reports_over_two_engines_are_each_applied_once(
@@ -59,10 +65,7 @@ async def test_two_hundred_reports_over_two_engines_are_each_applied_once(
     call = await a_call(engine, operator, wall)
     [lesson] = await remembered(engine, call, a_draft())
     answers = await retrievals(engine, call, 200)
-    over = asyncio.Event()
     engines = (engine, other)
-    drains = [asyncio.create_task(drained(e, call.namespace.id, over)) for e in engines]
-
     queue = asyncio.Semaphore(12)
 
     async def told(i: int) -> None:
@@ -70,19 +73,16 @@ async def test_two_hundred_reports_over_two_engines_are_each_applied_once(
             reward = 1.0 if i % 2 else 0.0
             await reported(engines[i // 2 % 2], call, answers[i], reward=reward)
 
-    try:
+    async with appliers(call, *engines):
         await asyncio.gather(*(told(i) for i in range(200)))
-    finally:
-        over.set()
-        await asyncio.gather(*drains)
 
     live, again = await live_and_rebuilt(engine, call)
     assert live == again
-    assert await credits(engine, call, lesson.id) == 200
+    assert await credited(engine, call, lesson.id) == 200
     assert (await list_outcomes(engine, call, OutcomeFilter("applied"), PAGE)).total == 200
 
 
-async def credits(engine: Engine, call: Call, memory_id: UUID) -> int:
+async def credited(engine: Engine, call: Call, memory_id: UUID) -> int:
     asked = text("SELECT n_credited FROM memory_weight WHERE memory_id = :id")
     async with engine.database.transaction(call.namespace.id) as connection:
         return await connection.scalar(asked, {"id": memory_id}) or 0
@@ -96,19 +96,14 @@ async def test_a_better_verified_outcome_and_the_applier_agree_on_who_was_first(
     answers = await retrievals(engine, call, 60)
     for answer in answers:
         await reported(engine, call, answer, verifier="self", reward=0.2)
-    over = asyncio.Event()
-    draining = asyncio.create_task(drained(other, call.namespace.id, over))
     taken, refused = 0, 0
 
-    try:
+    async with appliers(call, other):
         for answer in reversed(answers):
             better = a_report(verifier="human", reward=0.9)
             [reply] = await report(engine, call, [(answer.receipt.id, better)])
             taken += isinstance(reply, Reported)
             refused += isinstance(reply, Conflict) and reply.kind == "outcome_applied"
-    finally:
-        over.set()
-        await draining
 
     assert taken + refused == 60
     live, again = await live_and_rebuilt(engine, call)
@@ -158,80 +153,90 @@ async def waiting(engine: Engine, many: int) -> None:
     pytest.fail("nobody waited")
 
 
+@dataclass(frozen=True, slots=True)
+class Storm:
+    """Twenty clients, a keeper and wardens at work in one namespace, over two engines."""
+
+    engines: tuple[Engine, Engine]
+    call: Call
+    batches: Sequence[Sequence[Served]]
+    lessons: Sequence[UUID]
+    accepted: list[UUID] = field(default_factory=list[UUID])
+
+    async def client(self, seed: int) -> None:
+        """Reports on what it was served, in an order of its own."""
+        order = list(self.batches[seed])
+        Random(seed).shuffle(order)
+        for answer in order:
+            cited = [item.memory_id for item in answer.receipt.items if item.cited]
+            one = a_report(known_at=NOON + seed * DAY, helpful=tuple(cited[:1]))
+            reply = await insisted(self.engines[seed % 2], self.call, answer, one)
+            assert isinstance(reply, Reported), reply
+            self.accepted.append(reply.outcome.id)
+
+    async def keeper(self) -> None:
+        for day in range(1, 12):
+            request = JobRequest(NOON + day * DAY)
+            await quietly(run_job(self.engines[1], self.call, "decay", request))
+
+    async def warden(self, action: str) -> None:
+        for lesson in [*self.lessons] * 2:
+            change = StatusChange(action)
+            await quietly(change_status(self.engines[0], self.call, lesson, change))
+
+
 async def test_clients_decay_and_changes_of_status_lose_no_outcome(
     engine: Engine, other: Engine, operator: Key
 ) -> None:
     slug = await a_namespace(engine, operator, clock=Clock.REPLAY)
     call = await a_call(engine, operator, slug)
     drafts = [a_draft(lesson=f"lesson {i}", learned_at=NOON) for i in range(10)]
-    lessons = await remembered(engine, call, *drafts)
+    lessons = [lesson.id for lesson in await remembered(engine, call, *drafts)]
     batches = [await retrievals(engine, call, 4, as_of=NOON, k=10) for _ in range(20)]
-    accepted: list[UUID] = []
+    storm = Storm((engine, other), call, batches, lessons)
+    wardens = [storm.warden(a) for a in ("suspend", "retire", "retire", "restore")]
 
-    async def client(seed: int) -> None:
-        order = list(batches[seed])
-        Random(seed).shuffle(order)
-        for answer in order:
-            cited = [item.memory_id for item in answer.receipt.items if item.cited]
-            one = a_report(known_at=NOON + seed * DAY, helpful=tuple(cited[:1]))
-            accepted.append(await insisted(seed, answer.receipt.id, one))
-
-    async def insisted(seed: int, retrieval_id: UUID, one: object) -> UUID:
-        while True:
-            try:
-                where = (engine, other)[seed % 2]
-                [reply] = await report(where, call, [(retrieval_id, one)])  # pyright: ignore[reportArgumentType] - a Report
-            except Overloaded:
-                continue
-            assert isinstance(reply, Reported), reply
-            return reply.outcome.id
-
-    async def keeper() -> None:
-        for day in range(1, 12):
-            await quietly(run_job(other, call, "decay", JobRequest(NOON + day * DAY)))
-
-    async def warden(action: str) -> None:
-        for lesson in lessons * 2:
-            await quietly(change_status(engine, call, lesson.id, StatusChange(action)))
-
-    over = asyncio.Event()
-    drains = [
-        asyncio.create_task(drained_despite(e, call.namespace.id, over)) for e in (engine, other)
-    ]
-    work = [keeper(), warden("suspend"), warden("retire"), warden("retire"), warden("restore")]
-    try:
-        await asyncio.gather(*(client(seed) for seed in range(20)), *work)
-    finally:
-        over.set()
-        await asyncio.gather(*drains)
+    async with appliers(call, engine, other):
+        clients = [storm.client(seed) for seed in range(20)]
+        await asyncio.gather(*clients, storm.keeper(), *wardens)
 
     call = await a_call(engine, operator, slug)
     done = await list_outcomes(engine, call, OutcomeFilter("applied"), PAGE)
-    assert {o.id for o in done.items} == set(accepted)
-    assert len(accepted) == 80
+    assert {o.id for o in done.items} == set(storm.accepted)
+    assert len(storm.accepted) == 80
     live, again = await live_and_rebuilt(engine, call)
     assert live == again
     assert call.namespace.n_memories == await living(engine, call)
 
 
-async def quietly(work) -> None:
+async def insisted(
+    engine: Engine, call: Call, answer: Served, one: Report
+) -> Reported | MemoryFault:
+    """Reports until the server is not too busy to take it."""
+    while True:
+        with suppress(Overloaded):
+            [reply] = await report(engine, call, [(answer.receipt.id, one)])
+            return reply
+
+
+@asynccontextmanager
+async def appliers(call: Call, *engines: Engine) -> AsyncGenerator[None]:
+    """Each engine applies what is pending, over and over; all of it by the end."""
+    over = asyncio.Event()
+    tasks = [asyncio.create_task(drained(e, call.namespace.id, over)) for e in engines]
+    try:
+        yield
+    finally:
+        over.set()
+        await asyncio.gather(*tasks)
+
+
+async def quietly(work: Awaitable[object]) -> None:
     """What the bank does not admit just now is refused in words; anything else is a fault."""
     try:
         await work
-    except (Conflict, Overloaded):
+    except (Conflict, NotFound, Overloaded):
         return
-
-
-async def drained_despite(engine: Engine, namespace_id: UUID, until: asyncio.Event) -> None:
-    while True:
-        last = until.is_set()
-        try:
-            await drain(engine, namespace_id, NOON, None)
-        except Overloaded:
-            continue
-        if last:
-            return
-        await asyncio.sleep(0.005)
 
 
 async def living(engine: Engine, call: Call) -> int:
@@ -262,28 +267,14 @@ async def test_what_is_erased_in_the_middle_stays_erased(
     call = await a_call(engine, operator, wall)
     [lesson] = await remembered(engine, call, a_draft())
     answers = await retrievals(engine, call, 20)
-    over = asyncio.Event()
-    draining = asyncio.create_task(drained_despite(other, call.namespace.id, over))
+    late = StatusChange("suspend")
 
-    async def told(answer: Served) -> MemoryFault | Reported:
-        while True:
-            try:
-                [reply] = await report(other, call, [(answer.receipt.id, a_report())])
-            except Overloaded:
-                continue
-            return reply
-
-    try:
-        first = [told(answer) for answer in answers]
-        late = StatusChange("suspend")
+    async with appliers(call, other):
         replies, *_ = await asyncio.gather(
-            asyncio.gather(*first),
+            asyncio.gather(*(insisted(other, call, answer, a_report()) for answer in answers)),
             erase(engine, call, Erasure(memory_id=lesson.id)),
-            missing(change_status(other, call, lesson.id, late)),
+            quietly(change_status(other, call, lesson.id, late)),
         )
-    finally:
-        over.set()
-        await draining
 
     assert all(isinstance(reply, Reported) for reply in replies)
     with pytest.raises(NotFound):
@@ -294,14 +285,10 @@ async def test_what_is_erased_in_the_middle_stays_erased(
     assert live == again
 
 
-async def missing(work) -> None:
-    try:
-        await work
-    except (Conflict, NotFound, Overloaded):
-        return
-
-
-SEEN = "SELECT n.bank_version, m.id, m.bank_version AS stamp FROM namespace n LEFT JOIN memory m ON m.namespace_id = n.id WHERE n.id = :id"
+SEEN = """
+    SELECT n.bank_version, m.id, m.bank_version AS stamp
+    FROM namespace n LEFT JOIN memory m ON m.namespace_id = n.id WHERE n.id = :id
+"""
 
 
 async def test_nothing_appears_behind_a_version_that_was_seen(

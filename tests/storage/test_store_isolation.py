@@ -12,6 +12,7 @@ from sqlalchemy.exc import DBAPIError
 
 from memory.domain.access import Call
 from memory.domain.bank import Draft, Erasure, MemoryFilter, Status
+from memory.domain.ids import new_id
 from memory.domain.loop import OutcomeFilter, ReceiptFilter
 from memory.domain.task import AgentDraft, CategoryName, Page, TaskDraft
 from memory.engine import Engine
@@ -64,6 +65,7 @@ class Foreign:
     retrieval: UUID
     outcome: UUID
     receipt: NewReceipt
+    row: Mapping[str, object]
 
     @property
     def actors(self) -> ActorStore:
@@ -215,14 +217,14 @@ WRITES_HERE: dict[str, Ask] = {
     ),
     "MemoryStore.feed": lambda f: f.memories.feed(f.stamp, "added", [f.memory]),
     "MemoryStore.move_centroids": lambda f: f.memories.move_centroids([f.new()], f.model),
-    "OutcomeStore.add": lambda f: f.outcomes.add([]),
+    "OutcomeStore.add": lambda f: f.outcomes.add([f.row]),
     "ReceiptStore.open": lambda f: f.receipts.open([f.receipt]),
     "StateStore.save_memories": lambda f: f.states.save_memories({f.memory: STORED}),
     "StateStore.save_deviations": lambda f: f.states.save_deviations({(f.memory, f.agent): STORED}),
     "StateStore.save_cells": lambda f: f.states.save_cells({(f.agent, f.category): STORED}, {}),
     "StateStore.save_noise": lambda f: f.states.save_noise({"continuous": STORED}),
     "TaskStore.ensure": lambda f: f.tasks.ensure(
-        TaskDraft("a forecast of rain", key="rain"),
+        TaskDraft("a forecast of rain", key="rain", category=CategoryName("weather")),
         (f.category, None),
         Written(f.key, NOON, NOON),
     ),
@@ -238,9 +240,11 @@ async def foreign(engine: Engine, both: Neighbours, connection: Connection) -> F
             [first, *_] = await inside.scalars(select(table.c.id).order_by(table.c.id))
             found[table.name] = first
         receipt = await ReceiptStore(inside, full.namespace.id).get(found["retrieval"])
+        known = await inside.execute(select(outcome).where(outcome.c.id == found["outcome"]))
+        row = {**known.mappings().one(), "id": new_id(), "status": "superseded"}
     again = NewReceipt(receipt, found["agent"], (found["category"], None), engine.model.id)
     shared = {"here": empty.namespace.id, "key": full.key.id, "model": engine.model.id}
-    return Foreign(connection=connection, receipt=again, **shared, **found)
+    return Foreign(connection=connection, receipt=again, row=row, **shared, **found)
 
 
 DIGEST = " UNION ALL ".join(
