@@ -87,6 +87,7 @@ async def edit_memory(engine: Engine, call: Call, memory_id: UUID, ask: EditRequ
             await store.add_version(memory_id, current.version + 1, texts, known_at, stamp)
             model_id = await adopt_model(connection, engine, call.namespace)
             await store.add_vectors(memory_id, current.version + 1, model_id, vectors)
+            await NamespaceStore(connection).saw(call.namespace.id, known_at)
             await set_states(
                 connection,
                 call.namespace,
@@ -142,11 +143,14 @@ async def change_status(
         stamp = Stamp(call.key.id, call.now, version)
         store = MemoryStore(connection, call.namespace.id)
         try:
-            await store.set_status([memory_id], target, change.reason, stamp)
+            step = (current.status, target)
+            changed = await store.set_status(memory_id, step, change.reason, stamp)
         except UniqueTextTaken as fault:
             raise Conflict(
                 "another living memory says the same", code="memory_exists", field="id"
             ) from fault
+        if not changed:
+            raise Conflict("the memory's status was changed since", code="status_conflict")
         deed = Deed(f"memory.{change.action}", str(memory_id), {"reason": change.reason})
         await CallStore(connection).note(deed, call.key.id, call.namespace.id, call.now)
     return await get_memory(engine, call, memory_id)

@@ -6,12 +6,11 @@ reading would give, and it says what faded.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
 
 from memory.bank import Standing, retires
-from memory.domain.bank import Status
 from memory.domain.namespace import Namespace
 from memory.flows.lesson import read
 from memory.flows.setting import set_states
@@ -76,11 +75,12 @@ async def fade(
     if dry or not (fading.aged or fading.retired):
         return fading
     version = await NamespaceStore(connection).bump(namespace.id, memories=-len(fading.retired))
+    # A retrieval at an earlier time must not read beliefs that are older than it.
+    await NamespaceStore(connection).saw(namespace.id, now)
     await set_states(
         connection, namespace, Operation.DECAY, sorted(fading.aged), (version, now, recorded_at)
     )
-    await _retire(connection, namespace, fading, Stamp(None, recorded_at, version))
-    return fading
+    return await _retire(connection, namespace, fading, Stamp(None, recorded_at, version))
 
 
 def foresee(policy: Policy, living: Sequence[Living], sheet: Learned, now: datetime) -> Fading:
@@ -101,8 +101,10 @@ def foresee(policy: Policy, living: Sequence[Living], sheet: Learned, now: datet
 
 async def _retire(
     connection: Connection, namespace: Namespace, fading: Fading, stamp: Stamp
-) -> None:
-    store = MemoryStore(connection, namespace.id)
-    for reason in sorted({reason for reason, _ in fading.retired.values()}):
-        ids = sorted(m for m, (why, _) in fading.retired.items() if why == reason)
-        await store.set_status(ids, Status.RETIRED, reason, stamp)
+) -> Fading:
+    """What was foreseen, less what was retired, erased or pinned by someone else meanwhile."""
+    reasons = {memory_id: reason for memory_id, (reason, _) in fading.retired.items()}
+    retired = await WeighingStore(connection, namespace.id).retire(reasons, stamp)
+    await NamespaceStore(connection).recount(namespace.id, len(reasons) - len(retired))
+    await MemoryStore(connection, namespace.id).feed(stamp, "retired", retired)
+    return replace(fading, retired={m: fading.retired[m] for m in retired})

@@ -129,6 +129,7 @@ class _Desk:
         replay = self._replayed(retrieval_id, digest)
         if replay is not None:
             return Reported(replay.outcome, replayed=True)
+        self._require_known(retrieval_id, one.supersedes)
         await self._give_way(store, retrieval_id, one)
         row = self._row(binding, one, rewards, known_at)
         row |= {"sha256": digest, "position": position}
@@ -142,6 +143,11 @@ class _Desk:
         if key.role is Role.AGENT and binding.key_id != key.id:
             raise Forbidden("another key opened this receipt", field="retrieval_id")
 
+    def _require_known(self, retrieval_id: UUID, supersedes: UUID | None) -> None:
+        known = {stored.outcome.id for stored in self._known.get(retrieval_id, [])}
+        if supersedes is not None and supersedes not in known:
+            raise NotFound("no such outcome", code="outcome_not_found", field="supersedes")
+
     def _replayed(self, retrieval_id: UUID, digest: bytes) -> StoredOutcome | None:
         known = self._known.get(retrieval_id, [])
         return next((stored for stored in known if stored.sha256 == digest), None)
@@ -151,7 +157,8 @@ class _Desk:
         for stored in self._known.get(retrieval_id, []):
             if stored.outcome.status in ("accepted", "applied"):
                 _require_better(stored.outcome, one)
-                await store.supersede(stored.outcome.id, self._call.now)
+                if not await store.supersede(stored.outcome.id, self._call.now):
+                    raise _applied()
 
     def _row(
         self, binding: Binding, one: Report, rewards: _Rewards, known_at: datetime
@@ -216,11 +223,15 @@ def _require_better(known: Outcome, one: Report) -> None:
             field="retrieval_id",
         )
     if known.status == "applied":
-        raise Conflict(
-            "the retrieval's outcome has been applied; corrections are not taken yet",
-            code="outcome_applied",
-            field="retrieval_id",
-        )
+        raise _applied()
+
+
+def _applied() -> Conflict:
+    return Conflict(
+        "the retrieval's outcome has been applied; corrections are not taken yet",
+        code="outcome_applied",
+        field="retrieval_id",
+    )
 
 
 def _rewards(one: Report) -> _Rewards:

@@ -159,7 +159,10 @@ class ActorStore:
         rows = await self._connection.execute(
             self._categories().where(category.c.id == category_id)
         )
-        return _category(rows.mappings().one())
+        found = rows.mappings().first()
+        if found is None:
+            raise NotFound("no such category", code="category_not_found", field="category")
+        return _category(found)
 
     def _categories(self) -> Select[tuple[object, ...]]:
         parent = category.alias("parent")

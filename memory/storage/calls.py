@@ -87,14 +87,18 @@ class CallStore:
     async def finish(self, attempt: Attempt, answer: Recorded) -> None:
         await self._connection.execute(
             update(idempotency)
-            .where(*_same(attempt))
+            .where(*_same(attempt), idempotency.c.body_sha256 == attempt.body_sha256)
             .values(state="done", status=answer.status, response=answer.body)
         )
 
     async def abandon(self, attempt: Attempt) -> None:
         """The work had no effect: the key is free again."""
         await self._connection.execute(
-            delete(idempotency).where(*_same(attempt), idempotency.c.state == "running")
+            delete(idempotency).where(
+                *_same(attempt),
+                idempotency.c.state == "running",
+                idempotency.c.body_sha256 == attempt.body_sha256,
+            )
         )
 
     async def forget(self, now: datetime) -> None:

@@ -221,13 +221,16 @@ class MemoryStore:
         )
 
     async def set_status(
-        self, memory_ids: Sequence[UUID], status: Status, reason: str | None, stamp: Stamp
-    ) -> None:
-        await self._update(
-            memory.c.id.in_(memory_ids),
+        self, memory_id: UUID, step: tuple[Status, Status], reason: str | None, stamp: Stamp
+    ) -> bool:
+        """From the first status to the second; False where it no longer has the first."""
+        was, status = step
+        changed = await self._update(
+            (memory.c.id == memory_id) & (memory.c.status == was) & memory.c.erased_at.is_(None),
             {"status": status, "status_reason": reason, "bank_version": stamp.bank_version},
         )
-        await self.feed(stamp, status.value, memory_ids)
+        await self.feed(stamp, status.value, [memory_id])
+        return changed > 0
 
     async def feed(self, stamp: Stamp, kind: str, memory_ids: Sequence[UUID]) -> None:
         """Tell caches what changed in this version of the bank."""

@@ -94,12 +94,16 @@ class OutcomeStore:
         return found, total or 0
 
     async def pending(self, limit: int) -> list[StoredOutcome]:
-        """Outcomes awaiting application, in the order in which they are to be applied."""
+        """Outcomes awaiting application, in the order in which they are to be applied.
+
+        Held until commit, so that none is superseded while it is being applied.
+        """
         rows = await self._connection.execute(
             select(outcome)
             .where(outcome.c.namespace_id == self._namespace_id, outcome.c.applied_at.is_(None))
             .order_by(outcome.c.known_at, outcome.c.recorded_at, outcome.c.position, outcome.c.id)
             .limit(limit)
+            .with_for_update()
         )
         return [_stored(row) for row in rows.mappings()]
 
@@ -127,13 +131,15 @@ class OutcomeStore:
         if rows:
             await self._connection.execute(_DECIDE, rows)
 
-    async def supersede(self, outcome_id: UUID, now: datetime) -> None:
-        """A better verified outcome takes its place before it was applied."""
-        await self._connection.execute(
+    async def supersede(self, outcome_id: UUID, now: datetime) -> bool:
+        """A better verified outcome takes its place; False where it was applied meanwhile."""
+        done = await self._connection.execute(
             update(outcome)
             .where(outcome.c.namespace_id == self._namespace_id, outcome.c.id == outcome_id)
+            .where(outcome.c.applied_at.is_(None))
             .values(status="superseded", reason="superseded", applied_at=now)
         )
+        return done.rowcount > 0
 
     async def applied(self) -> list[StoredOutcome]:
         """Every outcome that moved a state, in the ledger's order."""

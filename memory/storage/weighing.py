@@ -2,13 +2,16 @@
 namespace.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from sqlalchemy import select, text
+from sqlalchemy import select, text, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from memory.domain.bank import Status
+from memory.storage.memories import Stamp
 from memory.storage.reading import Viewer
 from memory.storage.tables import memory
 from memory.storage.tables.bank import LIVING
@@ -48,6 +51,22 @@ class WeighingStore:
         """
         rows = await self._connection.execute(_STANDING, {"ns": self._namespace_id, "now": now})
         return [Living(**{name: row[name] for name in Living.__slots__}) for row in rows.mappings()]
+
+    async def retire(self, reasons: Mapping[UUID, str], stamp: Stamp) -> list[UUID]:
+        """Retire, each for its reason, what still lives and was not pinned since; returns which."""
+        retired: list[UUID] = []
+        for reason in sorted(set(reasons.values())):
+            ids = sorted(memory_id for memory_id, why in reasons.items() if why == reason)
+            values = {"status": Status.RETIRED, "status_reason": reason}
+            rows = await self._connection.execute(
+                update(memory)
+                .where(memory.c.namespace_id == self._namespace_id, text(LIVING))
+                .where(memory.c.id.in_(ids), ~memory.c.pinned)
+                .values(bank_version=stamp.bank_version, **values)
+                .returning(memory.c.id)
+            )
+            retired.extend(row.id for row in rows)
+        return retired
 
 
 _STANDING = text("""

@@ -1,0 +1,226 @@
+"""Two namespaces in use at once, by slow models and foreign ids: nothing crosses."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+import pytest
+from sqlalchemy import text
+
+from memory.domain.access import Call, Key, KeyDraft, Role
+from memory.domain.bank import Edit, EditRequest, Erasure, MemoryFilter, StatusChange
+from memory.domain.loop import OutcomeFilter, ReceiptFilter, Served
+from memory.domain.task import Page, TaskDraft
+from memory.engine import Engine
+from memory.errors import MemoryFault, NotFound
+from memory.flows.access import create_key, revoke_key
+from memory.flows.actors import add_task, get_agent, get_task, list_agents, list_tasks
+from memory.flows.bank import (
+    change_status,
+    edit_memory,
+    erase,
+    get_memory,
+    list_memories,
+    list_versions,
+)
+from memory.flows.feedback import get_outcome, list_outcomes, report
+from memory.flows.learn import apply_now
+from memory.flows.namespaces import open_namespace
+from memory.flows.receipts import explain, get_receipt, list_receipts
+from memory.flows.remember import remember
+from memory.flows.retrieve import retrieve
+from memory.flows.weights import effect, weight_events, weight_of
+from memory.storage.tables import ISOLATED
+from tests.fixtures.builders import a_draft, a_report, an_ask
+from tests.fixtures.engine import NOON, a_namespace, an_engine
+from tests.storage.steps import SlowEmbedder, a_call, remembered, reported, served
+
+PAGE = Page(200)
+
+
+@pytest.fixture
+async def slow(engine: Engine, database_url: str) -> AsyncGenerator[Engine]:
+    """An engine whose callers overtake one another at every embedding."""
+    opened = an_engine(database_url, embedder=SlowEmbedder())
+    opened.registered = engine.registered
+    yield opened
+    await opened.close()
+
+
+async def test_markers_of_two_namespaces_never_meet(slow: Engine, operator: Key) -> None:
+    markers = ("heron", "osprey")
+    calls = {
+        marker: await a_call(slow, operator, await a_namespace(slow, operator))
+        for marker in markers
+    }
+    busy = asyncio.Semaphore(10)
+
+    async def turn(i: int) -> tuple[str, str]:
+        marker = markers[i % 2]
+        call = calls[marker]
+        async with busy:
+            if i % 4 < 2:
+                lesson = f"{marker} lesson {i}"
+                situation = f"forecast of rain {marker}"
+                await remembered(slow, call, a_draft(lesson=lesson, situation=situation))
+                return marker, ""
+            task = TaskDraft(f"a forecast of rain {marker}")
+            answer = await served(slow, call, agent=f"agent {marker}", task=task)
+            await reported(slow, call, answer)
+            await apply_now(slow, call)
+            said = [memory.lesson for memory in answer.memories]
+            return marker, f"{answer.receipt.text}{said}"
+
+    turns = await asyncio.gather(*(turn(i) for i in range(200)))
+
+    crossing: dict[str, str] = dict(zip(markers, reversed(markers), strict=True))
+    assert [marker for marker, said in turns if crossing[marker] in said] == []
+    assert sum(marker in said for marker, said in turns) > 50
+    for marker, call in calls.items():
+        stored = await everything(slow, call)
+        assert marker in stored
+        assert crossing[marker] not in stored
+        assert (await list_memories(slow, call, MemoryFilter(), PAGE)).total == 50
+
+
+EVERYTHING = " UNION ALL ".join(f"SELECT t::text FROM {table.name} t" for table in ISOLATED)
+
+
+async def everything(engine: Engine, call: Call) -> str:
+    """All that the database shows inside the namespace."""
+    async with engine.database.transaction(call.namespace.id) as connection:
+        return "\n".join(await connection.scalars(text(EVERYTHING)))
+
+
+@dataclass(frozen=True, slots=True)
+class Foreign:
+    """Ids that belong to one namespace, and a call into another."""
+
+    engine: Engine
+    here: Call
+    there: Call
+    memory: UUID
+    task: UUID
+    retrieval: UUID
+    outcome: UUID
+    own: Served
+
+
+@pytest.fixture
+async def foreign(engine: Engine, operator: Key) -> Foreign:
+    there = await a_call(engine, operator, await a_namespace(engine, operator))
+    task, _ = await add_task(engine, there, TaskDraft("a forecast of rain"), None)
+    [lesson] = await remembered(engine, there, a_draft())
+    answer = await served(engine, there)
+    outcome = (await reported(engine, there, answer)).outcome
+    here = await a_call(engine, operator, await a_namespace(engine, operator))
+    await remembered(engine, here, a_draft(lesson="of one's own", agent="local"))
+    own = await served(engine, here, agent="local")
+    ids = (lesson.id, task.id, answer.receipt.id, outcome.id)
+    return Foreign(engine, here, there, *ids, own)
+
+
+async def single(answers: Awaitable[Sequence[object]]) -> object:
+    """The one answer of a batch; a fault in it is raised."""
+    [answer] = await answers
+    if isinstance(answer, MemoryFault):
+        raise answer
+    return answer
+
+
+EDIT = EditRequest(Edit(lesson="theirs now"), 1)
+FOREIGN: dict[str, Callable[[Foreign], Awaitable[object]]] = {
+    "get_memory": lambda f: get_memory(f.engine, f.here, f.memory),
+    "list_versions": lambda f: list_versions(f.engine, f.here, f.memory),
+    "edit_memory": lambda f: edit_memory(f.engine, f.here, f.memory, EDIT),
+    "suspend": lambda f: change_status(f.engine, f.here, f.memory, StatusChange("suspend")),
+    "erase": lambda f: erase(f.engine, f.here, Erasure(memory_id=f.memory)),
+    "weight_of": lambda f: weight_of(f.engine, f.here, f.memory, None),
+    "weight_events": lambda f: weight_events(f.engine, f.here, f.memory, PAGE),
+    "get_agent": lambda f: get_agent(f.engine, f.here, "solver"),
+    "weight_for": lambda f: weight_of(f.engine, f.here, f.memory, "solver"),
+    "get_task": lambda f: get_task(f.engine, f.here, f.task),
+    "remember": lambda f: single(remember(f.engine, f.here, [a_draft(task_id=f.task)])),
+    "retrieve": lambda f: single(retrieve(f.engine, f.here, [an_ask(task=None, task_id=f.task)])),
+    "get_receipt": lambda f: get_receipt(f.engine, f.here, f.retrieval),
+    "explain": lambda f: explain(f.engine, f.here, f.retrieval),
+    "report": lambda f: single(report(f.engine, f.here, [(f.retrieval, a_report())])),
+    "supersede": lambda f: single(
+        report(f.engine, f.here, [(f.own.receipt.id, a_report(supersedes=f.outcome))])
+    ),
+    "get_outcome": lambda f: get_outcome(f.engine, f.here, f.outcome),
+}
+
+
+@pytest.mark.parametrize("flow", FOREIGN)
+async def test_a_foreign_id_is_not_found_and_nothing_changes(foreign: Foreign, flow: str) -> None:
+    before = await everything(foreign.engine, foreign.there)
+
+    with pytest.raises(NotFound):
+        await FOREIGN[flow](foreign)
+
+    assert await everything(foreign.engine, foreign.there) == before
+
+
+async def test_a_verdict_on_a_foreign_memory_is_refused(foreign: Foreign) -> None:
+    verdict = a_report(helpful=(foreign.memory,))
+
+    with pytest.raises(MemoryFault, match="was not served"):
+        await single(report(foreign.engine, foreign.here, [(foreign.own.receipt.id, verdict)]))
+
+
+ERASURES: dict[str, Callable[[Foreign], Erasure]] = {
+    "agent": lambda f: Erasure(agent="solver"),
+    "key": lambda f: Erasure(key_id=f.there.key.id),
+    "task": lambda f: Erasure(task_id=f.task),
+}
+
+
+@pytest.mark.parametrize("whose", ERASURES)
+async def test_an_erasure_reaches_nothing_next_door(foreign: Foreign, whose: str) -> None:
+    before = await everything(foreign.engine, foreign.there)
+
+    erased = await erase(foreign.engine, foreign.here, ERASURES[whose](foreign))
+
+    assert await everything(foreign.engine, foreign.there) == before
+    # The same key wrote in both namespaces; what it wrote here is all that goes.
+    assert erased.memories == (whose == "key")
+
+
+async def test_lists_hold_what_is_of_this_namespace(foreign: Foreign) -> None:
+    engine, here = foreign.engine, foreign.here
+
+    totals = [
+        (await list_memories(engine, here, MemoryFilter(), PAGE)).total,
+        (await list_tasks(engine, here, None, PAGE)).total,
+        (await list_receipts(engine, here, ReceiptFilter(), PAGE)).total,
+        (await list_outcomes(engine, here, OutcomeFilter(), PAGE)).total,
+    ]
+
+    assert totals == [1, 1, 1, 0]
+    assert [agent.name for agent in (await list_agents(engine, here, PAGE)).items] == ["local"]
+    assert await effect(engine, here, None, None) == []
+
+
+async def test_applying_here_applies_nothing_there(foreign: Foreign) -> None:
+    applied = await apply_now(foreign.engine, foreign.here)
+
+    assert (applied.applied, applied.pending) == (0, 0)
+    outcome = await get_outcome(foreign.engine, foreign.there, foreign.outcome)
+    assert outcome.status == "accepted"
+
+
+async def test_a_key_of_one_namespace_neither_opens_nor_rules_another(
+    engine: Engine, operator: Key, foreign: Foreign
+) -> None:
+    here, there = (call.namespace.slug for call in (foreign.here, foreign.there))
+    admin, _ = await create_key(engine, operator, KeyDraft(Role.ADMIN, "test", here), NOON)
+    theirs, _ = await create_key(engine, operator, KeyDraft(Role.AGENT, "test", there), NOON)
+
+    with pytest.raises(NotFound):
+        await open_namespace(engine, admin, there)
+    with pytest.raises(NotFound):
+        await revoke_key(engine, admin, theirs.id, NOON)
+    with pytest.raises(NotFound):
+        await create_key(engine, admin, KeyDraft(Role.AGENT, "test", there), NOON)

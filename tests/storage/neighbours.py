@@ -1,0 +1,62 @@
+"""Two namespaces: one with a row in every isolated table, and an empty one beside it."""
+
+from dataclasses import dataclass
+
+from sqlalchemy import text
+
+from memory.domain.access import Call, Key
+from memory.domain.bank import Edit, EditRequest, StatusChange
+from memory.domain.ids import new_id
+from memory.domain.namespace import Clock
+from memory.domain.task import TaskDraft
+from memory.engine import Engine
+from memory.flows.actors import add_task
+from memory.flows.bank import change_status, edit_memory
+from memory.flows.learn import apply_now
+from tests.fixtures.builders import a_draft
+from tests.fixtures.engine import DAY, NOON, a_namespace
+from tests.storage.steps import a_call, remembered, reported, served
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbours:
+    """A namespace that has a row in every isolated table, and an empty one beside it."""
+
+    full: Call
+    empty: Call
+
+
+async def two_neighbours(engine: Engine, operator: Key) -> Neighbours:
+    full = await a_namespace(engine, operator, clock=Clock.REPLAY)
+    empty = await a_namespace(engine, operator)
+    await fill(engine, operator, full)
+    return Neighbours(await a_call(engine, operator, full), await a_call(engine, operator, empty))
+
+
+async def fill(engine: Engine, operator: Key, slug: str) -> None:
+    """The whole loop once, so that every table holds something."""
+    call = await a_call(engine, operator, slug)
+    task, _ = await add_task(engine, call, TaskDraft("a forecast of rain"), NOON)
+    [lesson] = await remembered(engine, call, a_draft(learned_at=NOON, task_id=task.id))
+    answer = await served(engine, call, as_of=NOON, purpose="paired")
+    await reported(engine, call, answer, without={"reward": 0.1}, known_at=NOON + DAY)
+    await apply_now(engine, call)
+    edit = EditRequest(Edit(lesson="said better"), 1, NOON + 2 * DAY)
+    await edit_memory(engine, call, lesson.id, edit)
+    await change_status(engine, call, lesson.id, StatusChange("suspend"))
+    async with engine.database.transaction(call.namespace.id) as connection:
+        here = {"ns": call.namespace.id, "task": task.id, "id": new_id(), "now": NOON}
+        await connection.execute(text(TRAJECTORY), here)
+        await connection.execute(text(RECORD), here)
+
+
+# No flow fills these two tables yet.
+TRAJECTORY = """
+    INSERT INTO trajectory (id, namespace_id, task_id, agent_id, steps, verifier, known_at,
+        recorded_at)
+    SELECT :id, :ns, :task, a.id, '[]', 'none', :now, :now FROM agent a
+    WHERE a.namespace_id = :ns LIMIT 1
+"""
+RECORD = """
+    INSERT INTO ranker_record (id, namespace_id, losses, n, dates) VALUES (:id, :ns, '{}', 0, 0)
+"""

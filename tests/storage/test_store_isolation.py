@@ -1,0 +1,334 @@
+"""Every method of every store that is born in a namespace: foreign ids find and change nothing."""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, is_dataclass
+from inspect import getmembers, isfunction
+from uuid import UUID
+
+import numpy as np
+import pytest
+from sqlalchemy import select, text
+from sqlalchemy.exc import DBAPIError
+
+from memory.domain.access import Call
+from memory.domain.bank import Draft, Erasure, MemoryFilter, Status
+from memory.domain.ids import new_id
+from memory.domain.loop import OutcomeFilter, ReceiptFilter
+from memory.domain.task import AgentDraft, CategoryName, Page, TaskDraft
+from memory.engine import Engine
+from memory.errors import NotFound, Rejected
+from memory.ports import Embedding
+from memory.storage.actors import ActorStore
+from memory.storage.database import Connection
+from memory.storage.erasure import ErasureStore
+from memory.storage.ledger import LedgerStore, Step, Subject
+from memory.storage.memories import MemoryStore, NewMemory, Stamp
+from memory.storage.outcomes import Decision, OutcomeStore
+from memory.storage.reading import MemoryReader, Viewer
+from memory.storage.receipts import NewReceipt, ReceiptStore
+from memory.storage.search import Probe, Scope, SearchStore
+from memory.storage.states import Counts, StateStore, Stored
+from memory.storage.tables import ISOLATED, agent, category, memory, outcome, retrieval, task
+from memory.storage.tasks import TaskStore, Written
+from memory.storage.weighing import WeighingStore
+from tests.fixtures.builders import a_draft
+from tests.fixtures.engine import DAY, NOON
+from tests.storage.neighbours import Neighbours
+
+STORES = (
+    ActorStore,
+    ErasureStore,
+    LedgerStore,
+    MemoryReader,
+    MemoryStore,
+    OutcomeStore,
+    ReceiptStore,
+    SearchStore,
+    StateStore,
+    TaskStore,
+    WeighingStore,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Foreign:
+    """Ids of the full namespace, and a transaction inside the empty one."""
+
+    connection: Connection
+    here: UUID
+    key: UUID
+    model: UUID
+    memory: UUID
+    agent: UUID
+    category: UUID
+    task: UUID
+    retrieval: UUID
+    outcome: UUID
+    receipt: NewReceipt
+    row: Mapping[str, object]
+
+    @property
+    def actors(self) -> ActorStore:
+        return ActorStore(self.connection, self.here)
+
+    @property
+    def erasure(self) -> ErasureStore:
+        return ErasureStore(self.connection, self.here)
+
+    @property
+    def ledger(self) -> LedgerStore:
+        return LedgerStore(self.connection, self.here)
+
+    @property
+    def reader(self) -> MemoryReader:
+        return MemoryReader(self.connection, self.here, Viewer((self.agent,)))
+
+    @property
+    def memories(self) -> MemoryStore:
+        return MemoryStore(self.connection, self.here)
+
+    @property
+    def outcomes(self) -> OutcomeStore:
+        return OutcomeStore(self.connection, self.here)
+
+    @property
+    def receipts(self) -> ReceiptStore:
+        return ReceiptStore(self.connection, self.here)
+
+    @property
+    def search(self) -> SearchStore:
+        return SearchStore(self.connection, self.here)
+
+    @property
+    def states(self) -> StateStore:
+        return StateStore(self.connection, self.here)
+
+    @property
+    def tasks(self) -> TaskStore:
+        return TaskStore(self.connection, self.here)
+
+    @property
+    def weighing(self) -> WeighingStore:
+        return WeighingStore(self.connection, self.here)
+
+    @property
+    def stamp(self) -> Stamp:
+        return Stamp(self.key, NOON, 1)
+
+    def draft(self) -> Draft:
+        return a_draft(lesson="said better")
+
+    def new(self) -> NewMemory:
+        vectors = {"situation": VECTOR, "lesson": VECTOR}
+        ids = (self.agent, (self.category, None), self.task)
+        return NewMemory(self.memory, self.draft(), *ids, "task:1", NOON, vectors)
+
+    def step(self) -> Step:
+        subject = Subject("memory", memory_id=self.memory)
+        return Step(1, subject, "set", "decay", None, STORED, (None, 1.0), None, NOON)
+
+
+VECTOR = Embedding(np.ones(384, np.float32) / np.float32(np.sqrt(384)), ())
+PROBE = Probe(VECTOR.vector.astype(np.float16), "situation")
+STORED = Stored((0.0, 0.0), NOON)
+PAGE = Page(200)
+Ask = Callable[[Foreign], Awaitable[object]]
+
+FINDS_NOTHING: dict[str, Ask] = {
+    "ActorStore.find_agent": lambda f: f.actors.find_agent("solver"),
+    "ActorStore.get_agent": lambda f: f.actors.get_agent("solver"),
+    "ActorStore.count_agents": lambda f: f.actors.count_agents(),
+    "ActorStore.change_agent": lambda f: f.actors.change_agent("solver", {"model": "m"}, 1),
+    "ActorStore.list_agents": lambda f: f.actors.list_agents(PAGE),
+    "ActorStore.find_category": lambda f: f.actors.find_category("weather"),
+    "ActorStore.require_category": lambda f: f.actors.require_category(CategoryName("weather")),
+    "ActorStore.get_category": lambda f: f.actors.get_category(f.category),
+    "ActorStore.list_categories": lambda f: f.actors.list_categories(PAGE),
+    "ActorStore.names": lambda f: f.actors.names(),
+    "ActorStore.fix_metric": lambda f: f.actors.fix_metric(f.category, "brier", "binary"),
+    "ErasureStore.reach": lambda f: f.erasure.reach(Erasure(key_id=f.key)),
+    "ErasureStore.blank_memories": lambda f: f.erasure.blank_memories([f.memory], NOON),
+    "ErasureStore.blank_lines": lambda f: f.erasure.blank_lines([f.memory]),
+    "ErasureStore.blank_tasks": lambda f: f.erasure.blank_tasks([f.task], NOON),
+    "ErasureStore.recount_centroids": lambda f: f.erasure.recount_centroids(),
+    "LedgerStore.of_memory": lambda f: f.ledger.of_memory(f.memory, PAGE),
+    "LedgerStore.sets": lambda f: f.ledger.sets(),
+    "LedgerStore.everything": lambda f: f.ledger.everything(),
+    "MemoryReader.get": lambda f: f.reader.get(f.memory),
+    "MemoryReader.some": lambda f: f.reader.some([f.memory]),
+    "MemoryReader.browse": lambda f: f.reader.browse(MemoryFilter(), PAGE),
+    "MemoryReader.versions": lambda f: f.reader.versions(f.memory),
+    "MemoryStore.twins": lambda f: f.memories.twins([f.new()]),
+    "MemoryStore.add_evidence": lambda f: f.memories.add_evidence([f.memory]),
+    "MemoryStore.add": lambda f: f.memories.add([f.new()], f.stamp),
+    "MemoryStore.edit": lambda f: f.memories.edit(f.memory, {"pinned": True}, 2),
+    "MemoryStore.centroids": lambda f: f.memories.centroids(f.model),
+    "OutcomeStore.of_retrievals": lambda f: f.outcomes.of_retrievals([f.retrieval]),
+    "OutcomeStore.lock_retrievals": lambda f: f.outcomes.lock_retrievals([f.retrieval]),
+    "OutcomeStore.get": lambda f: f.outcomes.get(f.outcome),
+    "OutcomeStore.browse": lambda f: f.outcomes.browse(OutcomeFilter(), PAGE),
+    "OutcomeStore.pending": lambda f: f.outcomes.pending(10),
+    "OutcomeStore.count_pending": lambda f: f.outcomes.count_pending(),
+    "OutcomeStore.decide": lambda f: f.outcomes.decide(
+        [Decision(f.outcome, "ignored", "none", None, None)], NOON
+    ),
+    "OutcomeStore.applied": lambda f: f.outcomes.applied(),
+    "OutcomeStore.effective": lambda f: f.outcomes.effective(None, None),
+    "OutcomeStore.supersede": lambda f: f.outcomes.supersede(f.outcome, NOON),
+    "ReceiptStore.get": lambda f: f.receipts.get(f.retrieval),
+    "ReceiptStore.browse": lambda f: f.receipts.browse(ReceiptFilter(), PAGE, NOON),
+    "ReceiptStore.bindings": lambda f: f.receipts.bindings([f.retrieval]),
+    "ReceiptStore.served_words": lambda f: f.receipts.served_words([f.memory]),
+    "SearchStore.head": lambda f: f.search.head(
+        [PROBE], Scope(f.agent, private=True, as_of=NOON + 9 * DAY, model_id=f.model), None, 0.0
+    ),
+    "StateStore.lock": lambda f: f.states.lock(),
+    "StateStore.load": lambda f: f.states.load([f.memory]),
+    "StateStore.count": lambda f: f.states.count({f.memory: Counts(1, 1, 1)}),
+    "StateStore.controls": lambda f: f.states.controls(f.agent, f.category),
+    "StateStore.counts": lambda f: f.states.counts([f.memory]),
+    "StateStore.all_memory_ids": lambda f: f.states.all_memory_ids(),
+    "StateStore.size": lambda f: f.states.size(),
+    "TaskStore.get": lambda f: f.tasks.get(f.task),
+    "TaskStore.browse": lambda f: f.tasks.browse(None, PAGE),
+    "WeighingStore.living": lambda f: f.weighing.living(Viewer((f.agent,))),
+    "WeighingStore.retire": lambda f: f.weighing.retire({f.memory: "disuse"}, f.stamp),
+    "WeighingStore.standing": lambda f: f.weighing.standing(NOON + 9 * DAY),
+}
+
+WRITES_HERE: dict[str, Ask] = {
+    "ActorStore.add_agent": lambda f: f.actors.add_agent(AgentDraft("solver"), f.key, NOON),
+    "ActorStore.ensure_agent": lambda f: f.actors.ensure_agent("solver", f.key, NOON),
+    "ActorStore.category_ids": lambda f: f.actors.category_ids(
+        CategoryName("weather"), f.key, NOON
+    ),
+    "LedgerStore.append": lambda f: f.ledger.append([f.step()], "belief", NOON),
+    "MemoryStore.add_vectors": lambda f: f.memories.add_vectors(
+        f.memory, 1, f.model, {"situation": VECTOR}
+    ),
+    "MemoryStore.add_all_vectors": lambda f: f.memories.add_all_vectors(
+        [(f.memory, 1, {"situation": VECTOR})], f.model
+    ),
+    "MemoryStore.add_version": lambda f: f.memories.add_version(
+        f.memory, 1, ("s", "l"), NOON, f.stamp
+    ),
+    "MemoryStore.set_status": lambda f: f.memories.set_status(
+        f.memory, (Status.SUSPENDED, Status.RETIRED), None, f.stamp
+    ),
+    "MemoryStore.feed": lambda f: f.memories.feed(f.stamp, "added", [f.memory]),
+    "MemoryStore.move_centroids": lambda f: f.memories.move_centroids([f.new()], f.model),
+    "OutcomeStore.add": lambda f: f.outcomes.add([f.row]),
+    "ReceiptStore.open": lambda f: f.receipts.open([f.receipt]),
+    "StateStore.save_memories": lambda f: f.states.save_memories({f.memory: STORED}),
+    "StateStore.save_deviations": lambda f: f.states.save_deviations({(f.memory, f.agent): STORED}),
+    "StateStore.save_cells": lambda f: f.states.save_cells({(f.agent, f.category): STORED}, {}),
+    "StateStore.save_noise": lambda f: f.states.save_noise({"continuous": STORED}),
+    "TaskStore.ensure": lambda f: f.tasks.ensure(
+        TaskDraft("a forecast of rain", key="rain", category=CategoryName("weather")),
+        (f.category, None),
+        Written(f.key, NOON, NOON),
+    ),
+}
+"""These may write rows of their own namespace, or be refused by the database."""
+
+
+async def foreign(engine: Engine, both: Neighbours, connection: Connection) -> Foreign:
+    full, empty = both.full, both.empty
+    found: dict[str, UUID] = {}
+    async with engine.database.transaction(full.namespace.id) as inside:
+        for table in (memory, agent, category, task, retrieval, outcome):
+            [first, *_] = await inside.scalars(select(table.c.id).order_by(table.c.id))
+            found[table.name] = first
+        receipt = await ReceiptStore(inside, full.namespace.id).get(found["retrieval"])
+        known = await inside.execute(select(outcome).where(outcome.c.id == found["outcome"]))
+        row = {**known.mappings().one(), "id": new_id(), "status": "superseded"}
+    again = NewReceipt(receipt, found["agent"], (found["category"], None), engine.model.id)
+    shared = {"here": empty.namespace.id, "key": full.key.id, "model": engine.model.id}
+    return Foreign(connection=connection, receipt=again, row=row, **shared, **found)
+
+
+DIGEST = " UNION ALL ".join(
+    f"SELECT '{table.name}', count(*), md5(string_agg(t::text, '/' ORDER BY t::text)) "
+    f"FROM {table.name} t WHERE namespace_id = :ns"
+    for table in ISOLATED
+)
+
+
+async def digest(connection: Connection, call: Call) -> Sequence[object]:
+    """Everything the namespace holds, in a few letters."""
+    enter = text("SELECT set_config('memlift.namespace', :ns, true)")
+    await connection.execute(enter, {"ns": str(call.namespace.id)})
+    rows = await connection.execute(text(DIGEST), {"ns": call.namespace.id})
+    return [tuple(row) for row in rows]
+
+
+async def whole(engine: Engine, call: Call) -> Sequence[object]:
+    async with engine.database.transaction(call.namespace.id) as connection:
+        return await digest(connection, call)
+
+
+async def answer_of(question: Awaitable[object]) -> object:
+    """The answer; a refusal that knows of no such thing is as good as none."""
+    try:
+        return await question
+    except (NotFound, Rejected) as fault:
+        return None if fault.kind.endswith("not_found") else fault
+
+
+def nothing(answer: object) -> bool:
+    """None, zero, or a container of nothing."""
+    if is_dataclass(answer) and not isinstance(answer, type):
+        return nothing(list(asdict(answer).values()))
+    if isinstance(answer, Mapping):
+        return not answer
+    if isinstance(answer, list | tuple):
+        return all(nothing(part) for part in answer)
+    return not answer
+
+
+def methods() -> set[str]:
+    return {
+        f"{store.__name__}.{name}"
+        for store in STORES
+        for name, _ in getmembers(store, isfunction)
+        if not name.startswith("_")
+    }
+
+
+def test_every_method_of_every_store_is_asked() -> None:
+    assert FINDS_NOTHING.keys() | WRITES_HERE.keys() == methods()
+
+
+@pytest.mark.parametrize("method", FINDS_NOTHING)
+async def test_a_foreign_id_finds_and_changes_nothing(
+    engine: Engine, neighbours: Neighbours, method: str
+) -> None:
+    before = await whole(engine, neighbours.full)
+
+    async with engine.database.transaction(neighbours.empty.namespace.id) as connection:
+        asked = await foreign(engine, neighbours, connection)
+        assert nothing(await answer_of(FINDS_NOTHING[method](asked)))
+        assert await digest(connection, neighbours.full) == before
+
+
+@pytest.mark.parametrize("method", WRITES_HERE)
+async def test_a_write_with_foreign_ids_stays_here_or_is_refused(
+    engine: Engine, neighbours: Neighbours, method: str
+) -> None:
+    before = await whole(engine, neighbours.full)
+
+    async with engine.database.transaction(neighbours.empty.namespace.id) as connection:
+        savepoint = await connection.begin_nested()
+        try:
+            await WRITES_HERE[method](await foreign(engine, neighbours, connection))
+        except (DBAPIError, NotFound):
+            await savepoint.rollback()
+            return
+        assert await digest(connection, neighbours.full) == before
+        await savepoint.rollback()
+
+
+def test_nothing_tells_something_from_nothing() -> None:
+    assert nothing(([], {}, 0, None))
+    assert not nothing(([], 1))
+    assert not nothing([NOON])
