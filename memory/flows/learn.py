@@ -45,7 +45,7 @@ async def drain(
     while True:
         done = await _apply_batch(engine, namespace_id, now, leadership)
         applied += done
-        if done < BATCH:
+        if not done:
             return applied
 
 

@@ -67,6 +67,7 @@ async def _lead(engine: Engine, lock: SessionLock, now: Now) -> None:
         next_run_time=now(),
         max_instances=1,
         coalesce=True,
+        misfire_grace_time=None,
     )
     scheduler.start()
     applier = asyncio.create_task(_apply(engine, leadership, now))

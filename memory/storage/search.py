@@ -111,7 +111,10 @@ class SearchStore:
             "fields": sorted({probe.field for probe in probes}),
         }
         rows = await self._rows(_CONTENT, asked) if near["ids"] else []
-        return Head(tuple(_found(row) for row in rows), near["matching"], near["bank_version"])
+        # What was erased between the two statements matches no more.
+        found = tuple(_found(row) for row in rows if row["fields"] is not None)
+        gone = len(near["ids"]) - len(found)
+        return Head(found, near["matching"] - gone, near["bank_version"])
 
     async def _rows(self, statement: bytes, values: Mapping[str, object]) -> list[dict[str, Any]]:
         raw = await self._connection.get_raw_connection()
