@@ -22,13 +22,12 @@ from memory.domain.namespace import Clock, utc
 from memory.domain.task import Task
 from memory.engine import Engine
 from memory.errors import MemoryFault, Rejected
-from memory.flows.actors import Names
 from memory.flows.finding import Asked, Finder, Found
 from memory.flows.models import require_model
 from memory.flows.serving import Ranked, Serving, rank, serve
 from memory.storage.database import undone
 from memory.storage.receipts import NewReceipt, ReceiptStore, expiry
-from memory.storage.tasks import TaskStore
+from memory.storage.tasks import TaskStore, Written
 
 PREVIEW = "preview"
 COMPILER = "deterministic/1"
@@ -171,11 +170,11 @@ async def _committed(
     answers: dict[int, Answer] = {}
     receipts: list[NewReceipt] = []
     async with engine.database.transaction(call.namespace.id) as connection:
-        names = Names(connection, call)
+        tasks = TaskStore(connection, call.namespace.id)
         for found, ranked, serving in served:
             position = found.asked.position
             try:
-                task_id = await _task_id(names, call, found)
+                task_id = await _task_id(tasks, call, found)
             except MemoryFault as fault:
                 answers[position] = fault
                 continue
@@ -190,7 +189,7 @@ async def _committed(
     return answers
 
 
-async def _task_id(names: Names, call: Call, found: Found) -> UUID | None:
+async def _task_id(tasks: TaskStore, call: Call, found: Found) -> UUID | None:
     """The task the receipt is about, stored now if it is new; a preview stores none."""
     asked = found.asked
     if asked.task is not None:
@@ -199,7 +198,8 @@ async def _task_id(names: Names, call: Call, found: Found) -> UUID | None:
         return None
     assert asked.ask.task is not None
     draft = replace(asked.ask.task, category=found.category)
-    task, _ = await names.task(draft, _known_at(call, found))
+    written = Written(call.key.id, _known_at(call, found), call.now)
+    task, _ = await tasks.ensure(draft, found.category_ids, written)
     return task.id
 
 
