@@ -19,6 +19,7 @@ TASK = 8_000
 NAME = 200
 KEY = 200
 METADATA_BYTES = 8_192
+ANSWERS_BYTES = 65_536
 METADATA_DEPTH = 6
 
 SLUG = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
@@ -54,16 +55,14 @@ def slug(text: str, field: str) -> str:
     return text
 
 
-def cleaned_json(value: Mapping[str, object], field: str) -> dict[str, object]:
-    """Free metadata: cleaned strings, finite numbers, at most 6 levels and 8,192 bytes as JSON."""
+def cleaned_json(
+    value: Mapping[str, object], field: str, limit: int = METADATA_BYTES
+) -> dict[str, object]:
+    """Free JSON: cleaned strings, finite numbers, at most 6 levels and `limit` bytes."""
     clean = cast("dict[str, object]", _clean_value(value, field, METADATA_DEPTH))
     size = len(json.dumps(clean, ensure_ascii=False).encode())
-    if size > METADATA_BYTES:
-        raise TooLarge(
-            f"{field} has {size} bytes; the limit is {METADATA_BYTES}",
-            field=field,
-            limit=METADATA_BYTES,
-        )
+    if size > limit:
+        raise TooLarge(f"{field} has {size} bytes; the limit is {limit}", field=field, limit=limit)
     return clean
 
 

@@ -13,7 +13,7 @@ from memory.domain.ids import new_id
 from memory.domain.loop import Outcome, OutcomeFilter, Report, Reported
 from memory.domain.namespace import Learning
 from memory.domain.task import Listed, Page
-from memory.domain.text import cleaned_json
+from memory.domain.text import ANSWERS_BYTES, cleaned_json
 from memory.engine import Engine
 from memory.errors import Conflict, Forbidden, MemoryFault, NotFound, Rejected
 from memory.learning.evidence import (
@@ -188,8 +188,8 @@ class _Desk:
             "helpful": list(_verdicts(one.helpful, binding, "helpful")),
             "harmful": list(_verdicts(one.harmful, binding, "harmful")),
             "authored": sorted(self._authored(binding)),
-            "answers": cleaned_json(one.answers, "answers"),
-            "stances": cleaned_json(one.stances, "stances"),
+            "answers": cleaned_json(one.answers, "answers", ANSWERS_BYTES),
+            "stances": cleaned_json(one.stances, "stances", ANSWERS_BYTES),
             "evidence": evidence,
             "status": "accepted",
             "reason": reason,
@@ -273,7 +273,7 @@ def _raw(one: Report) -> dict[str, object]:
     """The numbers as they came, for whoever recomputes."""
     parts = {"reward": one.reward, "value": one.value, "truth": one.truth, "without": one.without}
     given = {name: part for name, part in {**parts, "full": one.full}.items() if part is not None}
-    return cleaned_json(cast("Mapping[str, object]", given), "value")
+    return cleaned_json(cast("Mapping[str, object]", given), "value", ANSWERS_BYTES)
 
 
 def _digest(one: Report) -> bytes:

@@ -1,6 +1,7 @@
 """The loop over a real database: remember, retrieve, report, learn."""
 
 import asyncio
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from memory.domain.access import Role
 from memory.domain.bank import Edit, EditRequest, Erasure, Remembered, Visibility
 from memory.domain.loop import Format, ReceiptFilter, Reported, Served
+from memory.domain.namespace import Taxonomy
 from memory.domain.task import CategoryName, Page, TaskDraft
 from memory.engine import Engine
 from memory.errors import Conflict, Forbidden, MemoryFault, Rejected
@@ -23,7 +25,7 @@ from memory.flows.retrieve import retrieve
 from memory.flows.weights import effect, weight_events, weight_of
 from memory.storage.states import StateStore
 from tests.fixtures.builders import a_draft, a_report, an_ask
-from tests.fixtures.engine import DAY, NOON, Caller, a_namespace
+from tests.fixtures.engine import DAY, NOON, OPEN, Caller, a_namespace
 
 
 async def remembered(engine: Engine, call, *drafts) -> list[Remembered]:
@@ -416,3 +418,27 @@ async def test_a_preview_leaves_no_trace(engine: Engine, calls: Caller, wall: st
     assert (await list_receipts(engine, await calls(wall), ReceiptFilter(), Page(5))).total == 0
     agents = (await list_agents(engine, await calls(wall), Page(5))).items
     assert [agent.name for agent in agents] == ["solver"]
+
+
+async def test_long_answers_of_ten_rankers_are_kept(engine: Engine, calls: Caller, wall: str):
+    await remembered(engine, await calls(wall), a_draft())
+    answer = await served(engine, await calls(wall))
+    answers = {f"ranker {i}": {"p": [0.123456789] * 64} for i in range(10)}
+
+    one = await reported(engine, await calls(wall), answer, answers=answers)
+
+    assert one.outcome.status == "accepted"
+
+
+async def test_a_closed_taxonomy_refuses_an_unknown_category(
+    engine: Engine, calls: Caller, operator
+):
+    settings = replace(OPEN, categories=Taxonomy.CLOSED)
+    closed = await a_namespace(engine, operator, settings=settings)
+
+    [refused] = await remember(engine, await calls(closed), [a_draft()])
+    [general] = await remembered(engine, await calls(closed), a_draft(category=None))
+
+    assert isinstance(refused, Rejected)
+    assert refused.field == "category"
+    assert not general.deduplicated
