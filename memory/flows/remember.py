@@ -1,5 +1,6 @@
 """A lesson enters the bank: lesson → embedding → experience."""
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -41,14 +42,14 @@ async def remember(engine: Engine, call: Call, drafts: Sequence[Draft]) -> list[
     require_model(engine, call.namespace)
     answers: dict[int, Answer] = {}
     embedded: list[_Embedded] = []
-    for position, draft in enumerate(drafts):
-        try:
-            call.key.require_agent(draft.agent)
-            learned_at = call.namespace.known_at(draft.learned_at, call.now, "learned_at")
-            vectors = await _embed(engine, draft)
-            embedded.append(_Embedded(position, draft, learned_at, vectors))
-        except MemoryFault as fault:
-            answers[position] = fault
+    made = await asyncio.gather(
+        *(_embedded(engine, call, position, draft) for position, draft in enumerate(drafts))
+    )
+    for position, one in enumerate(made):
+        if isinstance(one, MemoryFault):
+            answers[position] = one
+        else:
+            embedded.append(one)
 
     async with engine.database.transaction(call.namespace.id) as connection:
         model_id = await adopt_model(connection, engine, call.namespace)
@@ -63,9 +64,19 @@ async def remember(engine: Engine, call: Call, drafts: Sequence[Draft]) -> list[
     return [answers[position] for position in range(len(drafts))]
 
 
-async def _embed(engine: Engine, draft: Draft) -> dict[str, Embedding]:
-    situation, lesson = await engine.embedder.embed([draft.situation, draft.lesson])
-    return {"situation": situation, "lesson": lesson}
+async def _embedded(
+    engine: Engine, call: Call, position: int, draft: Draft
+) -> _Embedded | MemoryFault:
+    """The draft with its vectors, or what is wrong with it; the batcher joins all drafts of a call,
+    and one that cannot be embedded fails alone.
+    """
+    try:
+        call.key.require_agent(draft.agent)
+        learned_at = call.namespace.known_at(draft.learned_at, call.now, "learned_at")
+        situation, lesson = await engine.embedder.embed([draft.situation, draft.lesson])
+    except MemoryFault as fault:
+        return fault
+    return _Embedded(position, draft, learned_at, {"situation": situation, "lesson": lesson})
 
 
 async def _resolve(
