@@ -182,20 +182,6 @@ class ReceiptStore:
             .where(retrieval.c.namespace_id == self._namespace_id, condition)
         )
 
-    async def served_words(self, memory_ids: Sequence[UUID]) -> list[RowMapping]:
-        """Receipts whose guideline cites one of these memories: id, lines and text."""
-        rows = await self._connection.execute(
-            select(retrieval.c.id, retrieval.c.lines, retrieval.c.text)
-            .distinct()
-            .join(retrieval_item, retrieval_item.c.retrieval_id == retrieval.c.id)
-            .where(
-                retrieval.c.namespace_id == self._namespace_id,
-                retrieval_item.c.memory_id.in_(memory_ids),
-                retrieval_item.c.cited,
-            )
-        )
-        return list(rows.mappings())
-
 
 def expiry(known_at: datetime, expires_in: timedelta | None, default: timedelta) -> datetime:
     """Until when an outcome of this receipt moves anything."""

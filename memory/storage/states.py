@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from uuid import UUID
 
-from sqlalchemy import func, select, text
+from sqlalchemy import select, text
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -197,15 +197,6 @@ class StateStore:
             .order_by(memory_weight.c.memory_id)
         )
         return [row.memory_id for row in rows]
-
-    async def size(self) -> int:
-        """How many memories have a state."""
-        n = await self._connection.scalar(
-            select(func.count())
-            .select_from(memory_weight)
-            .where(memory_weight.c.namespace_id == self._namespace_id)
-        )
-        return n or 0
 
 
 _COUNT = text("""

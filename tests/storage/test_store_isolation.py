@@ -178,7 +178,6 @@ FINDS_NOTHING: dict[str, Ask] = {
     "ReceiptStore.get": lambda f: f.receipts.get(f.retrieval),
     "ReceiptStore.browse": lambda f: f.receipts.browse(ReceiptFilter(), PAGE, NOON),
     "ReceiptStore.bindings": lambda f: f.receipts.bindings([f.retrieval]),
-    "ReceiptStore.served_words": lambda f: f.receipts.served_words([f.memory]),
     "SearchStore.head": lambda f: f.search.head(
         [PROBE], Scope(f.agent, private=True, as_of=NOON + 9 * DAY, model_id=f.model), None, 0.0
     ),
@@ -188,7 +187,6 @@ FINDS_NOTHING: dict[str, Ask] = {
     "StateStore.controls": lambda f: f.states.controls(f.agent, f.category),
     "StateStore.counts": lambda f: f.states.counts([f.memory]),
     "StateStore.all_memory_ids": lambda f: f.states.all_memory_ids(),
-    "StateStore.size": lambda f: f.states.size(),
     "TaskStore.get": lambda f: f.tasks.get(f.task),
     "TaskStore.browse": lambda f: f.tasks.browse(None, PAGE),
     "WeighingStore.living": lambda f: f.weighing.living(Viewer((f.agent,))),
