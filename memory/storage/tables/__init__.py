@@ -6,9 +6,11 @@ from memory.storage.tables.bank import embedding, embedding_model, memory, memor
 from memory.storage.tables.base import metadata
 from memory.storage.tables.learning import (
     cell,
+    effect_day,
     memory_weight,
     noise,
     ranker_record,
+    strength,
     weight_deviation,
     weight_event,
 )
@@ -30,6 +32,8 @@ ISOLATED = (
     weight_deviation,
     cell,
     noise,
+    strength,
+    effect_day,
     ranker_record,
     weight_event,
     retrieval,
@@ -47,6 +51,7 @@ __all__ = [
     "cell",
     "centroid",
     "change",
+    "effect_day",
     "embedding",
     "embedding_model",
     "idempotency",
@@ -62,6 +67,7 @@ __all__ = [
     "ranker_record",
     "retrieval",
     "retrieval_item",
+    "strength",
     "task",
     "trajectory",
     "weight_deviation",

@@ -5,6 +5,7 @@ of.
 from sqlalchemy import (
     BigInteger,
     Column,
+    Date,
     ForeignKey,
     Index,
     Integer,
@@ -12,11 +13,12 @@ from sqlalchemy import (
     Text,
     UniqueConstraint,
     Uuid,
-    text,
 )
-from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION, JSONB
+from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION
 
 from memory.storage.tables.base import NUMBERS, identity, metadata, moment, namespace_id, one_of
+
+SUBJECTS = ("memory", "deviation", "cell", "noise", "strength", "effect", "record")
 
 # One narrow row a memory: no vector, primary key only, room on the page, so that updates stay on
 # it.
@@ -52,9 +54,30 @@ cell = Table(
     namespace_id(),
     Column("state", NUMBERS, nullable=False),
     moment("touched_at", nullable=True),
-    Column("strength", JSONB, nullable=False, server_default=text("'{}'::jsonb")),
-    Column("effect", JSONB, nullable=False, server_default=text("'{}'::jsonb")),
     Column("n_control", Integer, nullable=False, server_default="0"),
+)
+
+# How far memory is to be followed in a cell: sums, feedback dates, and whether it is suspended.
+strength = Table(
+    "strength",
+    metadata,
+    Column("agent_id", Uuid, ForeignKey("agent.id", ondelete="CASCADE"), primary_key=True),
+    Column("category_id", Uuid, ForeignKey("category.id", ondelete="CASCADE"), primary_key=True),
+    namespace_id(),
+    Column("state", NUMBERS, nullable=False),
+    moment("touched_at", nullable=True),
+)
+
+# What memory did in a cell on one feedback date: the sums an effect and its interval need.
+effect_day = Table(
+    "effect_day",
+    metadata,
+    Column("agent_id", Uuid, ForeignKey("agent.id", ondelete="CASCADE"), primary_key=True),
+    Column("category_id", Uuid, ForeignKey("category.id", ondelete="CASCADE"), primary_key=True),
+    Column("day", Date, primary_key=True),
+    namespace_id(),
+    Column("state", NUMBERS, nullable=False),
+    moment("touched_at", nullable=True),
 )
 
 noise = Table(
@@ -73,14 +96,13 @@ ranker_record = Table(
     namespace_id(),
     # Null: the record of the whole namespace.
     Column("category_id", Uuid, ForeignKey("category.id", ondelete="CASCADE")),
-    Column("losses", JSONB, nullable=False),
-    Column("n", DOUBLE_PRECISION, nullable=False),
-    Column("dates", Integer, nullable=False),
+    Column("state", NUMBERS, nullable=False),
     moment("touched_at", nullable=True),
     UniqueConstraint("namespace_id", "category_id", postgresql_nulls_not_distinct=True),
 )
 
-# (bank_version, position) is the ledger's order; one row for each state that a step changed.
+# (bank_version, position) is the ledger's order; one row for each state that a step changed. An
+# empty `state_after`: the subject is at its start again, because what had moved it was withdrawn.
 weight_event = Table(
     "weight_event",
     metadata,
@@ -92,6 +114,7 @@ weight_event = Table(
     Column("agent_id", Uuid, ForeignKey("agent.id", ondelete="CASCADE")),
     Column("category_id", Uuid, ForeignKey("category.id", ondelete="CASCADE")),
     Column("reward_kind", Text),
+    Column("day", Date),
     Column("kind", Text, nullable=False),
     Column("reason", Text, nullable=False),
     Column("policy", Text, nullable=False),
@@ -105,7 +128,7 @@ weight_event = Table(
     moment("known_at"),
     moment("recorded_at"),
     Column("superseded_by", BigInteger),
-    one_of("subject", ("memory", "deviation", "cell", "noise")),
+    one_of("subject", SUBJECTS),
     one_of("kind", ("learn", "set")),
     Index("ix_weight_event_memory_id", "namespace_id", "memory_id", "bank_version"),
 )

@@ -1,6 +1,7 @@
 """The loop's records: what was served, and what became of it."""
 
 from sqlalchemy import (
+    BigInteger,
     Boolean,
     Column,
     ForeignKey,
@@ -15,6 +16,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import ARRAY, DOUBLE_PRECISION, JSONB
 
 from memory.storage.tables.base import (
+    NUMBERS,
     bank_version,
     identity,
     key_id,
@@ -32,6 +34,10 @@ retrieval = Table(
     identity(),
     namespace_id(),
     Column("agent_id", Uuid, ForeignKey("agent.id"), nullable=False),
+    # As the agent was declared then: runs of different models are no pair, and what an agent
+    # brings of its own decides where its strength starts.
+    Column("agent_model", Text),
+    Column("own_information", Boolean, nullable=False, server_default="false"),
     Column("task_id", Uuid, ForeignKey("task.id"), nullable=False),
     Column("category_id", Uuid, ForeignKey("category.id"), nullable=False),
     Column("subcategory_id", Uuid, ForeignKey("category.id")),
@@ -112,6 +118,14 @@ outcome = Table(
     Column("helpful", ARRAY(Uuid), nullable=False),
     Column("harmful", ARRAY(Uuid), nullable=False),
     Column("authored", ARRAY(Uuid), nullable=False),
+    # Memories about which this key has said enough for the day: its word does not count.
+    Column("muted", ARRAY(Uuid), nullable=False, server_default=text("'{}'::uuid[]")),
+    # Of a numeric pair: d·e and d², d from the answer without memory to the one with, e to truth.
+    Column("numeric", NUMBERS),
+    # What each ranker's own answer would have earned, in the rankers' order.
+    Column("ranker_rewards", NUMBERS),
+    # The off-run's outcome that completed this pair.
+    Column("partner_id", Uuid, ForeignKey("outcome.id")),
     Column("answers", JSONB),
     Column("stances", JSONB),
     Column("evidence", Text, nullable=False),
@@ -123,6 +137,10 @@ outcome = Table(
     Column("position", Integer, nullable=False),
     moment("applied_at", nullable=True),
     bank_version(nullable=True),
+    # What it showed beyond expectation, once applied.
+    Column("residual", DOUBLE_PRECISION),
+    # The version of the bank that took it out of the ledger again.
+    Column("withdrawn_version", BigInteger),
     key_id(),
     one_of("verifier", ("human", "test", "judge", "self")),
     one_of("evidence", ("paired", "control", "single", "none")),
@@ -138,6 +156,20 @@ outcome = Table(
         postgresql_where=text("applied_at IS NULL"),
     ),
     Index("ix_outcome_namespace_id_retrieval_id", "namespace_id", "retrieval_id"),
+    Index("ix_outcome_namespace_id_key_id_known_at", "namespace_id", "key_id", "known_at"),
+    Index(
+        "ix_outcome_to_withdraw",
+        "namespace_id",
+        postgresql_where=text(
+            "status = 'superseded' AND bank_version IS NOT NULL AND withdrawn_version IS NULL"
+        ),
+    ),
+    Index(
+        "uq_outcome_partner_id",
+        "partner_id",
+        unique=True,
+        postgresql_where=text("status IN ('accepted', 'applied')"),
+    ),
     Index(
         "uq_outcome_effective",
         "retrieval_id",
