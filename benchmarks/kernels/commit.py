@@ -6,6 +6,7 @@ from uuid import UUID
 
 from benchmarks.bench import Timing
 from memory.domain.ids import new_id
+from memory.storage.actors import ActorStore
 from memory.storage.database import Database
 from memory.storage.namespaces import NamespaceStore
 from memory.storage.receipts import NewReceipt, ReceiptStore
@@ -40,7 +41,8 @@ async def _pattern(database: Database, example: Example) -> NewReceipt:
         store = ReceiptStore(connection, example.namespace_id)
         receipt = await store.get(example.retrieval_id)
         binding = (await store.bindings([example.retrieval_id]))[example.retrieval_id]
-    return NewReceipt(receipt, binding.agent_id, (binding.category_id, None), namespace.model_id)
+        agent = await ActorStore(connection, example.namespace_id).get_agent(receipt.agent)
+    return NewReceipt(receipt, agent, (binding.category_id, None), namespace.model_id)
 
 
 async def _one(database: Database, example: Example, pattern: NewReceipt) -> Timing:

@@ -81,23 +81,53 @@ class ArmMean:
 
 
 @dataclass(frozen=True, slots=True)
-class PairedDifference:
-    """Mean of reward with memory minus reward without, same task; the plain standard error."""
+class EstimateView:
+    """What memory added to the reward: n outcomes on so many feedback dates.
+
+    The error is clustered by date; `low` and `high` bound it at every look, None while too little
+    is known to say.
+    """
 
     n: int
-    mean_difference: float
+    dates: int
+    mean: float | None
     standard_error: float | None
+    low: float | None
+    high: float | None
+    label: str
 
 
 @dataclass(frozen=True, slots=True)
 class EffectView:
-    """What memory did for one agent in one category, in the simple form: counts and means."""
+    """What memory did for one agent in one category, and how far it is followed there.
+
+    Pairs and randomised outcomes are never mixed. `strength` lies in [0, 1]; a suspended cell is
+    served without memory, but for probes.
+    """
 
     agent: str
     category: str
     n: int
     arms: Mapping[str, ArmMean]
-    paired: PairedDifference | None
+    paired: EstimateView
+    randomised: EstimateView
+    strength: float
+    suspended: bool
+    feedback_dates: int
+
+
+@dataclass(frozen=True, slots=True)
+class RankersView:
+    """The guard's record of one category (None: of the whole namespace).
+
+    `probabilities` say how far each ranker is believed now, `losses` what each has lost, a date
+    counting once and old dates less.
+    """
+
+    category: str | None
+    feedback_dates: int
+    probabilities: Mapping[str, float]
+    losses: Mapping[str, float]
 
 
 @dataclass(frozen=True, slots=True)

@@ -206,7 +206,13 @@ class Report:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """An outcome as stored; `reason` says why it was ignored or moves nothing."""
+    """An outcome as stored; `reason` says why it was ignored or moves nothing.
+
+    `partner_id`: the outcome of the run without memory (or, for that run, of the one with it) that
+    makes the pair. `muted`: memories about which it does not count, because its key had said
+    enough about them that day or they were erased. `withdrawn_version`: the version of the bank
+    in which what it had moved was taken back.
+    """
 
     id: UUID
     retrieval_id: UUID
@@ -223,10 +229,14 @@ class Outcome:
     raw: Mapping[str, object]
     helpful: tuple[UUID, ...]
     harmful: tuple[UUID, ...]
+    supersedes: UUID | None
+    partner_id: UUID | None
+    muted: tuple[UUID, ...]
     known_at: datetime
     recorded_at: datetime
     applied_at: datetime | None
     bank_version: int | None
+    withdrawn_version: int | None
 
 
 def _within(field_name: str, value: int, low: int, high: int) -> None:

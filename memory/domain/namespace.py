@@ -39,7 +39,8 @@ class NamespaceSettings:
 
     raw_gate, score_floor: [0, 1], 0 switches off. control_rate: [0, 1), 0 switches the control arm
     off. slot_rate: [0, 1), the chance that the last place goes to a least-credited memory.
-    max_memories: the quota of living memories.
+    max_memories: the quota of living memories. daily_credits: how many outcomes of one agent's key
+    count for one memory in a day.
     """
 
     raw_gate: float | None = None
@@ -48,6 +49,7 @@ class NamespaceSettings:
     slot_rate: float = 0.03
     categories: Taxonomy = Taxonomy.OPEN
     max_memories: int = 1_000_000
+    daily_credits: int = 50
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "categories", Taxonomy(self.categories))
@@ -57,9 +59,10 @@ class NamespaceSettings:
                 raise Rejected(
                     f"settings.{field} lies outside [0, 1]", field=f"settings.{field}", limit=[0, 1]
                 )
-        if self.max_memories < 1:
-            field = "settings.max_memories"
-            raise Rejected(f"{field} must be at least 1", field=field, limit=1)
+        for field in ("max_memories", "daily_credits"):
+            if getattr(self, field) < 1:
+                name = f"settings.{field}"
+                raise Rejected(f"{name} must be at least 1", field=name, limit=1)
 
     def stored(self) -> dict[str, object]:
         return asdict(self)
@@ -102,7 +105,10 @@ class Deletion:
 
 @dataclass(frozen=True, slots=True)
 class Namespace:
-    """A namespace as it stands; `version` is its ETag, `bank_version` the order of its bank."""
+    """A namespace as it stands; `version` is its ETag, `bank_version` the order of its bank.
+
+    `signal`: residuals of one memory on different dates agree, so weights may carry something.
+    """
 
     id: UUID
     slug: str
@@ -114,6 +120,7 @@ class Namespace:
     n_memories: int
     newest_known_at: datetime | None
     model_id: UUID | None
+    signal: bool
     version: int
     created_at: datetime
     deletion_requested_at: datetime | None

@@ -22,9 +22,9 @@ from memory.errors import Conflict, StaleEdit
 from memory.flows.actors import viewer
 from memory.flows.models import adopt_model
 from memory.flows.setting import set_states
+from memory.flows.sheets import read
 from memory.learning.fold import Operation
 from memory.learning.policy import policy_named
-from memory.learning.states import State
 from memory.ports import Embedding
 from memory.storage.calls import CallStore, Deed
 from memory.storage.database import Connection, UniqueTextTaken
@@ -195,12 +195,11 @@ async def _erase(store: ErasureStore, call: Call, reach: Reach) -> Erased:
 async def _weighed(connection: Connection, call: Call, memories: list[Memory]) -> list[Memory]:
     """Each memory with its effective weight now, for no agent in particular."""
     policy = policy_named(call.namespace.policy)
-    sheet = await StateStore(connection, call.namespace.id).load([m.id for m in memories])
+    sheet = read(await StateStore(connection, call.namespace.id).load([m.id for m in memories]))
     now = call.namespace.newest_known_at if call.namespace.clock.value == "replay" else call.now
 
     def weight(memory_id: UUID) -> float:
-        known = sheet.memories[memory_id]
-        state = State(known.values, known.touched_at)
+        state = sheet.memories[memory_id]
         return policy.effective_weight(policy.age_memory(state, now) if now else state, None)
 
     return [replace(memory, effective_weight=weight(memory.id)) for memory in memories]

@@ -12,8 +12,8 @@ from uuid import UUID
 
 from memory.bank import Standing, retires
 from memory.domain.namespace import Namespace
-from memory.flows.lesson import read
 from memory.flows.setting import set_states
+from memory.flows.sheets import read
 from memory.learning.fold import Learned, Operation
 from memory.learning.policy import Policy, policy_named
 from memory.storage.database import Connection

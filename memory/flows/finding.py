@@ -12,6 +12,7 @@ from memory.domain.loop import Ask, Query
 from memory.domain.task import Agent, CategoryName, Task
 from memory.flows.actors import GENERAL, Names
 from memory.flows.rebuild import past_states
+from memory.flows.sheets import read
 from memory.learning.fold import Learned
 from memory.learning.policy import policy_named
 from memory.ports import Embedding
@@ -55,7 +56,12 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Everything that ranking needs, read in one transaction."""
+    """Everything that ranking needs, read in one transaction.
+
+    `following` holds the agent's strengths, and the rankers' records of the category and of the
+    whole namespace; `past` every state of that time, where the retrieval asks about a time before
+    the newest outcome.
+    """
 
     asked: Asked
     agent: Agent
@@ -63,6 +69,7 @@ class Found:
     category: CategoryName
     confidence: float
     controls: int
+    following: Learned
     head: Head
     head_size: int
     past: Learned | None
@@ -78,6 +85,7 @@ class Finder:
         self._actors = ActorStore(connection, call.namespace.id)
         self._names = Names(connection, call)
         self._controls: dict[tuple[UUID, UUID], int] = {}
+        self._following: dict[tuple[UUID, UUID], Learned] = {}
         self._past: dict[datetime, Learned] = {}
 
     async def find(self, asked: Asked) -> Found:
@@ -104,6 +112,7 @@ class Finder:
             category=category,
             confidence=confidence,
             controls=await self._control_outcomes(agent.id, ids[0]),
+            following=past or await self._states_to_follow(agent.id, ids[0]),
             head=head,
             head_size=head.matching if whole else size,
             past=past,
@@ -117,6 +126,13 @@ class Finder:
         if as_of not in self._past:
             self._past[as_of] = await past_states(self._connection, self._call.namespace, as_of)
         return self._past[as_of]
+
+    async def _states_to_follow(self, agent_id: UUID, category_id: UUID) -> Learned:
+        cell = (agent_id, category_id)
+        if cell not in self._following:
+            states = StateStore(self._connection, self._call.namespace.id)
+            self._following[cell] = read(await states.following(*cell))
+        return self._following[cell]
 
     async def _control_outcomes(self, agent_id: UUID, category_id: UUID) -> int:
         cell = (agent_id, category_id)

@@ -1,8 +1,9 @@
 """Jobs run once a period, whatever number of processes ask; a dry run says what would change."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Protocol
 
 from memory.domain.access import Act, Call
 from memory.domain.ids import new_id
@@ -11,12 +12,20 @@ from memory.domain.namespace import Namespace
 from memory.domain.task import Listed, Page
 from memory.engine import Engine
 from memory.errors import Conflict, NotFound
-from memory.flows.decay import Fading, fade
+from memory.flows.decay import fade
+from memory.flows.history import verify
 from memory.storage.calls import CallStore, Deed
 from memory.storage.database import Connection
 from memory.storage.work import Leadership, RunDraft, WorkStore
 
-Work = Callable[..., Awaitable[Fading]]
+
+class Done(Protocol):
+    """What a run did, or would do: as its record tells it."""
+
+    def result(self) -> Mapping[str, object]: ...
+
+
+Work = Callable[..., Awaitable[Done]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +48,12 @@ JOBS = (
         timedelta(days=1),
         "Writes down the age of beliefs, retires what fell, reports what faded.",
         fade,
+    ),
+    Job(
+        "rebuild",
+        timedelta(days=1),
+        "Folds the whole ledger and holds it against the live states, bit for bit.",
+        verify,
     ),
 )
 

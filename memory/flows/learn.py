@@ -6,13 +6,17 @@ writes; so each outcome is applied exactly once, in the same order, whatever num
 run.
 """
 
+from collections.abc import Mapping
 from datetime import datetime
 from uuid import UUID
 
 from memory.domain.access import Act, Call
 from memory.domain.loop import Applied
 from memory.engine import Engine
-from memory.flows.lesson import Lesson, read, steps_of, stored
+from memory.flows.correction import take_back
+from memory.flows.lesson import Lesson, Move
+from memory.flows.sheets import Cause, read, sheet_of, steps
+from memory.learning.fold import feedback_date
 from memory.learning.states import Evidence
 from memory.storage.actors import ActorStore
 from memory.storage.database import Connection
@@ -43,32 +47,36 @@ async def drain(
     """Apply pending outcomes until none is left; returns how many. A leader's term is checked."""
     applied = 0
     while True:
-        done = await _apply_batch(engine, namespace_id, now, leadership)
+        withdrawn, done = await _apply_batch(engine, namespace_id, now, leadership)
         applied += done
-        if not done:
+        if not (withdrawn or done):
             return applied
 
 
 async def _apply_batch(
     engine: Engine, namespace_id: UUID, now: datetime, leadership: Leadership | None
-) -> int:
+) -> tuple[int, int]:
+    """One transaction: take back what is out of effect, then learn; how many of each."""
     async with engine.database.transaction(namespace_id) as connection:
         if leadership is not None:
             await WorkStore(connection).guard(leadership)
         await StateStore(connection, namespace_id).lock()
+        namespace = await NamespaceStore(connection).get(namespace_id)
+        withdrawn = await take_back(connection, namespace, now, namespace.newest_known_at or now)
         pending = await OutcomeStore(connection, namespace_id).pending(BATCH)
         if not pending:
-            return 0
+            return withdrawn, 0
         bindings = await ReceiptStore(connection, namespace_id).bindings(
             [one.outcome.retrieval_id for one in pending]
         )
         touched = [memory for binding in bindings.values() for memory in binding.cited]
-        sheet = await StateStore(connection, namespace_id).load(touched)
-        lesson = Lesson(await NamespaceStore(connection).get(namespace_id), read(sheet), bindings)
+        days = [feedback_date(one.outcome.known_at) for one in pending]
+        sheet = await StateStore(connection, namespace_id).load(touched, days)
+        lesson = Lesson(namespace, read(sheet), bindings)
         for one in pending:
             lesson.learn(one)
         await _write(connection, lesson, now)
-        return len(pending)
+        return withdrawn, len(pending)
 
 
 async def _write(connection: Connection, lesson: Lesson, now: datetime) -> None:
@@ -82,12 +90,14 @@ async def _write(connection: Connection, lesson: Lesson, now: datetime) -> None:
     if lesson.moves:
         last = await NamespaceStore(connection).bump(namespace_id, steps=len(lesson.moves))
         first = last - len(lesson.moves) + 1
-        await _write_states(states, lesson)
+        await states.save(sheet_of(c for move in lesson.moves for c in move.changes))
+        await states.add_controls(lesson.controls)
+        await states.count(lesson.counts)
     versions = {move.outcome.id: first + i for i, move in enumerate(lesson.moves)}
-    steps: list[Step] = []
-    for move in lesson.moves:
-        steps.extend(steps_of(move, lesson.policy, versions[move.outcome.id]))
-    await LedgerStore(connection, namespace_id).append(steps, lesson.policy.name, now)
+    entries = [step for move in lesson.moves for step in _steps(lesson, move, versions)]
+    await LedgerStore(connection, namespace_id).append(entries, lesson.policy.name, now)
+    muted = {move.outcome.id: move.outcome.muted for move in lesson.moves}
+    residuals = {move.outcome.id: move.residual for move in lesson.moves}
     await OutcomeStore(connection, namespace_id).decide(
         [
             Decision(
@@ -96,6 +106,8 @@ async def _write(connection: Connection, lesson: Lesson, now: datetime) -> None:
                 evidence=ruling.evidence.value,
                 reason=ruling.reason,
                 bank_version=versions.get(ruling.outcome.id),
+                residual=residuals.get(ruling.outcome.id),
+                muted=muted.get(ruling.outcome.id, ruling.outcome.muted),
             )
             for ruling in lesson.rulings
         ],
@@ -105,17 +117,8 @@ async def _write(connection: Connection, lesson: Lesson, now: datetime) -> None:
     await NamespaceStore(connection).saw(namespace_id, newest)
 
 
-async def _write_states(store: StateStore, lesson: Lesson) -> None:
-    """The last state of each subject that any move changed."""
-    last = lesson.states
-    memories = {m for move in lesson.moves for m in move.after.memories}
-    deviations = {d for move in lesson.moves for d in move.after.deviations}
-    cells = {(move.entry.agent, move.entry.category) for move in lesson.moves}
-    kinds = {move.entry.reward_kind for move in lesson.moves}
-    await store.save_memories({key: stored(last.memories[key]) for key in memories})
-    await store.save_deviations({key: stored(last.deviations[key]) for key in deviations})
-    await store.save_cells(
-        {key: stored(last.cells[key]) for key in cells if key in last.cells}, lesson.controls
-    )
-    await store.save_noise({key: stored(last.noises[key]) for key in kinds if key in last.noises})
-    await store.count(lesson.counts)
+def _steps(lesson: Lesson, move: Move, versions: Mapping[UUID, int]) -> list[Step]:
+    outcome = move.outcome
+    evidence = move.entry.observation.evidence.value
+    cause = Cause(versions[outcome.id], "learn", evidence, outcome.known_at, outcome.id)
+    return steps(move.changes, lesson.policy, cause)

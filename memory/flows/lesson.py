@@ -1,32 +1,31 @@
 """A batch of outcomes folded into the states that were read for it. No I/O."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
 from uuid import UUID
 
 from memory.domain.loop import Outcome
 from memory.domain.namespace import Learning, Namespace
-from memory.flows.feedback import other_metric
+from memory.flows.desk import other_metric
 from memory.flows.rebuild import learning_entry
+from memory.flows.sheets import Change, changes
 from memory.learning.evidence import Circumstances, classify
-from memory.learning.fold import Learn, Learned, fold
+from memory.learning.fold import Learn, Learned, day_of, expected, fold
 from memory.learning.policy import Policy, policy_named
-from memory.learning.states import Evidence, State
-from memory.storage.ledger import Step, Subject
+from memory.learning.states import Evidence
 from memory.storage.outcomes import StoredOutcome
 from memory.storage.receipts import Binding
-from memory.storage.states import Counts, StateSheet, Stored
+from memory.storage.states import Counts
 
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """One outcome that moved something: what it was as evidence, and the states around it."""
+    """One outcome that moved something: what it was as evidence, and the states it changed."""
 
     outcome: Outcome
     entry: Learn
-    before: Learned
-    after: Learned
+    residual: float | None
+    changes: list[Change]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +60,13 @@ class Lesson:
             self.metrics.setdefault(binding.category_id, (outcome.metric, outcome.reward_kind))
         if evidence is Evidence.NONE:
             return
-        ruled = replace(stored, outcome=replace(outcome, evidence=evidence.value))
+        muted = tuple(sorted({*outcome.muted, *(binding.erased & set(binding.cited))}))
+        ruled = replace(stored, outcome=replace(outcome, evidence=evidence.value, muted=muted))
         entry = learning_entry(ruled, binding)
         before = self._around(entry)
         after = fold(self.policy, [entry], start=before)
-        self.moves.append(Move(outcome, entry, before, after))
+        residual = self.policy.residual(expected(self.policy, before, entry), entry.observation)
+        self.moves.append(Move(ruled.outcome, entry, residual, changes(before, after)))
         self._take(after)
         self._count(entry)
 
@@ -86,12 +87,14 @@ class Lesson:
                 expired=outcome.known_at > binding.expires_at,
                 other_metric=other_metric(binding, outcome.metric, outcome.reward_kind),
                 frozen=self.namespace.learning is Learning.FROZEN,
+                erased=bool(binding.cited) and binding.erased >= set(binding.cited),
+                half=binding.arm == "forced_off" and outcome.partner_id is not None,
             )
         )
 
     def _around(self, entry: Learn) -> Learned:
         """Only the states this outcome can touch, so that a fold costs what it touches."""
-        served = entry.observation.counted
+        served, today = entry.observation.counted, day_of(entry)
         memories, deviations = self.states.memories, self.states.deviations
         pairs = [(memory, entry.agent) for memory in served]
         return Learned(
@@ -99,6 +102,9 @@ class Lesson:
             deviations={pair: deviations[pair] for pair in pairs if pair in deviations},
             cells=self.states.cells,
             noises=self.states.noises,
+            strengths=self.states.strengths,
+            effects={day: state for day, state in self.states.effects.items() if day == today},
+            records=self.states.records,
         )
 
     def _take(self, after: Learned) -> None:
@@ -107,6 +113,9 @@ class Lesson:
             deviations={**self.states.deviations, **after.deviations},
             cells=after.cells,
             noises=after.noises,
+            strengths=after.strengths,
+            effects={**self.states.effects, **after.effects},
+            records=after.records,
         )
 
     def _count(self, entry: Learn) -> None:
@@ -123,85 +132,3 @@ class Lesson:
 
     def _counts(self, memory: UUID) -> Counts:
         return self.counts.setdefault(memory, Counts())
-
-
-def steps_of(move: Move, policy: Policy, bank_version: int) -> list[Step]:
-    """The ledger's entries for one outcome: each state it changed, in a fixed order."""
-    changed = [
-        *_changes(move.before.memories, move.after.memories, _memory),
-        *_changes(move.before.deviations, move.after.deviations, _deviation),
-        *_changes(move.before.cells, move.after.cells, _cell),
-        *_changes(move.before.noises, move.after.noises, _noise),
-    ]
-    return [
-        Step(
-            bank_version=bank_version,
-            subject=subject,
-            kind="learn",
-            reason=move.entry.observation.evidence.value,
-            before=None if before is None else stored(before),
-            after=stored(after),
-            weights=_weights(policy, subject, before, after),
-            outcome_id=move.outcome.id,
-            known_at=move.outcome.known_at,
-        )
-        for subject, before, after in changed
-    ]
-
-
-Key = TypeVar("Key", UUID, tuple[UUID, UUID], str)
-
-
-def _changes(
-    before: Mapping[Key, State], after: Mapping[Key, State], subject: Callable[[Key], Subject]
-) -> list[tuple[Subject, State | None, State]]:
-    """What differs, in the order of the keys."""
-    return [
-        (subject(key), before.get(key), after[key])
-        for key in sorted(after)
-        if after[key] != before.get(key)
-    ]
-
-
-def _memory(key: UUID) -> Subject:
-    return Subject("memory", memory_id=key)
-
-
-def _deviation(key: tuple[UUID, UUID]) -> Subject:
-    return Subject("deviation", memory_id=key[0], agent_id=key[1])
-
-
-def _cell(key: tuple[UUID, UUID]) -> Subject:
-    return Subject("cell", agent_id=key[0], category_id=key[1])
-
-
-def _noise(key: str) -> Subject:
-    return Subject("noise", reward_kind=key)
-
-
-def _weights(
-    policy: Policy, subject: Subject, before: State | None, after: State
-) -> tuple[float | None, float | None]:
-    """The effective weights around a change of a memory's own state; no other has one."""
-    if subject.kind != "memory":
-        return None, None
-    then = None if before is None else policy.effective_weight(before, None)
-    return then, policy.effective_weight(after, None)
-
-
-def stored(state: State) -> Stored:
-    return Stored(state.values, state.touched)
-
-
-def read(sheet: StateSheet) -> Learned:
-    """Stored states as learning reads them."""
-    return Learned(
-        memories={key: _state(value) for key, value in sheet.memories.items()},
-        deviations={key: _state(value) for key, value in sheet.deviations.items()},
-        cells={key: _state(value) for key, value in sheet.cells.items()},
-        noises={key: _state(value) for key, value in sheet.noise.items()},
-    )
-
-
-def _state(value: Stored) -> State:
-    return State(value.values, value.touched_at)

@@ -1,16 +1,22 @@
 """Every state is a fold of the ledger: this flow reads the ledger and folds it."""
 
+from collections.abc import Collection
 from datetime import datetime
 from uuid import UUID
 
 from memory.domain.namespace import Namespace
-from memory.learning.fold import Entry, Learn, Learned, Operation, Set, fold
+from memory.learning.effect import Acted
+from memory.learning.fold import Beside, Entry, Learn, Learned, Operation, Set, fold
+from memory.learning.guard import sampled_losses
 from memory.learning.policy import policy_named
 from memory.learning.states import Evidence, Observation
+from memory.retrieval.rankers import RANKERS
 from memory.storage.database import Connection
 from memory.storage.ledger import LedgerStore
 from memory.storage.outcomes import OutcomeStore, StoredOutcome
 from memory.storage.receipts import Binding, ReceiptStore
+
+_PLACES = {ranker: place for place, ranker in enumerate(RANKERS)}
 
 
 async def past_states(connection: Connection, namespace: Namespace, as_of: datetime) -> Learned:
@@ -23,9 +29,19 @@ async def rebuilt(connection: Connection, namespace: Namespace) -> Learned:
     return fold(policy_named(namespace.policy), await ledger(connection, namespace.id))
 
 
-async def ledger(connection: Connection, namespace_id: UUID) -> list[Entry]:
-    """What happened, in the ledger's order: outcomes that moved a state, and `set` events."""
-    outcomes = await OutcomeStore(connection, namespace_id).applied()
+async def ledger(
+    connection: Connection,
+    namespace_id: UUID,
+    *,
+    since: int = 0,
+    without: Collection[UUID] = frozenset(),
+) -> list[Entry]:
+    """What happened, in the ledger's order: outcomes that moved a state, and `set` events.
+
+    From the version `since` on; `without` the outcomes of these ids.
+    """
+    found = await OutcomeStore(connection, namespace_id).in_ledger(since)
+    outcomes = [one for one in found if one.outcome.id not in without]
     bindings = await ReceiptStore(connection, namespace_id).bindings(
         [stored.outcome.retrieval_id for stored in outcomes]
     )
@@ -34,7 +50,7 @@ async def ledger(connection: Connection, namespace_id: UUID) -> list[Entry]:
         assert stored.outcome.bank_version is not None
         entry = learning_entry(stored, bindings[stored.outcome.retrieval_id])
         entries.append(((stored.outcome.bank_version, 0), entry))
-    for row in await LedgerStore(connection, namespace_id).sets():
+    for row in await LedgerStore(connection, namespace_id).sets(since):
         operation = Operation(row["reason"])
         step = Set(row["memory_id"], operation, row["known_at"], row["start_weight"])
         entries.append(((row["bank_version"], row["position"]), step))
@@ -51,12 +67,37 @@ def learning_entry(stored: StoredOutcome, binding: Binding) -> Learn:
         reward_on=None if control else outcome.reward_full,
         reward_off=outcome.reward if control else _off(evidence, outcome.reward_without),
         memories=() if control else binding.cited,
-        author_of=frozenset(stored.authored),
+        author_of=frozenset((*stored.authored, *outcome.muted)),
         helpful=outcome.helpful,
         harmful=outcome.harmful,
         now=outcome.known_at,
     )
-    return Learn(binding.agent_id, binding.category_id, outcome.reward_kind, observation)
+    beside = _beside(stored, binding, evidence)
+    return Learn(binding.agent_id, binding.category_id, outcome.reward_kind, observation, beside)
+
+
+def _beside(stored: StoredOutcome, binding: Binding, evidence: Evidence) -> Beside:
+    """Effect by the answer as given; strength and guard by the one had memory been followed."""
+    outcome = stored.outcome
+    without = _off(evidence, outcome.reward_without)
+    return Beside(
+        acted=Acted(binding.arm, binding.propensity, outcome.reward, without),
+        numeric=stored.numeric if evidence is Evidence.PAIRED else None,
+        losses=None if evidence is Evidence.CONTROL else _losses(stored, binding),
+        own_information=binding.own_information,
+    )
+
+
+def _losses(stored: StoredOutcome, binding: Binding) -> tuple[float | None, ...] | None:
+    """All rankers where each answered; the one that served, weighed by its chance, where one was
+    drawn.
+    """
+    if stored.ranker_rewards is not None:
+        return tuple(1.0 - reward for reward in stored.ranker_rewards)
+    if binding.rivals or len(binding.rankers) < len(RANKERS):
+        return None
+    chance = binding.rankers[binding.ranker]
+    return sampled_losses(len(RANKERS), _PLACES[binding.ranker], stored.outcome.reward_full, chance)
 
 
 def _off(evidence: Evidence, reward_without: float | None) -> float | None:

@@ -13,14 +13,15 @@ from memory.engine import Engine
 from memory.errors import MemoryFault
 from memory.flows.actors import GENERAL, Names
 from memory.flows.models import adopt_model, require_model
+from memory.flows.sheets import Cause, Change, sheet_of, steps
 from memory.learning.policy import policy_named
 from memory.ports import Embedding
 from memory.retrieval.routing import route
 from memory.storage.database import Connection
-from memory.storage.ledger import LedgerStore, Step, Subject
+from memory.storage.ledger import LedgerStore
 from memory.storage.memories import MemoryStore, NewMemory, Stamp
 from memory.storage.namespaces import NamespaceStore
-from memory.storage.states import StateStore, Stored
+from memory.storage.states import StateStore, Subject
 from memory.storage.tasks import TaskStore
 
 Answer = Remembered | MemoryFault
@@ -150,21 +151,18 @@ async def _begin(
     store = MemoryStore(connection, call.namespace.id)
     await store.add_all_vectors([(new.id, 1, new.vectors) for new in added], model_id)
     await store.move_centroids(added, model_id)
-    states = {new.id: policy.initial_memory(new.draft.weight) for new in added}
-    stored = {id_: Stored(state.values, state.touched) for id_, state in states.items()}
-    await StateStore(connection, call.namespace.id).save_memories(stored)
-    steps = [
-        Step(
-            bank_version=version,
-            subject=Subject("memory", memory_id=new.id),
-            kind="set",
-            reason="created",
-            before=None,
-            after=stored[new.id],
-            weights=(None, policy.effective_weight(states[new.id], None)),
-            outcome_id=None,
-            known_at=new.learned_at,
-        )
+    made = [
+        (Change(_subject(new), None, policy.initial_memory(new.draft.weight)), new.learned_at)
         for new in added
     ]
-    await LedgerStore(connection, call.namespace.id).append(steps, policy.name, call.now)
+    await StateStore(connection, call.namespace.id).save(sheet_of(change for change, _ in made))
+    entries = [
+        step
+        for change, learned_at in made
+        for step in steps([change], policy, Cause(version, "set", "created", learned_at))
+    ]
+    await LedgerStore(connection, call.namespace.id).append(entries, policy.name, call.now)
+
+
+def _subject(new: NewMemory) -> Subject:
+    return Subject("memory", memory_id=new.id)

@@ -182,7 +182,7 @@ async def _committed(
             answers[position] = Served(receipt, serving.memories)
             if found.asked.ask.purpose != PREVIEW:
                 receipts.append(
-                    NewReceipt(receipt, found.agent.id, found.category_ids, engine.model.id)
+                    NewReceipt(receipt, found.agent, found.category_ids, engine.model.id)
                 )
         if receipts:
             await ReceiptStore(connection, call.namespace.id).open(receipts)
@@ -230,8 +230,8 @@ def _receipt(
         raw_gate=ranked.selection.gates.raw,
         score_floor=ranked.selection.gates.score,
         ranker=ranked.selection.ranker,
-        rankers=serving.rankers,
-        strength=1.0,
+        rankers=ranked.rankers,
+        strength=ranked.followed.strength,
         policy=call.namespace.policy,
         compiler=COMPILER if ask.format is Format.GUIDELINE else "none",
         **{name: getattr(guideline, name) for name in AS_COMPILED},

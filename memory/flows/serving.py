@@ -11,13 +11,13 @@ from memory.domain.loop import Format, Item, ServedMemory
 from memory.domain.task import CategoryName
 from memory.engine import Engine
 from memory.flows.finding import Found
+from memory.flows.following import Followed, chosen, followed
 from memory.guideline.compiler import Budget, Entry, Framing, Guideline, compile_guideline
 from memory.learning.policy import Policy, policy_named
 from memory.learning.states import State
 from memory.retrieval.arms import Arm, Assignment, Purpose, assign
 from memory.retrieval.arms import Ask as ArmAsk
 from memory.retrieval.head import HeadRow, Query, ensure_whole, exact_head
-from memory.retrieval.rankers import prior
 from memory.retrieval.selection import (
     Candidate,
     Gates,
@@ -27,9 +27,6 @@ from memory.retrieval.selection import (
     select,
 )
 from memory.storage.search import Found as Row
-
-RANKER = "weighted/none"
-"""The one ranker that serves until the guard chooses among the ten by their records."""
 
 PROBATION = 0.5
 """On probation a memory counts half."""
@@ -44,6 +41,8 @@ class Ranked:
     candidates: tuple[Candidate, ...]
     rows: Mapping[UUID, Row]
     selection: Selection
+    rankers: Mapping[str, float]
+    followed: Followed
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +54,6 @@ class Serving:
     items: tuple[Item, ...]
     memories: tuple[ServedMemory, ...]
     guideline: Guideline
-    rankers: Mapping[str, float]
 
 
 def rank(engine: Engine, call: Call, found: Found, relevance: Mapping[UUID, float]) -> Ranked:
@@ -67,14 +65,15 @@ def rank(engine: Engine, call: Call, found: Found, relevance: Mapping[UUID, floa
     candidates = tuple(
         _candidate(found, rows[near.id], near.similarity, relevance, policy) for near in head
     )
+    choice = chosen(found, policy, engine.chance, signal=call.namespace.signal)
     selection = Selection(
         k=found.asked.ask.k,
         gates=gates(engine, call, policy),
         as_of=found.asked.as_of,
-        ranker=RANKER,
+        ranker=choice.ranker,
         slot_probability=call.namespace.settings.slot_rate,
     )
-    return Ranked(candidates, rows, selection)
+    return Ranked(candidates, rows, selection, choice.rankers, followed(found, policy))
 
 
 def gates(engine: Engine, call: Call, policy: Policy) -> Gates:
@@ -99,6 +98,7 @@ def serve(engine: Engine, call: Call, found: Found, ranked: Ranked) -> Serving:
             eligible=can,
             control_outcomes=found.controls,
             control_rate=call.namespace.settings.control_rate,
+            suspended=ranked.followed.suspended,
         ),
         engine.chance,
     )
@@ -112,7 +112,6 @@ def serve(engine: Engine, call: Call, found: Found, ranked: Ranked) -> Serving:
         items=tuple(replace(item, served=serving, cited=item.memory_id in cited) for item in items),
         memories=tuple(_content(ranked.rows[i.memory_id]) for i in items) if serving else (),
         guideline=guideline,
-        rankers=prior(0) if ask.rivals else {RANKER: 1.0},
     )
 
 
@@ -210,7 +209,8 @@ def _compiled(engine: Engine, found: Found, ranked: Ranked, items: Sequence[Item
     if ask.format is Format.MEMORIES:
         entries = []
     budget = Budget(ask.max_tokens, engine.counter)
-    return compile_guideline(entries, budget, Framing(_category_text(found.category)))
+    framing = Framing(_category_text(found.category), ranked.followed.strength)
+    return compile_guideline(entries, budget, framing)
 
 
 def _entry(item: Item, row: Row) -> Entry:

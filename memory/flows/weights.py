@@ -1,17 +1,11 @@
-"""Weights, the events that moved them, and what memory did: all read from the ledger and
-outcomes.
-"""
+"""Weights, and the events that moved them: read from states and ledger."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from itertools import groupby
 from uuid import UUID
 
 from memory.domain.access import Call
 from memory.domain.learning import (
-    ArmMean,
-    EffectView,
-    PairedDifference,
     WeightEvent,
     WeightOrder,
     WeightRow,
@@ -21,14 +15,12 @@ from memory.domain.namespace import Clock
 from memory.domain.task import Listed, Page
 from memory.engine import Engine
 from memory.flows.actors import viewer
-from memory.flows.lesson import read
-from memory.learning.effect import Mean, Tallies, simple_effect
+from memory.flows.sheets import read
 from memory.learning.policy import Policy, policy_named
 from memory.learning.states import State
 from memory.storage.actors import ActorStore
 from memory.storage.database import Connection
 from memory.storage.ledger import LedgerStore
-from memory.storage.outcomes import OutcomeStore
 from memory.storage.paging import listed
 from memory.storage.reading import MemoryReader
 from memory.storage.states import StateStore
@@ -119,23 +111,6 @@ async def list_weights(
     return listed(rows, page, len(weighed), lambda row: (row.effective_weight, str(row.memory_id)))
 
 
-async def effect(
-    engine: Engine, call: Call, agent: str | None, category: str | None
-) -> list[EffectView]:
-    """What memory did, per agent and category: counts and means by arm, and pairs apart."""
-    async with engine.database.transaction(call.namespace.id) as connection:
-        rows = await OutcomeStore(connection, call.namespace.id).effective(agent, category)
-    views: list[EffectView] = []
-    for (name, kind), members in groupby(rows, key=lambda row: (row["agent"], row["category"])):
-        tallies = Tallies()
-        for row in members:
-            tallies = tallies.counted(row["arm"], row["reward"], row["reward_without"])
-        found = simple_effect(tallies)
-        arms = {arm: ArmMean(mean.n, mean.mean or 0.0) for arm, mean in found.arms.items()}
-        views.append(EffectView(name, kind, found.n, arms, _paired(found.paired)))
-    return views
-
-
 def present(call: Call) -> datetime:
     """Now; in a replay namespace, the newest fact that was applied."""
     if call.namespace.clock is Clock.WALL:
@@ -171,12 +146,6 @@ def _after(weighed: Sequence[tuple[float, UUID]], page: Page) -> Sequence[tuple[
         last = UUID(str(page.after[1]))
         start = next((i + 1 for i, (_, id_) in enumerate(weighed) if id_ == last), len(weighed))
     return weighed[start : start + page.limit + 1]
-
-
-def _paired(mean: Mean) -> PairedDifference | None:
-    if mean.mean is None:
-        return None
-    return PairedDifference(mean.n, mean.mean, mean.standard_error)
 
 
 async def _agent_id(connection: Connection, call: Call, agent: str | None) -> UUID | None:

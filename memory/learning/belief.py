@@ -85,6 +85,7 @@ class Belief:
 
     name: str = "belief"
     whole_bank: bool = False
+    guarded: bool = True
 
     def initial_memory(self, start_weight: float = weights.NEUTRAL) -> State:
         start = weights.start_weight(start_weight)
@@ -134,6 +135,20 @@ class Belief:
             cell=_baseline(states.cell, residual, observation, noise),
             noise=_noise(states, served.gain, residual, observation),
         )
+
+    def observed_gain(self, states: States, observation: Observation) -> tuple[float, float] | None:
+        """`y - (1 - rho) b`, with variance R + (1 - rho)² B; a control run shows no gain."""
+        if observation.evidence not in (Evidence.PAIRED, Evidence.SINGLE):
+            return None
+        residual = _residual(observation, 0.0, 0.0, states.cell, _Noise(*states.noise.values))
+        return residual.error, residual.spread
+
+    def residual(self, states: States, observation: Observation) -> float | None:
+        if observation.evidence is Evidence.NONE:
+            return None
+        served = self._served(states, observation)
+        noise = _Noise(*states.noise.values)
+        return _residual(observation, served.gain, served.variance, states.cell, noise).error
 
     def _served(self, states: States, observation: Observation) -> _Served:
         now, ids = observation.now, observation.counted

@@ -10,6 +10,7 @@ from memory.learning.states import Evidence
 
 _PAIRABLE = frozenset({"on", "forced_on", "paired", "probe"})
 _ALONE = frozenset({"on", "forced_on", "probe"})
+_BY_LOT = frozenset({"control", "suspended"})
 _VERIFIERS = ("self", "judge", "test", "human")  # from the least to the most believed
 
 
@@ -18,7 +19,8 @@ class Circumstances:
     """What decides how an outcome may be used.
 
     `arm` and `purpose` are the receipt's; `without` says that the run without memory is reported
-    too; `current` that every memory still has the text that was served.
+    too; `current` that every memory still has the text that was served; `erased` that none of
+    them has any text left; `half` that this run without memory completes a pair.
     """
 
     arm: str
@@ -28,6 +30,8 @@ class Circumstances:
     expired: bool = False
     other_metric: bool = False
     frozen: bool = False
+    erased: bool = False
+    half: bool = False
 
 
 def classify(circumstances: Circumstances) -> tuple[Evidence, str | None]:
@@ -35,14 +39,16 @@ def classify(circumstances: Circumstances) -> tuple[Evidence, str | None]:
 
     Reasons, the first that holds: `frozen`, `expired`, `other_metric`, `preview` and `replay`
     (those retrievals ask about the bank, nobody's task hangs on them, and a replayed task has had
-    its outcome), `other_version`, `half_missing` (a promised pair of which one run is known: as
-    a single it could not become a pair later), `observational` (without memory, but not by lot:
-    the runs differ in more than memory).
+    its outcome), `erased`, `other_version`, `half_missing` (a promised pair of which one run is
+    known: as a single it could not become a pair later), `half_of_pair` (its reward counts in the
+    outcome of the run with memory), `observational` (without memory, but not by lot: the runs
+    differ in more than memory). A suspended cell serves by lot as well: its runs without memory
+    are control.
     """
     reason = _refusal(circumstances)
     if reason is not None:
         return Evidence.NONE, reason
-    if circumstances.arm == "control":
+    if circumstances.arm in _BY_LOT:
         return Evidence.CONTROL, None
     if circumstances.without and circumstances.arm in _PAIRABLE:
         return Evidence.PAIRED, None
@@ -57,11 +63,13 @@ def _refusal(circumstances: Circumstances) -> str | None:
         "other_metric": circumstances.other_metric,
         "preview": circumstances.purpose == "preview",
         "replay": circumstances.purpose == "replay",
+        "erased": with_memory and circumstances.erased,
         "other_version": with_memory and not circumstances.current,
         "half_missing": with_memory
         and circumstances.arm not in _ALONE
         and not circumstances.without,
-        "observational": not with_memory and circumstances.arm != "control",
+        "half_of_pair": circumstances.half,
+        "observational": not with_memory and circumstances.arm not in _BY_LOT,
     }
     return next((reason for reason, holds in answers.items() if holds), None)
 
@@ -75,6 +83,11 @@ def verifier_rank(verifier: str) -> int:
             limit=list(_VERIFIERS),
         )
     return _VERIFIERS.index(verifier)
+
+
+def lower_verifier(one: str, other: str) -> str:
+    """Which of two is believed less: a pair is worth what its weaker half is."""
+    return min(one, other, key=verifier_rank)
 
 
 class Verified(Protocol):

@@ -4,17 +4,22 @@ The fold is told what happened, never what it came to: entries of outcomes that 
 and the `set` events that a correction appended, are left out by the caller.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, date, datetime
 from enum import StrEnum
 from uuid import UUID
 
+from memory.learning.effect import Acted, counted, initial_day
+from memory.learning.guard import initial_record, learn_losses
 from memory.learning.policy import Policy
 from memory.learning.states import Evidence, Observation, State, States
+from memory.learning.strength import Shown, initial_strength, learn_strength
 
 Deviant = tuple[UUID, UUID]  # (memory, agent)
 Cell = tuple[UUID, UUID]  # (agent, category)
+Day = tuple[UUID, UUID, date]  # (agent, category, feedback date)
 
 
 class Operation(StrEnum):
@@ -26,6 +31,21 @@ class Operation(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Beside:
+    """What an outcome tells beside its rewards: for the effect, the strength and the guard.
+
+    `numeric` is d·e and d² of a numeric pair, d from the answer without memory to the one had
+    memory been followed wholly, e to the truth. `losses` has one entry a ranker, None where a
+    ranker was not scored.
+    """
+
+    acted: Acted
+    numeric: tuple[float, float] | None = None
+    losses: tuple[float | None, ...] | None = None
+    own_information: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Learn:
     """An effective outcome, applied. The agent is the one that acted."""
 
@@ -33,6 +53,7 @@ class Learn:
     category: UUID
     reward_kind: str
     observation: Observation
+    beside: Beside | None = None
 
     @property
     def now(self) -> datetime:
@@ -54,12 +75,18 @@ Entry = Learn | Set
 
 @dataclass(frozen=True, slots=True)
 class Learned:
-    """All states of a namespace, by subject. What has no entry is at its start and is not here."""
+    """All states of a namespace, by subject. What has no entry is at its start and is not here.
+
+    The record of the whole namespace has the key None.
+    """
 
     memories: Mapping[UUID, State] = field(default_factory=dict[UUID, State])
     deviations: Mapping[Deviant, State] = field(default_factory=dict[Deviant, State])
     cells: Mapping[Cell, State] = field(default_factory=dict[Cell, State])
     noises: Mapping[str, State] = field(default_factory=dict[str, State])
+    strengths: Mapping[Cell, State] = field(default_factory=dict[Cell, State])
+    effects: Mapping[Day, State] = field(default_factory=dict[Day, State])
+    records: Mapping[UUID | None, State] = field(default_factory=dict[UUID | None, State])
 
 
 def fold(
@@ -78,6 +105,26 @@ def fold(
         if until is None or entry.now <= until:
             book.write(entry)
     return book.read()
+
+
+def day_of(entry: Learn) -> Day:
+    """The feedback date an outcome belongs to, in its cell."""
+    return (entry.agent, entry.category, feedback_date(entry.now))
+
+
+def feedback_date(known_at: datetime) -> date:
+    """The UTC day on which a fact became known."""
+    return known_at.astimezone(UTC).date()
+
+
+def expected(policy: Policy, start: Learned, entry: Learn) -> States:
+    """The states that an outcome is read against: those before it."""
+    return _Book(policy, start).before(entry)
+
+
+def others(strengths: Mapping[Cell, State], agent: UUID, category: UUID) -> list[State]:
+    """The strengths of the agent's other cells, in id order."""
+    return [strengths[key] for key in sorted(strengths) if key[0] == agent and key[1] != category]
 
 
 def siblings(cells: Mapping[Cell, State], agent: UUID, category: UUID) -> list[State]:
@@ -99,11 +146,25 @@ class _Book:
         self._policy = policy
         self._memories = dict(start.memories)
         self._deviations = dict(start.deviations)
+        self._deviants = defaultdict[UUID, set[Deviant]](set)
+        for deviant in start.deviations:
+            self._deviants[deviant[0]].add(deviant)
         self._cells = dict(start.cells)
         self._noises = dict(start.noises)
+        self._strengths = dict(start.strengths)
+        self._effects = dict(start.effects)
+        self._records = dict(start.records)
 
     def read(self) -> Learned:
-        return Learned(self._memories, self._deviations, self._cells, self._noises)
+        return Learned(
+            self._memories,
+            self._deviations,
+            self._cells,
+            self._noises,
+            self._strengths,
+            self._effects,
+            self._records,
+        )
 
     def write(self, entry: Entry) -> None:
         if isinstance(entry, Learn):
@@ -116,7 +177,7 @@ class _Book:
     def _learn(self, entry: Learn) -> None:
         if entry.observation.evidence is Evidence.NONE:
             return
-        before = self._before(entry)
+        before = self.before(entry)
         after = self._policy.update(before, entry.observation)
         # What the policy left alone is not written: a subject without an event has no row.
         if after.cell is not before.cell:
@@ -125,9 +186,42 @@ class _Book:
             self._noises[entry.reward_kind] = after.noise
         if after.memories is not before.memories:
             self._memories |= after.memories
-        self._deviations |= {(m, entry.agent): state for m, state in after.deviations.items()}
+        for memory, state in after.deviations.items():
+            self._deviations[memory, entry.agent] = state
+            self._deviants[memory].add((memory, entry.agent))
+        if entry.beside is not None:
+            self._learn_strength(
+                entry, entry.beside, self._policy.observed_gain(before, entry.observation)
+            )
+            self._count(entry, entry.beside)
+            self._score(entry, entry.beside)
 
-    def _before(self, entry: Learn) -> States:
+    def _learn_strength(
+        self, entry: Learn, beside: Beside, gain: tuple[float, float] | None
+    ) -> None:
+        if beside.numeric is None and gain is None:
+            return
+        cell = (entry.agent, entry.category)
+        self._strengths[cell] = learn_strength(
+            self._strengths.get(cell) or initial_strength(),
+            Shown(beside.numeric, gain, entry.now),
+            others(self._strengths, *cell),
+            own_information=beside.own_information,
+        )
+
+    def _count(self, entry: Learn, beside: Beside) -> None:
+        day = day_of(entry)
+        known = self._effects.get(day) or initial_day()
+        self._effects[day] = counted(known, beside.acted, entry.now)
+
+    def _score(self, entry: Learn, beside: Beside) -> None:
+        if beside.losses is None:
+            return
+        for scope in (entry.category, None):
+            record = self._records.get(scope) or initial_record(len(beside.losses))
+            self._records[scope] = learn_losses(record, beside.losses, entry.now)
+
+    def before(self, entry: Learn) -> States:
         served = entry.observation.counted
         return States(
             memories={m: self._memory(m) for m in served},
@@ -153,5 +247,5 @@ class _Book:
         memory_rule = policy.edited_memory if edit else policy.age_memory
         deviation_rule = policy.edited_deviation if edit else policy.age_deviation
         self._memories[entry.memory] = memory_rule(self._memory(entry.memory), entry.now)
-        for deviant in [d for d in self._deviations if d[0] == entry.memory]:
+        for deviant in self._deviants[entry.memory]:
             self._deviations[deviant] = deviation_rule(self._deviations[deviant], entry.now)

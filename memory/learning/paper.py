@@ -14,6 +14,8 @@ from datetime import datetime
 from memory.learning import weights
 from memory.learning.states import Evidence, Observation, State, States, later
 
+PAIR_VARIANCE = 0.2  # of a difference of two runs, each as noisy as a belief takes one to be
+
 
 @dataclass(frozen=True, slots=True)
 class Paper:
@@ -21,6 +23,7 @@ class Paper:
 
     name: str = "paper"
     whole_bank: bool = True
+    guarded: bool = False
 
     def initial_memory(self, start_weight: float = weights.NEUTRAL) -> State:
         return State((weights.start_weight(start_weight),))
@@ -63,6 +66,20 @@ class Paper:
             i: _moved(states.memories[i], on - off, observation.now) for i in observation.counted
         }
         return replace(states, memories={**states.memories, **moved})
+
+    def observed_gain(
+        self,
+        states: States,  # noqa: ARG002 - a pair shows it by itself
+        observation: Observation,
+    ) -> tuple[float, float] | None:
+        on, off = observation.reward_on, observation.reward_off
+        if observation.evidence is not Evidence.PAIRED or on is None or off is None:
+            return None
+        return on - off, PAIR_VARIANCE
+
+    def residual(self, states: States, observation: Observation) -> float | None:
+        gain = self.observed_gain(states, observation)
+        return None if gain is None else gain[0]
 
 
 def _moved(state: State, difference: float, now: datetime) -> State:

@@ -27,6 +27,11 @@ class Policy(Protocol):
         """Whether weights rank the whole bank instead of the head."""
         ...
 
+    @property
+    def guarded(self) -> bool:
+        """Whether the guard chooses the ranker by its record."""
+        ...
+
     def initial_memory(self, start_weight: float = 1.0) -> State:
         """A new memory. Raises Rejected for a start weight outside floor and ceiling."""
         ...
@@ -50,6 +55,17 @@ class Policy(Protocol):
 
         Subjects that the outcome does not touch come back as they were.
         """
+        ...
+
+    def observed_gain(self, states: States, observation: Observation) -> tuple[float, float] | None:
+        """What one outcome shows memory as a whole to have added, and that reading's variance.
+
+        None where it shows nothing of the kind. Reads the states before the outcome.
+        """
+        ...
+
+    def residual(self, states: States, observation: Observation) -> float | None:
+        """What the outcome showed beyond what was expected; None where nothing was expected."""
         ...
 
     def edited_memory(self, state: State, now: datetime) -> State:

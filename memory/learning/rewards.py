@@ -34,6 +34,24 @@ def reward_of(metric: str, value: object, truth: object = None) -> float:
             )
 
 
+def numeric_pair(followed: object, without: object, truth: object) -> tuple[float, float]:
+    """(d·e, d²), means over the outcomes of a forecast: d from the forecast without memory to the
+    one had memory been followed wholly, e from the forecast without memory to what came true.
+
+    Their sums give how far memory should be followed, by least squares.
+    """
+    p, off = _fractions(followed, "full", "p"), _fractions(without, "without", "p")
+    y = _fractions(truth, "truth", "y")
+    if not len(p) == len(off) == len(y):
+        raise Rejected("A pair forecasts the same outcomes.", field="without.p", limit=len(y))
+    shifts = [a - b for a, b in zip(p, off, strict=True)]
+    errors = [a - b for a, b in zip(y, off, strict=True)]
+    return (
+        fsum(d * e for d, e in zip(shifts, errors, strict=True)) / len(y),
+        fsum(d * d for d in shifts) / len(y),
+    )
+
+
 def _brier(forecast: Sequence[float], truth: Sequence[float]) -> float:
     if len(forecast) != len(truth):
         raise Rejected(

@@ -10,7 +10,11 @@ Decisions where several rules could apply, first match wins:
    the caller makes the comparison itself.
 4. The caller wants memory on: `forced_on`.
 5. A preview is never control: it stores nothing and shows what would be served.
-6. Otherwise chance decides between `control` and `on`.
+6. In a suspended cell chance decides between `suspended` and, at the control rate, `probe`.
+7. Otherwise chance decides between `control` and `on`.
+
+So who promises a pair or wants memory on is served in a suspended cell as well: such a run can
+show that memory helps again.
 """
 
 import random
@@ -54,6 +58,8 @@ class Reason(StrEnum):
     CALLER_WANTS_ON = "caller_wants_on"
     PREVIEW = "preview"
     RANDOMISED = "randomised"
+    SUSPENDED = "suspended_negative_transfer"
+    PROBED = "probed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +75,7 @@ class Ask:
     eligible: bool
     control_outcomes: int
     control_rate: float | None = None
+    suspended: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +94,10 @@ def assign(ask: Ask, chance: random.Random) -> Assignment:
         arm, reason = settled
         return Assignment(arm, 1.0, reason)
     rate = control_rate(ask)
+    if ask.suspended:
+        if chance.random() < rate:
+            return Assignment(Arm.PROBE, rate, Reason.PROBED)
+        return Assignment(Arm.SUSPENDED, 1 - rate, Reason.SUSPENDED)
     if chance.random() < rate:
         return Assignment(Arm.CONTROL, rate, Reason.RANDOMISED)
     return Assignment(Arm.ON, 1 - rate, Reason.RANDOMISED)

@@ -13,6 +13,7 @@ from types import MappingProxyType
 from memory.retrieval.candidate import Candidate
 
 MODE_PRIOR = {"flat": 0.8, "weighted": 0.2}
+NO_SIGNAL_PRIOR = {"flat": 0.95, "weighted": 0.05}
 HALF_LIVES = {"none": None, **{f"{days}d": timedelta(days=days) for days in (180, 60, 30, 15)}}
 FLAT_AGELESS = "flat/none"
 
@@ -35,10 +36,14 @@ class Ranker:
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """The ranker that serves, and the probability it had of being drawn."""
+    """The ranker that serves, and the probability each had of being drawn."""
 
     ranker: str
-    propensity: float
+    shares: Mapping[str, float]
+
+    @property
+    def propensity(self) -> float:
+        return self.shares[self.ranker]
 
 
 RANKERS: Mapping[str, Ranker] = MappingProxyType(
@@ -65,16 +70,25 @@ PRIOR: Mapping[str, float] = _prior(ageless=1 / len(HALF_LIVES))
 YOUNG_PRIOR: Mapping[str, float] = _prior(ageless=YOUNG_AGELESS)
 
 
-def prior(feedback_dates: int) -> Mapping[str, float]:
-    """What is believed of the rankers before their record: .8 flat; ageless rather, while young."""
-    return YOUNG_PRIOR if feedback_dates < YOUNG_BELOW else PRIOR
+def prior(feedback_dates: int, *, signal: bool = True) -> Mapping[str, float]:
+    """What is believed of the rankers before their record: .8 flat; ageless rather, while young.
+
+    Without `signal`, where residuals of one memory on different dates do not agree, .95 flat.
+    """
+    known = YOUNG_PRIOR if feedback_dates < YOUNG_BELOW else PRIOR
+    if signal:
+        return known
+    factors = {mode: chance / MODE_PRIOR[mode] for mode, chance in NO_SIGNAL_PRIOR.items()}
+    return MappingProxyType(
+        {ranker: chance * factors[ranker.split("/")[0]] for ranker, chance in known.items()}
+    )
 
 
 def draw_ranker(probabilities: Mapping[str, float], chance: random.Random) -> Drawn:
     """One of the ten, with probability .01 + .90 of its share; `probabilities` sum to 1."""
     shares = {ranker: DRAW_FLOOR + DRAW_SHARE * probabilities[ranker] for ranker in RANKERS}
     [ranker] = chance.choices(list(shares), list(shares.values()))
-    return Drawn(ranker, shares[ranker])
+    return Drawn(ranker, MappingProxyType(shares))
 
 
 def order_score(ranker: str, candidate: Candidate, as_of: datetime) -> float:

@@ -7,8 +7,9 @@ its score, because a memory that is never served can never earn its place. Decis
 * Memories already served, and those of a group already served, are not drawn. The displaced one
   leaves, so its group is free again.
 * When fewer than k are served nothing is displaced: the slot adds one, and all others keep 1.
-* When nothing passes the gates there is no slot. The retrieval is not eligible, its arm is empty,
-  and a draw would be a propensity for something never shown.
+* When the retrieval is not eligible there is no slot: its arm is empty, and a draw would be a
+  propensity for something never shown. A weighted ranker may serve nothing in an eligible one,
+  having learned that nothing near is worth it; the slot may still try.
 * When nobody can be drawn the last place is certain: propensity 1.
 """
 
@@ -28,13 +29,18 @@ SLOT_PROBABILITY = 0.03
 
 @dataclass(frozen=True, slots=True)
 class Gates:
-    """Floors: `raw` on similarity, `score` on effective weight times relevance; 0 is off."""
+    """Floors: `raw` on similarity, `score` on effective weight times relevance; 0 is off.
+
+    A flat ranker takes every weight for 1, here too: what weights keep out, the flat rankers, which
+    are there to show what weights are worth, would otherwise never serve.
+    """
 
     raw: float
     score: float
 
-    def admit(self, candidate: Candidate) -> bool:
-        return candidate.similarity >= self.raw and candidate.score >= self.score
+    def admit(self, candidate: Candidate, *, weighted: bool = True) -> bool:
+        score = candidate.score if weighted else candidate.relevance
+        return candidate.similarity >= self.raw and score >= self.score
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +100,8 @@ def select(
     served = _served(candidates, selection)
     kept = served[:-1] if len(served) == selection.k else served
     last = served[len(kept) :]
-    pool = _least_credited(candidates, selection, served, kept) if served else []
+    open_ = bool(served) or eligible(candidates, selection)
+    pool = _least_credited(candidates, selection, served, kept) if open_ else []
     if not pool or selection.slot_probability <= 0:
         return Selected(_ranked(served), slot_drawn=False)
     place = len(kept) + 1
@@ -140,8 +147,9 @@ def _ordered(candidates: Iterable[Candidate], selection: Selection) -> list[Cand
 def _served(candidates: Sequence[Candidate], selection: Selection) -> list[Candidate]:
     """The first of each group that passes the gates, in the ranker's order, at most k."""
     first: dict[str, Candidate] = {}
+    weighted = RANKERS[selection.ranker].weighted
     for candidate in _ordered(candidates, selection):
-        if selection.gates.admit(candidate):
+        if selection.gates.admit(candidate, weighted=weighted):
             first.setdefault(candidate.group, candidate)
     return list(first.values())[: selection.k]
 

@@ -96,6 +96,13 @@ class ActorStore:
             raise StaleEdit("the agent was changed since", field="If-Match")
         return _agent(row)
 
+    async def every_agent(self) -> list[Agent]:
+        """All agents, by name."""
+        rows = await self._connection.execute(
+            select(agent).where(agent.c.namespace_id == self._namespace_id).order_by(agent.c.name)
+        )
+        return [_agent(row) for row in rows.mappings()]
+
     async def list_agents(self, page: Page) -> Listed[Agent]:
         here = agent.c.namespace_id == self._namespace_id
         rows = select(agent).where(here).order_by(agent.c.name).limit(page.limit + 1)

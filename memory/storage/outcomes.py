@@ -5,7 +5,15 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, RowMapping, func, insert, select, text, update
+from sqlalchemy import (
+    ColumnElement,
+    RowMapping,
+    func,
+    insert,
+    select,
+    text,
+    update,
+)
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from memory.domain.loop import Outcome, OutcomeFilter
@@ -21,6 +29,8 @@ class StoredOutcome:
     outcome: Outcome
     sha256: bytes
     authored: tuple[UUID, ...]
+    numeric: tuple[float, float] | None
+    ranker_rewards: tuple[float, ...] | None
     key_id: UUID | None
 
 
@@ -33,6 +43,8 @@ class Decision:
     evidence: str
     reason: str | None
     bank_version: int | None
+    residual: float | None = None
+    muted: Sequence[UUID] = ()
 
 
 class OutcomeStore:
@@ -59,7 +71,7 @@ class OutcomeStore:
         )
         found: dict[UUID, list[StoredOutcome]] = {}
         for row in rows.mappings():
-            found.setdefault(row["retrieval_id"], []).append(_stored(row))
+            found.setdefault(row["retrieval_id"], []).append(stored_outcome(row))
         return found
 
     async def lock_retrievals(self, retrieval_ids: Sequence[UUID]) -> None:
@@ -75,7 +87,7 @@ class OutcomeStore:
         found = rows.mappings().first()
         if found is None:
             raise NotFound("no such outcome", code="outcome_not_found", field="outcome_id")
-        return _stored(found).outcome
+        return stored_outcome(found).outcome
 
     async def browse(self, wanted: OutcomeFilter, page: Page) -> tuple[list[Outcome], int]:
         """Oldest first, one row more than the page; and how many match."""
@@ -87,7 +99,9 @@ class OutcomeStore:
         rows = select(outcome).where(condition).order_by(outcome.c.id).limit(page.limit + 1)
         if page.after is not None:
             rows = rows.where(outcome.c.id > UUID(str(page.after[0])))
-        found = [_stored(r).outcome for r in (await self._connection.execute(rows)).mappings()]
+        found = [
+            stored_outcome(r).outcome for r in (await self._connection.execute(rows)).mappings()
+        ]
         total = await self._connection.scalar(
             select(func.count()).select_from(outcome).where(condition)
         )
@@ -105,7 +119,7 @@ class OutcomeStore:
             .limit(limit)
             .with_for_update()
         )
-        return [_stored(row) for row in rows.mappings()]
+        return [stored_outcome(row) for row in rows.mappings()]
 
     async def count_pending(self) -> int:
         n = await self._connection.scalar(
@@ -124,6 +138,8 @@ class OutcomeStore:
                 "evidence": decision.evidence,
                 "reason": decision.reason,
                 "bank_version": decision.bank_version,
+                "residual": decision.residual,
+                "muted": sorted(decision.muted),
                 "now": now,
             }
             for decision in decisions
@@ -131,62 +147,84 @@ class OutcomeStore:
         if rows:
             await self._connection.execute(_DECIDE, rows)
 
-    async def supersede(self, outcome_id: UUID, now: datetime) -> bool:
-        """A better verified outcome takes its place; False where it was applied meanwhile."""
-        done = await self._connection.execute(
-            update(outcome)
-            .where(outcome.c.namespace_id == self._namespace_id, outcome.c.id == outcome_id)
-            .where(outcome.c.applied_at.is_(None))
-            .values(status="superseded", reason="superseded", applied_at=now)
+    async def some(self, outcome_ids: Sequence[UUID]) -> list[StoredOutcome]:
+        """These outcomes, by id."""
+        rows = await self._connection.execute(
+            select(outcome)
+            .where(outcome.c.namespace_id == self._namespace_id, outcome.c.id.in_(outcome_ids))
+            .order_by(outcome.c.id)
         )
-        return done.rowcount > 0
+        return [stored_outcome(row) for row in rows.mappings()]
 
-    async def applied(self) -> list[StoredOutcome]:
-        """Every outcome that moved a state, in the ledger's order."""
+    async def supersede(self, outcome_ids: Sequence[UUID], reason: str, now: datetime) -> None:
+        """Take outcomes out of effect; those already applied are withdrawn by the applier."""
+        await self._connection.execute(
+            update(outcome)
+            .where(outcome.c.namespace_id == self._namespace_id, outcome.c.id.in_(outcome_ids))
+            .values(
+                status="superseded",
+                reason=reason,
+                applied_at=func.coalesce(outcome.c.applied_at, now),
+            )
+        )
+
+    async def to_withdraw(self) -> list[StoredOutcome]:
+        """Outcomes out of effect that still stand in the ledger, in its order."""
         rows = await self._connection.execute(
             select(outcome)
             .where(
                 outcome.c.namespace_id == self._namespace_id,
-                outcome.c.status == "applied",
+                outcome.c.status == "superseded",
                 outcome.c.bank_version.is_not(None),
+                outcome.c.withdrawn_version.is_(None),
             )
             .order_by(outcome.c.bank_version)
         )
-        return [_stored(row) for row in rows.mappings()]
+        return [stored_outcome(row) for row in rows.mappings()]
 
-    async def effective(self, agent: str | None, category: str | None) -> list[RowMapping]:
-        """Arm, rewards, agent and category of every effective outcome, for the effect."""
-        rows = await self._connection.execute(
-            _EFFECTIVE, {"ns": self._namespace_id, "agent": agent, "category": category}
+    async def withdraw(self, outcome_ids: Sequence[UUID], bank_version: int) -> None:
+        """The correction of that version took these out of the ledger."""
+        await self._connection.execute(
+            update(outcome)
+            .where(outcome.c.namespace_id == self._namespace_id, outcome.c.id.in_(outcome_ids))
+            .values(withdrawn_version=bank_version)
         )
-        return list(rows.mappings())
+
+    async def in_ledger(self, since: int = 0) -> list[StoredOutcome]:
+        """Every outcome that moves a state, from a version of the bank on, in the ledger's order.
+
+        One that is out of effect stands in the ledger until it is withdrawn.
+        """
+        rows = await self._connection.execute(
+            select(outcome)
+            .where(
+                outcome.c.namespace_id == self._namespace_id,
+                outcome.c.bank_version >= since,
+                outcome.c.withdrawn_version.is_(None),
+            )
+            .order_by(outcome.c.bank_version)
+        )
+        return [stored_outcome(row) for row in rows.mappings()]
 
 
 _LOCK = text("SELECT id FROM retrieval WHERE id = ANY(:ids) ORDER BY id FOR UPDATE")
 
 _DECIDE = text("""
     UPDATE outcome SET status = :status, evidence = :evidence, reason = :reason,
-        bank_version = :bank_version, applied_at = :now
+        bank_version = :bank_version, residual = :residual, muted = :muted, applied_at = :now
     WHERE id = :id
 """)
 
-_EFFECTIVE = text("""
-    SELECT a.name AS agent, c.name AS category, r.arm, o.reward, o.reward_without, o.evidence
-    FROM outcome o JOIN retrieval r ON r.id = o.retrieval_id
-    JOIN agent a ON a.id = r.agent_id JOIN category c ON c.id = r.category_id
-    WHERE o.namespace_id = :ns AND o.status = 'applied' AND o.evidence <> 'none'
-      AND (CAST(:agent AS text) IS NULL OR a.name = :agent)
-      AND (CAST(:category AS text) IS NULL OR c.name = :category)
-    ORDER BY a.name, c.name, o.id
-""")
 
-
-def _stored(row: RowMapping) -> StoredOutcome:
-    lists = {"helpful", "harmful"}
+def stored_outcome(row: RowMapping) -> StoredOutcome:
+    lists = {"helpful", "harmful", "muted"}
     plain = {name: row[name] for name in Outcome.__slots__ if name not in lists}
+    numeric, rewards = row["numeric"], row["ranker_rewards"]
     return StoredOutcome(
-        Outcome(helpful=tuple(row["helpful"]), harmful=tuple(row["harmful"]), **plain),
-        bytes(row["sha256"]),
-        tuple(row["authored"]),
-        row["key_id"],
+        Outcome(**{name: tuple(row[name]) for name in lists}, **plain),
+        sha256=bytes(row["sha256"]),
+        authored=tuple(row["authored"]),
+        numeric=None if numeric is None else (numeric[0], numeric[1]),
+        ranker_rewards=None if rewards is None else tuple(rewards),
+        key_id=row["key_id"],
     )

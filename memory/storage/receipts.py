@@ -16,7 +16,7 @@ from memory.domain.loop import (
     Receipt,
     ReceiptFilter,
 )
-from memory.domain.task import CategoryName, Page
+from memory.domain.task import Agent, CategoryName, Page
 from memory.errors import NotFound
 from memory.storage.tables import agent, category, memory, outcome, retrieval, retrieval_item
 
@@ -39,7 +39,7 @@ class NewReceipt:
     """A receipt with the ids that its names stand for."""
 
     receipt: Receipt
-    agent_id: UUID
+    agent: Agent
     category_ids: tuple[UUID, UUID | None]
     model_id: UUID
 
@@ -50,9 +50,16 @@ class Binding:
 
     retrieval_id: UUID
     agent_id: UUID
+    agent_model: str | None
+    own_information: bool
+    task_id: UUID
     category_id: UUID
     arm: str
+    propensity: float
     purpose: str
+    ranker: str
+    rankers: Mapping[str, float]
+    rivals: bool
     expires_at: datetime
     key_id: UUID | None
     metric: str | None
@@ -60,6 +67,7 @@ class Binding:
     cited: tuple[UUID, ...]
     authors: Mapping[UUID, UUID]
     shared: frozenset[UUID]
+    erased: frozenset[UUID]
     current: bool
 
 
@@ -92,7 +100,9 @@ class ReceiptStore:
         return {
             **plain,
             "namespace_id": self._namespace_id,
-            "agent_id": new.agent_id,
+            "agent_id": new.agent.id,
+            "agent_model": new.agent.model,
+            "own_information": new.agent.own_information,
             "category_id": new.category_ids[0],
             "subcategory_id": new.category_ids[1],
             "model_id": new.model_id,
@@ -148,6 +158,7 @@ class ReceiptStore:
                 retrieval_item.c.memory_id,
                 memory.c.agent_id,
                 memory.c.visibility,
+                memory.c.erased_at,
                 (memory.c.version == retrieval_item.c.version).label("current"),
             )
             .join(memory, memory.c.id == retrieval_item.c.memory_id)
@@ -202,13 +213,14 @@ def _matching(wanted: ReceiptFilter, now: datetime) -> ColumnElement[bool]:
 
 
 def _binding(row: RowMapping, served: Sequence[RowMapping]) -> Binding:
-    made = {"retrieval_id", "cited", "authors", "shared", "current"}
+    made = {"retrieval_id", "cited", "authors", "shared", "erased", "current"}
     plain = {name: row[name] for name in Binding.__slots__ if name not in made}
     return Binding(
         retrieval_id=row["id"],
         cited=tuple(item["memory_id"] for item in served),
         authors={item["memory_id"]: item["agent_id"] for item in served},
         shared=frozenset(i["memory_id"] for i in served if i["visibility"] == "namespace"),
+        erased=frozenset(i["memory_id"] for i in served if i["erased_at"] is not None),
         current=all(item["current"] for item in served),
         **plain,
     )

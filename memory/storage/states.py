@@ -5,15 +5,34 @@ one order, and reads what it is about to change after that.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import datetime
+from dataclasses import dataclass
+from datetime import date, datetime
 from uuid import UUID
 
-from sqlalchemy import select, text
-from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy import (
+    ColumnElement,
+    Delete,
+    RowMapping,
+    Table,
+    delete,
+    or_,
+    select,
+    text,
+    update,
+)
+from sqlalchemy.dialects.postgresql import Insert, insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from memory.storage.tables import cell, memory_weight, noise, weight_deviation
+from memory.domain.ids import new_id
+from memory.storage.tables import (
+    cell,
+    effect_day,
+    memory_weight,
+    noise,
+    ranker_record,
+    strength,
+    weight_deviation,
+)
 
 _LOCK = text("SELECT pg_advisory_xact_lock(hashtextextended(:name, 0))")
 
@@ -35,16 +54,41 @@ class Counts:
     harmful: int = 0
 
 
-@dataclass(slots=True)
-class StateSheet:
-    """States by subject; missing subjects have none yet."""
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """Whose state it is: exactly the ids that name it are set; no id names the whole namespace."""
 
-    memories: dict[UUID, Stored] = field(default_factory=dict[UUID, Stored])
-    deviations: dict[tuple[UUID, UUID], Stored] = field(
-        default_factory=dict[tuple[UUID, UUID], Stored]
-    )
-    cells: dict[tuple[UUID, UUID], Stored] = field(default_factory=dict[tuple[UUID, UUID], Stored])
-    noise: dict[str, Stored] = field(default_factory=dict[str, Stored])
+    kind: str
+    memory_id: UUID | None = None
+    agent_id: UUID | None = None
+    category_id: UUID | None = None
+    reward_kind: str | None = None
+    day: date | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Home:
+    """The table that holds the states of one kind of subject, and the columns that name one."""
+
+    table: Table
+    key: tuple[str, ...]
+
+    def subject(self, kind: str, row: RowMapping) -> Subject:
+        return Subject(kind, **{name: row[name] for name in self.key})
+
+
+_HOMES: Mapping[str, _Home] = {
+    "memory": _Home(memory_weight, ("memory_id",)),
+    "deviation": _Home(weight_deviation, ("memory_id", "agent_id")),
+    "cell": _Home(cell, ("agent_id", "category_id")),
+    "noise": _Home(noise, ("reward_kind",)),
+    "strength": _Home(strength, ("agent_id", "category_id")),
+    "effect": _Home(effect_day, ("agent_id", "category_id", "day")),
+    "record": _Home(ranker_record, ("category_id",)),
+}
+
+Sheet = dict[Subject, Stored]
+"""States by subject; subjects without a state are at their start."""
 
 
 class StateStore:
@@ -58,110 +102,79 @@ class StateStore:
         """Until the end of the transaction, no one else changes a state of this namespace."""
         await self._connection.execute(_LOCK, {"name": f"states:{self._namespace_id}"})
 
-    async def load(self, memory_ids: Iterable[UUID]) -> StateSheet:
-        """States of these memories with all their deviations, and every cell and noise."""
+    async def load(self, memory_ids: Iterable[UUID], days: Iterable[date] = ()) -> Sheet:
+        """States of these memories with all their deviations, the effects of these days, and
+        every cell, noise, strength and record.
+        """
         wanted = sorted(set(memory_ids))
-        sheet = StateSheet()
-        for row in await self._connection.execute(
-            select(memory_weight).where(memory_weight.c.memory_id.in_(wanted))
-        ):
-            sheet.memories[row.memory_id] = Stored(tuple(row.state), row.touched_at)
-        for row in await self._connection.execute(
-            select(weight_deviation).where(weight_deviation.c.memory_id.in_(wanted))
-        ):
-            key = (row.memory_id, row.agent_id)
-            sheet.deviations[key] = Stored(tuple(row.state), row.touched_at)
-        for row in await self._connection.execute(
-            select(cell).where(cell.c.namespace_id == self._namespace_id)
-        ):
-            key = (row.agent_id, row.category_id)
-            sheet.cells[key] = Stored(tuple(row.state), row.touched_at)
-        for row in await self._connection.execute(
-            select(noise).where(noise.c.namespace_id == self._namespace_id)
-        ):
-            sheet.noise[row.reward_kind] = Stored(tuple(row.state), row.touched_at)
+        sheet: Sheet = {}
+        for kind in ("memory", "deviation"):
+            table = _HOMES[kind].table
+            sheet |= await self._read(kind, table.c.memory_id.in_(wanted))
+        for kind in ("cell", "noise", "strength", "record"):
+            sheet |= await self._read(kind)
+        return sheet | await self._read("effect", effect_day.c.day.in_(sorted(set(days))))
+
+    async def everything(self) -> Sheet:
+        """Every state there is; for the rebuild, corrections and previews."""
+        sheet: Sheet = {}
+        for kind in _HOMES:
+            sheet |= await self._read(kind)
         return sheet
 
-    async def save_memories(self, states: Mapping[UUID, Stored]) -> None:
-        """Write states of memories, new or known, in id order."""
-        rows = [
-            {
-                "memory_id": memory_id,
-                "namespace_id": self._namespace_id,
-                "state": list(states[memory_id].values),
-                "touched_at": states[memory_id].touched_at,
-            }
-            for memory_id in sorted(states)
-        ]
-        if rows:
-            made = insert(memory_weight)
-            await self._connection.execute(
-                made.on_conflict_do_update(
-                    index_elements=["memory_id"],
-                    set_={"state": made.excluded.state, "touched_at": made.excluded.touched_at},
-                ),
-                rows,
-            )
+    async def following(self, agent_id: UUID, category_id: UUID) -> Sheet:
+        """What a retrieval in this cell asks of learning: the agent's strengths, two records."""
+        ours = await self._read("strength", strength.c.agent_id == agent_id)
+        scope = ranker_record.c.category_id
+        return ours | await self._read("record", or_(scope == category_id, scope.is_(None)))
 
-    async def save_deviations(self, states: Mapping[tuple[UUID, UUID], Stored]) -> None:
-        rows = [
-            {
-                "memory_id": memory_id,
-                "agent_id": agent_id,
-                "namespace_id": self._namespace_id,
-                "state": list(states[memory_id, agent_id].values),
-                "touched_at": states[memory_id, agent_id].touched_at,
-            }
-            for memory_id, agent_id in sorted(states)
-        ]
-        if rows:
-            made = insert(weight_deviation)
-            await self._connection.execute(
-                made.on_conflict_do_update(
-                    index_elements=["memory_id", "agent_id"],
-                    set_={"state": made.excluded.state, "touched_at": made.excluded.touched_at},
-                ),
-                rows,
-            )
+    async def everything_of_cells(self) -> Sheet:
+        """Strengths, effects of every feedback date, and the rankers' records."""
+        sheet: Sheet = {}
+        for kind in ("strength", "effect", "record"):
+            sheet |= await self._read(kind)
+        return sheet
 
-    async def save_cells(
-        self, states: Mapping[tuple[UUID, UUID], Stored], controls: Mapping[tuple[UUID, UUID], int]
-    ) -> None:
-        """Write cells; `controls` is how many control outcomes each gained."""
-        for agent_id, category_id in sorted(states):
-            stored = states[agent_id, category_id]
-            made = insert(cell).values(
-                agent_id=agent_id,
-                category_id=category_id,
-                namespace_id=self._namespace_id,
-                state=list(stored.values),
-                touched_at=stored.touched_at,
-                n_control=controls.get((agent_id, category_id), 0),
-            )
-            await self._connection.execute(
-                made.on_conflict_do_update(
-                    index_elements=["agent_id", "category_id"],
-                    set_={
-                        "state": made.excluded.state,
-                        "touched_at": made.excluded.touched_at,
-                        "n_control": cell.c.n_control + made.excluded.n_control,
-                    },
-                )
-            )
+    async def _read(self, kind: str, condition: ColumnElement[bool] | None = None) -> Sheet:
+        home = _HOMES[kind]
+        rows = select(home.table).where(home.table.c.namespace_id == self._namespace_id)
+        if condition is not None:
+            rows = rows.where(condition)
+        return {
+            home.subject(kind, row): Stored(tuple(row["state"]), row["touched_at"])
+            for row in (await self._connection.execute(rows)).mappings()
+        }
 
-    async def save_noise(self, states: Mapping[str, Stored]) -> None:
-        for kind in sorted(states):
-            made = insert(noise).values(
-                namespace_id=self._namespace_id,
-                reward_kind=kind,
-                state=list(states[kind].values),
-                touched_at=states[kind].touched_at,
-            )
+    async def save(self, states: Mapping[Subject, Stored | None]) -> None:
+        """Write states, new or known, in the order of their subjects; None takes one away."""
+        for kind, home in _HOMES.items():
+            here = {s: state for s, state in states.items() if s.kind == kind}
+            gone = [subject for subject, state in here.items() if state is None]
+            kept = {s: state for s, state in here.items() if state is not None}
+            if kept:
+                rows = [self._row(home, s, kept[s]) for s in sorted(kept, key=_order)]
+                await self._connection.execute(_written(home), rows)
+            for subject in sorted(gone, key=_order):
+                await self._connection.execute(_taken(home, subject, self._namespace_id))
+
+    def _row(self, home: _Home, subject: Subject, state: Stored) -> dict[str, object]:
+        row: dict[str, object] = {name: getattr(subject, name) for name in home.key}
+        if "id" in home.table.c:
+            row["id"] = new_id()
+        return row | {
+            "namespace_id": self._namespace_id,
+            "state": list(state.values),
+            "touched_at": state.touched_at,
+        }
+
+    async def add_controls(self, controls: Mapping[tuple[UUID, UUID], int]) -> None:
+        """Add to the control outcomes that cells have had, in id order."""
+        for (agent_id, category_id), n in sorted(controls.items()):
             await self._connection.execute(
-                made.on_conflict_do_update(
-                    index_elements=["namespace_id", "reward_kind"],
-                    set_={"state": made.excluded.state, "touched_at": made.excluded.touched_at},
-                )
+                update(cell)
+                .where(cell.c.namespace_id == self._namespace_id)
+                .where(cell.c.agent_id == agent_id, cell.c.category_id == category_id)
+                .values(n_control=cell.c.n_control + n)
             )
 
     async def count(self, counts: Mapping[UUID, Counts]) -> None:
@@ -190,14 +203,6 @@ class StateStore:
             for row in rows
         }
 
-    async def all_memory_ids(self) -> list[UUID]:
-        rows = await self._connection.execute(
-            select(memory_weight.c.memory_id)
-            .where(memory_weight.c.namespace_id == self._namespace_id)
-            .order_by(memory_weight.c.memory_id)
-        )
-        return [row.memory_id for row in rows]
-
 
 _COUNT = text("""
     UPDATE memory_weight SET n_credited = n_credited + :credited,
@@ -211,3 +216,28 @@ _COUNTS = text("""
             AND i.memory_id = w.memory_id AND i.served) AS served
     FROM memory_weight w WHERE w.memory_id = ANY(:ids)
 """)
+
+
+def _written(home: _Home) -> Insert:
+    made = insert(home.table)
+    # A record is unique in its namespace, and the whole namespace's has no category.
+    key = [*home.key, "namespace_id"] if home.table in (noise, ranker_record) else home.key
+    return made.on_conflict_do_update(
+        index_elements=key,
+        set_={"state": made.excluded.state, "touched_at": made.excluded.touched_at},
+    )
+
+
+def _taken(home: _Home, subject: Subject, namespace_id: UUID) -> Delete:
+    gone = delete(home.table).where(home.table.c.namespace_id == namespace_id)
+    for name in home.key:
+        gone = gone.where(home.table.c[name].is_not_distinct_from(getattr(subject, name)))
+    return gone
+
+
+def _order(subject: Subject) -> tuple[str, ...]:
+    """Rows are written in one order by everyone, against deadlock."""
+    return tuple(
+        str(getattr(subject, name) or "")
+        for name in ("memory_id", "agent_id", "category_id", "reward_kind", "day")
+    )

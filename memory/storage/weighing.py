@@ -45,6 +45,15 @@ class WeighingStore:
         )
         return [row.id for row in rows]
 
+    async def ever(self, viewer: Viewer) -> list[UUID]:
+        """Ids of all memories, living or not, that `viewer` may see."""
+        rows = await self._connection.execute(
+            select(memory.c.id)
+            .where(memory.c.namespace_id == self._namespace_id)
+            .where(memory.c.owner.in_(viewer.owners))
+        )
+        return [row.id for row in rows]
+
     async def standing(self, now: datetime) -> list[Living]:
         """Every living memory learned by `now`, with when it was last learned, served or
         credited.

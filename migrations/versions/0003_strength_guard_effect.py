@@ -28,6 +28,9 @@ def upgrade() -> None:
     op.add_column("ranker_record", sa.Column("state", NUMBERS, nullable=False))
     op.add_column("weight_event", sa.Column("day", sa.Date()))
     _subjects(AFTER)
+    op.add_column(
+        "namespace", sa.Column("signal", sa.Boolean(), server_default="true", nullable=False)
+    )
     op.add_column("retrieval", sa.Column("agent_model", sa.Text()))
     op.add_column(
         "retrieval",
@@ -108,6 +111,7 @@ def downgrade() -> None:
     columns = ("withdrawn_version", "residual", "partner_id", "ranker_rewards", "numeric", "muted")
     for column in columns:
         op.drop_column("outcome", column)
+    op.drop_column("namespace", "signal")
     op.drop_column("retrieval", "own_information")
     op.drop_column("retrieval", "agent_model")
     op.execute("DELETE FROM weight_event WHERE subject IN ('strength', 'effect', 'record')")

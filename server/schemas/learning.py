@@ -7,6 +7,7 @@ from memory.domain.learning import (
     EffectView,
     JobRequest,
     JobRun,
+    RankersView,
     WeightEvent,
     WeightOrder,
     WeightRow,
@@ -119,27 +120,55 @@ class ArmOut(Out):
     mean: float
 
 
-class PairedOut(Out):
-    """Mean reward with memory minus without, on the same task."""
+class EstimateOut(Out):
+    """What memory added to the reward: an error clustered by feedback date, and an interval that
+    holds at every look (asymptotic, 95 %); null while too little is known to say.
+    """
 
     n: int
-    mean_difference: float
+    dates: int
+    mean: float | None
     standard_error: float | None
+    low: float | None
+    high: float | None
+    label: str
 
 
 class EffectOut(Out):
-    """What memory did for one agent in one category; arms are compared only where drawn by lot."""
+    """What memory did for one agent in one category, pairs and randomised outcomes apart, and how
+    far (`strength`, 0 to 1) memory is to be followed there.
+    """
 
     agent: str
     category: str
     n: int
     arms: dict[str, ArmOut]
-    paired: PairedOut | None
-    method: str = "counts and means"
+    paired: EstimateOut
+    randomised: EstimateOut
+    strength: float
+    suspended: bool
+    feedback_dates: int
 
     @classmethod
     def of(cls, view: EffectView) -> "EffectOut":
         return cls.model_validate(view)
+
+
+class RankersOut(Out):
+    """The guard's record of one category, or (null) of the whole namespace."""
+
+    category: str | None
+    feedback_dates: int
+    probabilities: dict[str, float]
+    losses: dict[str, float]
+
+    @classmethod
+    def of(cls, view: RankersView) -> "RankersOut":
+        return cls.model_validate(view)
+
+
+class RankerListOut(Out):
+    items: list[RankersOut]
 
 
 class EffectsOut(Out):

@@ -31,6 +31,7 @@ class SettingsIn(In):
     slot_rate: Share = 0.03
     categories: Taxonomy = Taxonomy.OPEN
     max_memories: Quota = 1_000_000
+    daily_credits: Quota = 50
 
     def given(self) -> dict[str, object]:
         """What the caller named, as it is stored."""
@@ -46,6 +47,7 @@ class SettingsOut(Out):
     slot_rate: float
     categories: Taxonomy
     max_memories: int
+    daily_credits: int
 
 
 class NamespaceIn(In):

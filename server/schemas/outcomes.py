@@ -158,10 +158,14 @@ class OutcomeOut(Out):
     raw: Free
     helpful: tuple[UUID, ...]
     harmful: tuple[UUID, ...]
+    supersedes: UUID | None
+    partner_id: UUID | None
+    muted: tuple[UUID, ...]
     known_at: UtcTime
     recorded_at: UtcTime
     applied_at: UtcTime | None
     bank_version: int | None
+    withdrawn_version: int | None
 
     @classmethod
     def of(cls, outcome: Outcome) -> "OutcomeOut":

@@ -14,8 +14,8 @@ import pytest
 from memlift_client import MemLift, MemLiftError
 
 from memory.domain.namespace import Namespace
-from memory.flows.lesson import read
 from memory.flows.rebuild import rebuilt
+from memory.flows.sheets import read
 from memory.learning.fold import Learned
 from memory.storage.database import Database
 from memory.storage.ledger import LedgerStore
@@ -200,7 +200,7 @@ async def _told(database: Database, namespace: Namespace) -> Told:
     async with database.transaction(namespace.id) as connection:
         rows = await LedgerStore(connection, namespace.id).everything()
         store = StateStore(connection, namespace.id)
-        live = read(await store.load(await store.all_memory_ids()))
+        live = read(await store.everything())
         folded = await rebuilt(connection, namespace)
     return Told(Counter(_moves(rows)), live, folded)
 

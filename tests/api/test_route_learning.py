@@ -62,8 +62,9 @@ async def test_the_effect_keeps_pairs_apart_from_arms(client, namespace, taught)
 
     [cell] = body["items"]
     assert (cell["agent"], cell["category"], cell["n"]) == ("solver", "weather", 1)
-    assert cell["paired"]["mean_difference"] == pytest.approx(1)
-    assert cell["paired"]["n"] == 1
+    assert (cell["paired"]["n"], cell["randomised"]["n"]) == (1, 0)
+    assert cell["paired"]["mean"] == pytest.approx(1)
+    assert cell["paired"]["low"] is None, "one date bounds nothing"
 
 
 async def test_the_timetable_is_there_for_managers(client):

@@ -33,8 +33,9 @@ async def test_the_same_report_again_gets_the_same_answer(client, namespace):
     other = await client.post(path, json=an_outcome(reward=0.1))
 
     assert (again.status_code, again.json()) == (200, first.json())
-    assert problem(other)[:2] == (409, "outcome_conflict")
-    assert (await client.get(inside(namespace, "/outcomes"))).json()["total"] == 1
+    assert (other.status_code, other.json()["status"]) == (202, "ignored")
+    assert other.json()["reason"] == "disagrees"
+    assert (await client.get(inside(namespace, "/outcomes"))).json()["total"] == 2
 
 
 async def test_a_better_verified_report_takes_the_place_of_the_first(client, namespace):

@@ -26,6 +26,7 @@ from memory.flows.jobs import run_job
 from memory.flows.learn import drain
 from memory.flows.remember import remember
 from memory.flows.retrieve import retrieve
+from memory.learning.effect import effect_of
 from tests.fixtures.builders import a_draft, a_report, an_ask
 from tests.fixtures.engine import DAY, NOON, a_namespace, an_engine
 from tests.storage.steps import a_call, live_and_rebuilt, remembered, reported, served
@@ -111,7 +112,7 @@ async def test_a_better_verified_outcome_and_the_applier_agree_on_who_was_first(
     assert (await list_outcomes(engine, call, OutcomeFilter("applied"), PAGE)).total == 60
 
 
-async def test_an_outcome_being_applied_is_not_superseded(
+async def test_an_outcome_superseded_while_it_is_applied_is_taken_back(
     engine: Engine, other: Engine, operator: Key, wall: str
 ) -> None:
     """The applier has read the outcome and not yet committed when the better one comes."""
@@ -133,10 +134,16 @@ async def test_an_outcome_being_applied_is_not_superseded(
     [reply] = await reporting
     await applying
 
-    assert isinstance(reply, Conflict)
-    assert reply.kind == "outcome_applied"
+    assert isinstance(reply, Reported)
+    await drain(engine, call.namespace.id, NOON, None)
     live, again = await live_and_rebuilt(engine, call)
     assert live == again
+    first, second = (await list_outcomes(engine, call, OutcomeFilter(), PAGE)).items
+    assert (first.status, second.status) == ("superseded", "applied")
+    assert first.bank_version is not None
+    assert first.withdrawn_version is not None
+    assert first.bank_version < first.withdrawn_version
+    assert sum(effect_of([day]).arms["on"].n for day in live.effects.values()) == 1
 
 
 async def waiting(engine: Engine, many: int) -> None:

@@ -24,13 +24,14 @@ from memory.flows.bank import (
     list_memories,
     list_versions,
 )
+from memory.flows.effects import effect
 from memory.flows.feedback import get_outcome, list_outcomes, report
 from memory.flows.learn import apply_now
 from memory.flows.namespaces import open_namespace
 from memory.flows.receipts import explain, get_receipt, list_receipts
 from memory.flows.remember import remember
 from memory.flows.retrieve import retrieve
-from memory.flows.weights import effect, weight_events, weight_of
+from memory.flows.weights import weight_events, weight_of
 from memory.storage.tables import ISOLATED
 from tests.fixtures.builders import a_draft, a_report, an_ask
 from tests.fixtures.engine import NOON, a_namespace, an_engine

@@ -12,17 +12,19 @@ from memory.domain.loop import Format, ReceiptFilter, Reported, Served
 from memory.domain.namespace import Taxonomy
 from memory.domain.task import CategoryName, Page, TaskDraft
 from memory.engine import Engine
-from memory.errors import Conflict, Forbidden, MemoryFault, Rejected
+from memory.errors import Forbidden, MemoryFault, Rejected
 from memory.flows.actors import list_agents
 from memory.flows.bank import edit_memory, erase, get_memory
+from memory.flows.effects import effect
 from memory.flows.feedback import get_outcome, report
 from memory.flows.learn import apply_now
-from memory.flows.lesson import read
 from memory.flows.rebuild import rebuilt
 from memory.flows.receipts import get_receipt, list_receipts
 from memory.flows.remember import remember
 from memory.flows.retrieve import retrieve
-from memory.flows.weights import effect, weight_events, weight_of
+from memory.flows.sheets import read
+from memory.flows.weights import weight_events, weight_of
+from memory.retrieval.rankers import RANKERS
 from memory.storage.states import StateStore
 from tests.fixtures.builders import a_draft, a_report, an_ask
 from tests.fixtures.engine import DAY, NOON, OPEN, Caller, a_namespace
@@ -116,16 +118,19 @@ async def test_the_same_report_again_is_answered_as_before_and_moves_nothing(
     assert await weight_of(engine, await calls(wall), lesson.id, None) == weight
 
 
-async def test_another_outcome_of_the_same_rank_is_refused(
+async def test_another_outcome_of_the_same_rank_is_kept_and_moves_nothing(
     engine: Engine, calls: Caller, wall: str
 ):
     await remembered(engine, await calls(wall), a_draft())
     answer = await served(engine, await calls(wall))
     await reported(engine, await calls(wall), answer)
 
-    [second] = await report(engine, await calls(wall), [(answer.receipt.id, a_report(reward=0.1))])
+    second = await reported(engine, await calls(wall), answer, reward=0.1, evaluator="other")
+    applied = await apply_now(engine, await calls(wall))
 
-    assert isinstance(second, Conflict)
+    assert (second.outcome.status, second.outcome.reason) == ("ignored", "disagrees")
+    assert applied.applied == 1
+    assert (await get_outcome(engine, await calls(wall), second.outcome.id)).reward == 0.1
 
 
 async def test_a_better_verified_outcome_supersedes_one_that_waits(
@@ -238,7 +243,7 @@ async def test_every_state_rebuilds_from_the_ledger_bit_for_bit(
     async with engine.database.transaction(call.namespace.id) as connection:
         folded = await rebuilt(connection, call.namespace)
         store = StateStore(connection, call.namespace.id)
-        live = read(await store.load(await store.all_memory_ids()))
+        live = read(await store.everything())
 
     assert len(folded.deviations) > 4
     assert folded == live
@@ -422,10 +427,19 @@ async def test_a_preview_leaves_no_trace(engine: Engine, calls: Caller, wall: st
 
 async def test_long_answers_of_ten_rankers_are_kept(engine: Engine, calls: Caller, wall: str):
     await remembered(engine, await calls(wall), a_draft())
-    answer = await served(engine, await calls(wall))
-    answers = {f"ranker {i}": {"p": [0.123456789] * 64} for i in range(10)}
+    answer = await served(engine, await calls(wall), rivals=True, format=Format.MEMORIES)
+    forecast = {"p": [0.123456789] * 64}
 
-    one = await reported(engine, await calls(wall), answer, answers=answers)
+    one = await reported(
+        engine,
+        await calls(wall),
+        answer,
+        reward=None,
+        metric="brier",
+        value=forecast,
+        truth={"y": [0.0] * 64},
+        answers=dict.fromkeys(RANKERS, forecast),
+    )
 
     assert one.outcome.status == "accepted"
 

@@ -21,7 +21,7 @@ from memory.storage.actors import ActorStore
 from memory.storage.database import Connection
 from memory.storage.memories import MemoryStore, NewMemory, Stamp
 from memory.storage.namespaces import NamespaceStore
-from memory.storage.states import StateStore, Stored
+from memory.storage.states import StateStore, Stored, Subject
 from tests.fixtures.builders import a_draft
 from tests.fixtures.engine import NOON
 
@@ -104,10 +104,14 @@ def _new(row: Laid, agent_id: UUID, category_ids: tuple[UUID, UUID | None]) -> N
 
 async def _states(connection: Connection, call: Call, rows: Sequence[Laid], agent: UUID) -> None:
     store = StateStore(connection, call.namespace.id)
-    await store.save_memories({row.id: Stored(row.state, row.touched) for row in rows})
-    await store.save_deviations(
+    await store.save(
+        {Subject("memory", memory_id=row.id): Stored(row.state, row.touched) for row in rows}
+    )
+    await store.save(
         {
-            (row.id, agent): Stored(row.deviation, row.touched)
+            Subject("deviation", memory_id=row.id, agent_id=agent): Stored(
+                row.deviation, row.touched
+            )
             for row in rows
             if row.deviation is not None
         }

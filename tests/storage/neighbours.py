@@ -47,16 +47,12 @@ async def fill(engine: Engine, operator: Key, slug: str) -> None:
     async with engine.database.transaction(call.namespace.id) as connection:
         here = {"ns": call.namespace.id, "task": task.id, "id": new_id(), "now": NOON}
         await connection.execute(text(TRAJECTORY), here)
-        await connection.execute(text(RECORD), here)
 
 
-# No flow fills these two tables yet.
+# No flow fills this table yet.
 TRAJECTORY = """
     INSERT INTO trajectory (id, namespace_id, task_id, agent_id, steps, verifier, known_at,
         recorded_at)
     SELECT :id, :ns, :task, a.id, '[]', 'none', :now, :now FROM agent a
     WHERE a.namespace_id = :ns LIMIT 1
-"""
-RECORD = """
-    INSERT INTO ranker_record (id, namespace_id, losses, n, dates) VALUES (:id, :ns, '{}', 0, 0)
 """

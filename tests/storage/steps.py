@@ -12,11 +12,11 @@ from memory.domain.loop import Reported, Served
 from memory.engine import Engine
 from memory.errors import MemoryFault
 from memory.flows.feedback import report
-from memory.flows.lesson import read
 from memory.flows.namespaces import open_namespace
 from memory.flows.rebuild import rebuilt
 from memory.flows.remember import remember
 from memory.flows.retrieve import retrieve
+from memory.flows.sheets import read
 from memory.inference.stand_ins import HashEmbedder
 from memory.learning.fold import Learned
 from memory.ports import Embedding, ModelIdentity
@@ -49,7 +49,7 @@ async def live_and_rebuilt(engine: Engine, call: Call) -> tuple[Learned, Learned
     """Every state as it is stored, and as the ledger gives it."""
     async with engine.database.transaction(call.namespace.id) as connection:
         store = StateStore(connection, call.namespace.id)
-        live = read(await store.load(await store.all_memory_ids()))
+        live = read(await store.everything())
         return live, await rebuilt(connection, call.namespace)
 
 

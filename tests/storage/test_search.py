@@ -12,7 +12,7 @@ from sqlalchemy import text
 
 from memory.domain.access import Call, Key, KeyDraft, Role
 from memory.domain.bank import Edit, EditRequest, Erasure
-from memory.domain.loop import Item, Query, Target
+from memory.domain.loop import Item, Query, Receipt, Target
 from memory.domain.namespace import Clock, NamespaceSettings
 from memory.domain.task import TaskDraft
 from memory.engine import Engine
@@ -51,13 +51,17 @@ async def a_bank(engine: Engine, key: Key, *rows: Laid, policy: str = "belief") 
 
 async def found(engine: Engine, call: Call, probes: Probes, **changes: object) -> list[Item]:
     """What a retrieval serves whose queries have these vectors."""
+    return list((await receipt_for(engine, call, probes, **changes)).items)
+
+
+async def receipt_for(engine: Engine, call: Call, probes: Probes, **changes: object) -> Receipt:
     dictated = engine.embedder
     assert isinstance(dictated, Dictated)
     dictated.vectors |= {f"query {i}": vector for i, (_, vector) in enumerate(probes)}
     queries = tuple(Query(f"query {i}", Target(where)) for i, (where, _) in enumerate(probes))
     asked = {"as_of": AT, "task": TaskDraft(ASKED), "queries": queries} | changes
     dictated.vectors[ASKED] = probes[0][1]
-    return list((await served(engine, call, **asked)).receipt.items)
+    return (await served(engine, call, **asked)).receipt
 
 
 async def ids(engine: Engine, call: Call, asked: Numbers = STRAIGHT, **more: object) -> list[UUID]:
@@ -240,11 +244,11 @@ async def test_states_ages_and_ties_rank_as_plain_arithmetic_does(
     k = data.draw(st.integers(1, 3))
     call = await a_bank(dictating, operator, *rows, policy=policy)
 
-    items = await found(dictating, call, probes, k=k)
+    receipt = await receipt_for(dictating, call, probes, k=k)
 
-    due = ranked(rows, probes, k, policy)
-    assert [item.memory_id for item in items] == [line[0] for line in due]
-    for item, (_, *numbers) in zip(items, due, strict=True):
+    due = ranked(rows, probes, k, (policy, receipt.ranker))
+    assert [item.memory_id for item in receipt.items] == [line[0] for line in due]
+    for item, (_, *numbers) in zip(receipt.items, due, strict=True):
         told = [item.similarity, item.effective_weight, item.ranking_weight]
         assert told == pytest.approx(numbers, rel=1e-12)
 
@@ -252,8 +256,10 @@ async def test_states_ages_and_ties_rank_as_plain_arithmetic_does(
 Line = tuple[UUID, float, float, float]
 
 
-def ranked(rows: list[Laid], probes: Probes, k: int, policy: str) -> list[Line]:
-    """What the operator's key gets: it sees no private memory."""
+def ranked(rows: list[Laid], probes: Probes, k: int, rule: tuple[str, str]) -> list[Line]:
+    """What the operator's key gets by this ranker: it sees no private memory."""
+    policy, ranker = rule
+    mode, half_life = ranker.split("/")
     seen = {
         row.id: row
         for row in rows
@@ -264,7 +270,13 @@ def ranked(rows: list[Laid], probes: Probes, k: int, policy: str) -> list[Line]:
         (id_, near, *weights(seen[id_], AT, policy))
         for id_, near in nearest(list(seen.values()), probes, size)
     ]
-    return sorted(head, key=lambda line: (-line[3] * line[1], line[0]))[:k]
+
+    def order(line: Line) -> tuple[float, UUID]:
+        days = (AT - seen[line[0]].learned_at) / DAY
+        age = 1.0 if half_life == "none" else 0.5 ** (days / int(half_life[:-1]))
+        return (-(line[3] if mode == "weighted" else 1.0) * line[1] * age, line[0])
+
+    return sorted(head, key=order)[:k]
 
 
 async def test_a_small_bank_beside_a_large_one_is_searched_whole(

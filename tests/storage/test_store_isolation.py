@@ -21,13 +21,15 @@ from memory.ports import Embedding
 from memory.storage.actors import ActorStore
 from memory.storage.database import Connection
 from memory.storage.erasure import ErasureStore
-from memory.storage.ledger import LedgerStore, Step, Subject
+from memory.storage.halves import Half, HalfStore
+from memory.storage.ledger import LedgerStore, Step
 from memory.storage.memories import MemoryStore, NewMemory, Stamp
 from memory.storage.outcomes import Decision, OutcomeStore
 from memory.storage.reading import MemoryReader, Viewer
 from memory.storage.receipts import NewReceipt, ReceiptStore
 from memory.storage.search import Probe, Scope, SearchStore
-from memory.storage.states import Counts, StateStore, Stored
+from memory.storage.sources import Source, SourceStore
+from memory.storage.states import Counts, StateStore, Stored, Subject
 from memory.storage.tables import ISOLATED, agent, category, memory, outcome, retrieval, task
 from memory.storage.tasks import TaskStore, Written
 from memory.storage.weighing import WeighingStore
@@ -38,12 +40,14 @@ from tests.storage.neighbours import Neighbours
 STORES = (
     ActorStore,
     ErasureStore,
+    HalfStore,
     LedgerStore,
     MemoryReader,
     MemoryStore,
     OutcomeStore,
     ReceiptStore,
     SearchStore,
+    SourceStore,
     StateStore,
     TaskStore,
     WeighingStore,
@@ -108,6 +112,17 @@ class Foreign:
         return TaskStore(self.connection, self.here)
 
     @property
+    def halves(self) -> HalfStore:
+        return HalfStore(self.connection, self.here)
+
+    @property
+    def sources(self) -> SourceStore:
+        return SourceStore(self.connection, self.here)
+
+    def half(self) -> Half:
+        return Half(new_id(), self.agent, None, self.task, NOON, NOON + 9 * DAY)
+
+    @property
     def weighing(self) -> WeighingStore:
         return WeighingStore(self.connection, self.here)
 
@@ -137,6 +152,7 @@ Ask = Callable[[Foreign], Awaitable[object]]
 FINDS_NOTHING: dict[str, Ask] = {
     "ActorStore.find_agent": lambda f: f.actors.find_agent("solver"),
     "ActorStore.get_agent": lambda f: f.actors.get_agent("solver"),
+    "ActorStore.every_agent": lambda f: f.actors.every_agent(),
     "ActorStore.count_agents": lambda f: f.actors.count_agents(),
     "ActorStore.change_agent": lambda f: f.actors.change_agent("solver", {"model": "m"}, 1),
     "ActorStore.list_agents": lambda f: f.actors.list_agents(PAGE),
@@ -152,6 +168,15 @@ FINDS_NOTHING: dict[str, Ask] = {
     "ErasureStore.blank_tasks": lambda f: f.erasure.blank_tasks([f.task], NOON),
     "ErasureStore.recount_centroids": lambda f: f.erasure.recount_centroids(),
     "LedgerStore.of_memory": lambda f: f.ledger.of_memory(f.memory, PAGE),
+    "HalfStore.off_run": lambda f: f.halves.off_run(f.half()),
+    "HalfStore.on_run": lambda f: f.halves.on_run(f.half()),
+    "HalfStore.copy": lambda f: f.halves.copy(f.outcome, {"id": new_id()}),
+    "HalfStore.use": lambda f: f.halves.use(f.outcome, f.outcome),
+    "HalfStore.said": lambda f: f.halves.said(f.key, [f.memory], (NOON, NOON + 9 * DAY)),
+    "LedgerStore.at": lambda f: f.ledger.at(10**6),
+    "LedgerStore.known_at": lambda f: f.ledger.known_at(10**6),
+    "LedgerStore.settled_before": lambda f: f.ledger.settled_before(0),
+    "LedgerStore.supersede": lambda f: f.ledger.supersede([f.outcome], 1),
     "LedgerStore.sets": lambda f: f.ledger.sets(),
     "LedgerStore.everything": lambda f: f.ledger.everything(),
     "MemoryReader.get": lambda f: f.reader.get(f.memory),
@@ -172,9 +197,11 @@ FINDS_NOTHING: dict[str, Ask] = {
     "OutcomeStore.decide": lambda f: f.outcomes.decide(
         [Decision(f.outcome, "ignored", "none", None, None)], NOON
     ),
-    "OutcomeStore.applied": lambda f: f.outcomes.applied(),
-    "OutcomeStore.effective": lambda f: f.outcomes.effective(None, None),
-    "OutcomeStore.supersede": lambda f: f.outcomes.supersede(f.outcome, NOON),
+    "OutcomeStore.some": lambda f: f.outcomes.some([f.outcome]),
+    "OutcomeStore.in_ledger": lambda f: f.outcomes.in_ledger(),
+    "OutcomeStore.to_withdraw": lambda f: f.outcomes.to_withdraw(),
+    "OutcomeStore.withdraw": lambda f: f.outcomes.withdraw([f.outcome], 1),
+    "OutcomeStore.supersede": lambda f: f.outcomes.supersede([f.outcome], "superseded", NOON),
     "ReceiptStore.get": lambda f: f.receipts.get(f.retrieval),
     "ReceiptStore.browse": lambda f: f.receipts.browse(ReceiptFilter(), PAGE, NOON),
     "ReceiptStore.bindings": lambda f: f.receipts.bindings([f.retrieval]),
@@ -186,9 +213,15 @@ FINDS_NOTHING: dict[str, Ask] = {
     "StateStore.count": lambda f: f.states.count({f.memory: Counts(1, 1, 1)}),
     "StateStore.controls": lambda f: f.states.controls(f.agent, f.category),
     "StateStore.counts": lambda f: f.states.counts([f.memory]),
-    "StateStore.all_memory_ids": lambda f: f.states.all_memory_ids(),
+    "StateStore.everything": lambda f: f.states.everything(),
+    "StateStore.everything_of_cells": lambda f: f.states.everything_of_cells(),
+    "StateStore.following": lambda f: f.states.following(f.agent, f.category),
+    "StateStore.add_controls": lambda f: f.states.add_controls({(f.agent, f.category): 1}),
+    "SourceStore.outcomes": lambda f: f.sources.outcomes(Source(f.agent, None, None, None)),
+    "SourceStore.memories": lambda f: f.sources.memories(Source(f.agent, None, None, None)),
     "TaskStore.get": lambda f: f.tasks.get(f.task),
     "TaskStore.browse": lambda f: f.tasks.browse(None, PAGE),
+    "WeighingStore.ever": lambda f: f.weighing.ever(Viewer((f.agent,))),
     "WeighingStore.living": lambda f: f.weighing.living(Viewer((f.agent,))),
     "WeighingStore.retire": lambda f: f.weighing.retire({f.memory: "disuse"}, f.stamp),
     "WeighingStore.standing": lambda f: f.weighing.standing(NOON + 9 * DAY),
@@ -217,10 +250,14 @@ WRITES_HERE: dict[str, Ask] = {
     "MemoryStore.move_centroids": lambda f: f.memories.move_centroids([f.new()], f.model),
     "OutcomeStore.add": lambda f: f.outcomes.add([f.row]),
     "ReceiptStore.open": lambda f: f.receipts.open([f.receipt]),
-    "StateStore.save_memories": lambda f: f.states.save_memories({f.memory: STORED}),
-    "StateStore.save_deviations": lambda f: f.states.save_deviations({(f.memory, f.agent): STORED}),
-    "StateStore.save_cells": lambda f: f.states.save_cells({(f.agent, f.category): STORED}, {}),
-    "StateStore.save_noise": lambda f: f.states.save_noise({"continuous": STORED}),
+    "StateStore.save": lambda f: f.states.save(
+        {
+            Subject("memory", memory_id=f.memory): STORED,
+            Subject("deviation", memory_id=f.memory, agent_id=f.agent): STORED,
+            Subject("cell", agent_id=f.agent, category_id=f.category): STORED,
+            Subject("record"): None,
+        }
+    ),
     "TaskStore.ensure": lambda f: f.tasks.ensure(
         TaskDraft("a forecast of rain", key="rain", category=CategoryName("weather")),
         (f.category, None),
@@ -238,9 +275,10 @@ async def foreign(engine: Engine, both: Neighbours, connection: Connection) -> F
             [first, *_] = await inside.scalars(select(table.c.id).order_by(table.c.id))
             found[table.name] = first
         receipt = await ReceiptStore(inside, full.namespace.id).get(found["retrieval"])
+        acted = await ActorStore(inside, full.namespace.id).get_agent(receipt.agent)
         known = await inside.execute(select(outcome).where(outcome.c.id == found["outcome"]))
         row = {**known.mappings().one(), "id": new_id(), "status": "superseded"}
-    again = NewReceipt(receipt, found["agent"], (found["category"], None), engine.model.id)
+    again = NewReceipt(receipt, acted, (found["category"], None), engine.model.id)
     shared = {"here": empty.namespace.id, "key": full.key.id, "model": engine.model.id}
     return Foreign(connection=connection, receipt=again, row=row, **shared, **found)
 

@@ -174,6 +174,11 @@ class AsyncMemLift:
     list_weight_events = _method(calls_loop.list_weight_events)
     list_weights = _method(calls_loop.list_weights)
     effect = _method(calls_loop.effect)
+    rankers = _method(calls_loop.rankers)
+    bank_at = _method(calls_loop.bank_at)
+    difference = _method(calls_loop.difference)
+    what_if = _method(calls_loop.what_if)
+    rollback = _method(calls_loop.rollback)
 
     each_namespace = _each(calls_admin.list_namespaces)
     each_key = _each(calls_admin.list_keys)

@@ -5,6 +5,7 @@ from typing import Unpack
 
 from memlift_client import _fields as f
 from memlift_client import _results_bank as bank
+from memlift_client import _results_history as history
 from memlift_client import _results_loop as loop
 from memlift_client._building import batch, get, listed, one, page, patched, posted
 from memlift_client._wire import Call, Reply
@@ -131,6 +132,35 @@ def list_weights(**filters: Unpack[f.WeightOrderFields]) -> Call[bank.Page[loop.
 def effect(**filters: Unpack[f.EffectFilterFields]) -> Call[tuple[loop.Effect, ...]]:
     """What memory did, agent by category."""
     return listed("/effect", filters, _effects)
+
+
+def rankers() -> Call[tuple[loop.Rankers, ...]]:
+    """What each ranker has lost, and how far it is believed, category by category."""
+    return get("/rankers", _rankers)
+
+
+def bank_at(**moment: Unpack[f.MomentFields]) -> Call[bank.Page[history.PastWeight]]:
+    """Every memory's weight as of a moment."""
+    return listed("/bank", moment, page(history.PastWeight))
+
+
+def difference(**moments: Unpack[f.DifferenceFields]) -> Call[history.Difference]:
+    """What changed between two moments; one without time or version is now."""
+    return listed("/bank/difference", moments, one(history.Difference))
+
+
+def what_if(policy: str, limit: int = 100) -> Call[history.Conjectured]:
+    """What the recorded outcomes would have made of the bank under another policy."""
+    return posted("/what-if", {"policy": policy, "limit": limit}, one(history.Conjectured))
+
+
+def rollback(**source: Unpack[f.RollbackFields]) -> Call[history.RolledBack]:
+    """Take back what an agent or a key said; without `dry_run=False` only look."""
+    return posted("/rollbacks", source, one(history.RolledBack))
+
+
+def _rankers(reply: Reply) -> tuple[loop.Rankers, ...]:
+    return page(loop.Rankers)(reply).items
 
 
 def _effects(reply: Reply) -> tuple[loop.Effect, ...]:

@@ -193,6 +193,30 @@ class EffectFilterFields(TypedDict, total=False):
     category: str
 
 
+class MomentFields(PageFields, total=False):
+    """By what was known (`as_of`), or as it was recorded (`bank_version`); neither is now."""
+
+    as_of: datetime
+    bank_version: int
+
+
+class DifferenceFields(TypedDict, total=False):
+    from_as_of: datetime
+    from_bank_version: int
+    to_as_of: datetime
+    to_bank_version: int
+
+
+class RollbackFields(TypedDict, total=False):
+    """An agent, a key, or both, recorded since and until; a dry run unless told otherwise."""
+
+    agent: str
+    key_id: str
+    since: datetime
+    until: datetime
+    dry_run: bool
+
+
 class ErasureFields(TypedDict, total=False):
     """Whose text to erase: exactly one of these."""
 

@@ -206,22 +206,41 @@ class ArmMean:
 
 
 @dataclass(frozen=True, slots=True)
-class PairedDifference:
+class Estimate:
+    """What memory added: `low` and `high` hold at every look, None while too little is known."""
+
     n: int
-    mean_difference: float
+    dates: int
+    mean: float | None
     standard_error: float | None
+    low: float | None
+    high: float | None
+    label: str
 
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """What memory did for one agent in one category."""
+    """What memory did for one agent in one category, and how far it is followed there."""
 
     agent: str
     category: str
     n: int
     arms: Mapping[str, ArmMean]
-    paired: PairedDifference | None
-    method: str | None = None
+    paired: Estimate
+    randomised: Estimate
+    strength: float
+    suspended: bool
+    feedback_dates: int
+
+
+@dataclass(frozen=True, slots=True)
+class Rankers:
+    """The guard's record of one category; None stands for the whole namespace."""
+
+    category: str | None
+    feedback_dates: int
+    probabilities: Mapping[str, float]
+    losses: Mapping[str, float]
 
 
 @dataclass(frozen=True, slots=True)

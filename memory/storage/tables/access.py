@@ -4,6 +4,7 @@ here.
 
 from sqlalchemy import (
     BigInteger,
+    Boolean,
     Column,
     ForeignKey,
     Index,
@@ -32,6 +33,8 @@ namespace = Table(
     # Living memories, kept here so that a quota costs no count.
     Column("n_memories", BigInteger, nullable=False, server_default="0"),
     moment("newest_known_at", nullable=True),
+    # Whether residuals of one memory on different dates agree: else weights are doubted.
+    Column("signal", Boolean, nullable=False, server_default="true"),
     Column("model_id", Uuid, ForeignKey("embedding_model.id")),
     Column("version", Integer, nullable=False, server_default="1"),
     moment("created_at"),

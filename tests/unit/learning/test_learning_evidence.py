@@ -36,7 +36,7 @@ def test_the_control_arm_is_control_whatever_else_is_reported(without):
     assert classify(Circumstances("control", without=without)) == (Evidence.CONTROL, None)
 
 
-@pytest.mark.parametrize("arm", ["forced_off", "empty", "suspended"])
+@pytest.mark.parametrize("arm", ["forced_off", "empty"])
 def test_a_run_without_memory_that_no_lot_chose_is_observational(arm):
     assert classify(Circumstances(arm)) == (Evidence.NONE, "observational")
 

@@ -45,7 +45,8 @@ def oracle_served(candidates, selection):
                 best = other
         left.remove(best)
         passes = best.similarity >= selection.gates.raw
-        passes = passes and best.effective_weight * best.relevance >= selection.gates.score
+        weight = best.effective_weight if selection.ranker.startswith("weighted") else 1.0
+        passes = passes and weight * best.relevance >= selection.gates.score
         if passes and all(best.group != other.group for other in served):
             served.append(best)
     return served
@@ -99,8 +100,26 @@ def test_the_raw_gate_is_about_similarity_and_the_floor_about_the_score():
         a_candidate(3, similarity=0.90, relevance=0.9, effective_weight=0.3),
     ]
     gates = Gates(raw=0.3, score=0.3)
+    weighted = a_selection(gates=gates, ranker="weighted/none")
 
-    assert ids(select(head, a_selection(gates=gates), FixedChance(NOT_DRAWN)).items) == [2]
+    assert ids(select(head, weighted, FixedChance(NOT_DRAWN)).items) == [2]
+
+
+def test_a_flat_ranker_takes_every_weight_for_one_at_the_floor_too():
+    head = [a_candidate(1, similarity=0.9, relevance=0.9, effective_weight=0.1)]
+    gates = Gates(raw=0.3, score=0.3)
+
+    assert ids(select(head, a_selection(gates=gates), FixedChance(NOT_DRAWN)).items) == [1]
+
+
+def test_a_weighted_ranker_may_serve_nothing_and_the_slot_still_tries():
+    head = [a_candidate(1, similarity=0.9, effective_weight=0.1)]
+    selection = a_selection(
+        gates=Gates(raw=0.3, score=0.3), ranker="weighted/none", slot_probability=0.03
+    )
+
+    assert select(head, selection, FixedChance(NOT_DRAWN)).items == ()
+    assert ids(select(head, selection, FixedChance(DRAWN)).items) == [1]
 
 
 def test_age_orders_and_never_gates():
@@ -152,7 +171,8 @@ def test_the_memory_the_slot_might_displace_keeps_the_rest_of_the_chance():
 
 def test_when_fewer_than_k_are_served_the_slot_adds_one():
     head = [a_candidate(1, similarity=0.9), a_candidate(2, similarity=0.8, effective_weight=0.1)]
-    selection = a_selection(k=3, gates=Gates(raw=0.3, score=0.3), slot_probability=0.03)
+    gates = Gates(raw=0.3, score=0.3)
+    selection = a_selection(k=3, gates=gates, ranker="weighted/none", slot_probability=0.03)
 
     drawn = select(head, selection, FixedChance(DRAWN))
     undrawn = select(head, selection, FixedChance(NOT_DRAWN))
@@ -165,7 +185,7 @@ def test_when_fewer_than_k_are_served_the_slot_adds_one():
 
 
 def test_nobody_is_drawn_for_a_retrieval_that_is_not_eligible():
-    weak = a_candidate(1, similarity=0.8, effective_weight=0.1)
+    weak = a_candidate(1, similarity=0.8, relevance=0.2)
     selection = a_selection(gates=Gates(raw=0.3, score=0.3), slot_probability=0.03)
 
     assert not eligible([weak], selection)
@@ -234,7 +254,12 @@ def test_with_or_without_a_slot_the_rules_of_serving_hold(head, selection, unifo
     assert len(items) <= selection.k
     assert len(set(groups)) == len(groups)
     assert all(item.candidate.similarity >= selection.gates.raw for item in items)
-    assert all(item.slot or item.score >= selection.gates.score for item in items)
+    floor = selection.gates.score
+    weighted = selection.ranker.startswith("weighted")
+    assert all(
+        item.slot or (item.score if weighted else item.candidate.relevance) >= floor
+        for item in items
+    )
     assert all(item.rank == len(items) for item in items if item.slot)
 
 

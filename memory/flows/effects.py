@@ -1,0 +1,101 @@
+"""What memory did, how far it is followed, and which ranker serves: read from the states."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from uuid import UUID
+
+from memory.domain.access import Call
+from memory.domain.learning import ArmMean, EffectView, EstimateView, RankersView
+from memory.domain.task import Agent
+from memory.engine import Engine
+from memory.flows.sheets import read
+from memory.flows.weights import present
+from memory.learning.effect import Estimate, effect_of
+from memory.learning.fold import Cell, Learned, others
+from memory.learning.guard import feedback_dates, initial_record, losses_of, probabilities
+from memory.learning.states import State
+from memory.learning.strength import feedback_dates as strength_dates
+from memory.learning.strength import initial_strength, is_suspended, strength_of
+from memory.retrieval.rankers import RANKERS, prior
+from memory.storage.actors import ActorStore
+from memory.storage.states import StateStore
+
+
+async def effect(
+    engine: Engine, call: Call, agent: str | None, category: str | None
+) -> list[EffectView]:
+    """What memory did per agent and category, and its strength there, by name."""
+    async with engine.database.transaction(call.namespace.id) as connection:
+        actors = ActorStore(connection, call.namespace.id)
+        agents = {one.id: one for one in await actors.every_agent()}
+        names = await actors.names()
+        states = read(await StateStore(connection, call.namespace.id).everything_of_cells())
+    days = defaultdict[Cell, list[State]](list)
+    for key in sorted(states.effects):
+        days[key[0], key[1]].append(states.effects[key])
+    views = [
+        _view(call, (agents[cell[0]], names[cell[1]]), (cell, days[cell]), states)
+        for cell in {*days, *states.strengths}
+        if agent in (None, agents[cell[0]].name) and category in (None, names[cell[1]])
+    ]
+    return sorted(views, key=lambda view: (view.agent, view.category))
+
+
+async def rankers(engine: Engine, call: Call) -> list[RankersView]:
+    """The guard's record of the namespace and of each category that has one, by name."""
+    async with engine.database.transaction(call.namespace.id) as connection:
+        names = await ActorStore(connection, call.namespace.id).names()
+        states = read(await StateStore(connection, call.namespace.id).everything_of_cells())
+    known = sorted(states.records, key=lambda key: "" if key is None else names[key])
+    return [_record(call, key, states.records, names) for key in known]
+
+
+def _view(
+    call: Call, named: tuple[Agent, str], seen: tuple[Cell, Sequence[State]], states: Learned
+) -> EffectView:
+    agent, category = named
+    cell, days = seen
+    found = effect_of(days)
+    strength = states.strengths.get(cell) or initial_strength()
+    return EffectView(
+        agent=agent.name,
+        category=category,
+        n=sum(mean.n for mean in found.arms.values()),
+        arms={arm: ArmMean(mean.n, mean.mean or 0.0) for arm, mean in sorted(found.arms.items())},
+        paired=_estimate(found.paired),
+        randomised=_estimate(found.randomised),
+        strength=strength_of(
+            strength,
+            others(states.strengths, *cell),
+            own_information=agent.own_information,
+            now=present(call),
+        ),
+        suspended=is_suspended(strength),
+        feedback_dates=strength_dates(strength),
+    )
+
+
+def _estimate(found: Estimate) -> EstimateView:
+    return EstimateView(**{name: getattr(found, name) for name in EstimateView.__slots__})
+
+
+def _record(
+    call: Call,
+    category: UUID | None,
+    records: Mapping[UUID | None, State],
+    names: Mapping[UUID, str],
+) -> RankersView:
+    fresh = initial_record(len(RANKERS))
+    record = records[category]
+    cell = fresh if category is None else record
+    dates = feedback_dates(record)
+    believed = prior(dates, signal=call.namespace.signal)
+    shares = probabilities(
+        [believed[ranker] for ranker in RANKERS], cell, records.get(None) or fresh, present(call)
+    )
+    return RankersView(
+        category=None if category is None else names[category],
+        feedback_dates=dates,
+        probabilities=dict(zip(RANKERS, shares, strict=True)),
+        losses=dict(zip(RANKERS, losses_of(record), strict=True)),
+    )

@@ -1,0 +1,176 @@
+"""The ledger read backwards: the bank at a moment, the difference of two, and what if."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from memory.domain.access import Act, Call
+from memory.domain.history import (
+    MAX_CHANGES,
+    Conjecture,
+    Conjectured,
+    Difference,
+    Moment,
+    PastWeight,
+    Rebuilt,
+    StrengthChange,
+    WeightChange,
+)
+from memory.domain.namespace import Namespace
+from memory.domain.task import Listed, Page
+from memory.engine import Engine
+from memory.flows.actors import viewer
+from memory.flows.rebuild import ledger, past_states, rebuilt
+from memory.flows.sheets import changes, read
+from memory.flows.weights import present
+from memory.learning.fold import Learn, Learned, fold, others
+from memory.learning.policy import Policy, policy_named
+from memory.learning.strength import strength_of
+from memory.storage.actors import ActorStore
+from memory.storage.database import Connection
+from memory.storage.ledger import LedgerStore
+from memory.storage.paging import listed
+from memory.storage.states import StateStore
+from memory.storage.weighing import WeighingStore
+
+
+@dataclass(frozen=True, slots=True)
+class Bank:
+    """States at a moment, and the time to which they are aged when weights are read."""
+
+    states: Learned
+    at: datetime
+
+
+async def bank_at(engine: Engine, call: Call, moment: Moment, page: Page) -> Listed[PastWeight]:
+    """Every memory the caller may see, with the weight it had at that moment, in id order."""
+    async with engine.database.transaction(call.namespace.id) as connection:
+        bank = await _bank(connection, call, moment)
+        shown = await _shown(connection, call)
+    policy = policy_named(call.namespace.policy)
+    weights = _weights(bank, policy)
+    ids = sorted(memory_id for memory_id in weights if memory_id in shown)
+    after = None if page.after is None else UUID(str(page.after[0]))
+    part = [memory_id for memory_id in ids if after is None or memory_id > after]
+    rows = [PastWeight(memory_id, weights[memory_id]) for memory_id in part[: page.limit + 1]]
+    return listed(rows, page, len(ids), lambda row: (str(row.memory_id),))
+
+
+async def difference(engine: Engine, call: Call, moments: tuple[Moment, Moment]) -> Difference:
+    """What changed from the first moment to the second."""
+    async with engine.database.transaction(call.namespace.id) as connection:
+        first = await _bank(connection, call, moments[0])
+        second = await _bank(connection, call, moments[1])
+        shown = await _shown(connection, call)
+        names = await _names(connection, call.namespace)
+    policy = policy_named(call.namespace.policy)
+    return compared((first, policy), (second, policy), names, shown)
+
+
+async def what_if(engine: Engine, call: Call, conjecture: Conjecture) -> Conjectured:
+    """Fold what was recorded under another policy, beside the bank as it is."""
+    call.key.require(Act.READ)
+    policies = policy_named(call.namespace.policy), policy_named(conjecture.policy)
+    async with engine.database.transaction(call.namespace.id) as connection:
+        entries = await ledger(connection, call.namespace.id)
+        shown = await _shown(connection, call)
+        names = await _names(connection, call.namespace)
+    at = present(call)
+    here, there = (Bank(fold(policy, entries), at) for policy in policies)
+    found = compared((here, policies[0]), (there, policies[1]), names, shown)
+    return Conjectured(
+        policy=conjecture.policy,
+        instead_of=call.namespace.policy,
+        outcomes=sum(isinstance(entry, Learn) for entry in entries),
+        difference=Difference(
+            found.total, found.weights[: conjecture.limit], found.strengths[: conjecture.limit]
+        ),
+    )
+
+
+async def verify(
+    connection: Connection,
+    namespace: Namespace,
+    times: tuple[datetime, datetime],  # noqa: ARG001 - every job is given its times
+    *,
+    dry: bool,  # noqa: ARG001 - it changes nothing either way
+) -> Rebuilt:
+    """Fold the whole ledger and hold it against the live states, bit for bit."""
+    store = StateStore(connection, namespace.id)
+    await store.lock()
+    live = read(await store.everything())
+    differing = changes(live, await rebuilt(connection, namespace))
+    counted = sum(len(getattr(live, name)) for name in Learned.__slots__)
+    return Rebuilt(counted, tuple(sorted(str(change.subject) for change in differing)))
+
+
+def compared(
+    first: tuple[Bank, Policy],
+    second: tuple[Bank, Policy],
+    names: Mapping[UUID, tuple[str, bool]],
+    shown: frozenset[UUID],
+) -> Difference:
+    """The weights and strengths that differ, the largest changes first."""
+    before, after = _weights(*first), _weights(*second)
+    weights = [
+        WeightChange(memory_id, before.get(memory_id), after.get(memory_id))
+        for memory_id in sorted({*before, *after} & shown)
+        if before.get(memory_id) != after.get(memory_id)
+    ]
+    weights.sort(key=lambda change: -change.size)
+    strengths = _strengths(first[0], second[0], names)
+    return Difference(len(weights), tuple(weights[:MAX_CHANGES]), tuple(strengths[:MAX_CHANGES]))
+
+
+def _weights(bank: Bank, policy: Policy) -> dict[UUID, float]:
+    return {
+        memory_id: policy.effective_weight(policy.age_memory(state, bank.at), None)
+        for memory_id, state in bank.states.memories.items()
+    }
+
+
+def _strengths(
+    first: Bank, second: Bank, names: Mapping[UUID, tuple[str, bool]]
+) -> list[StrengthChange]:
+    found: list[StrengthChange] = []
+    for agent, category in sorted({*first.states.strengths, *second.states.strengths}):
+        name, own = names[agent]
+        before, after = (_strength(bank, (agent, category), own=own) for bank in (first, second))
+        if before != after:
+            found.append(StrengthChange(name, names[category][0], before, after))
+    return sorted(found, key=lambda change: -abs(change.after - change.before))
+
+
+def _strength(bank: Bank, cell: tuple[UUID, UUID], *, own: bool) -> float:
+    strengths = bank.states.strengths
+    known = strengths.get(cell)
+    if known is None:
+        return 0.0 if own else 1.0
+    beside = others(strengths, *cell)
+    return strength_of(known, beside, own_information=own, now=bank.at)
+
+
+async def _bank(connection: Connection, call: Call, moment: Moment) -> Bank:
+    namespace = call.namespace
+    if moment.as_of is not None:
+        return Bank(await past_states(connection, namespace, moment.as_of), moment.as_of)
+    if moment.bank_version is not None:
+        book = LedgerStore(connection, namespace.id)
+        at = await book.known_at(moment.bank_version)
+        return Bank(read(await book.at(moment.bank_version)), at or present(call))
+    states = read(await StateStore(connection, namespace.id).everything())
+    return Bank(states, present(call))
+
+
+async def _shown(connection: Connection, call: Call) -> frozenset[UUID]:
+    """Memories the caller may see, the retired among them: they had weights."""
+    seen = await viewer(connection, call)
+    return frozenset(await WeighingStore(connection, call.namespace.id).ever(seen))
+
+
+async def _names(connection: Connection, namespace: Namespace) -> dict[UUID, tuple[str, bool]]:
+    """Names of agents and categories, and whether an agent has information of its own."""
+    actors = ActorStore(connection, namespace.id)
+    agents = {a.id: (a.name, a.own_information) for a in await actors.every_agent()}
+    return agents | {key: (name, False) for key, name in (await actors.names()).items()}

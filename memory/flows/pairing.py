@@ -1,0 +1,113 @@
+"""A run with memory and a run without it, reported apart, become one pair.
+
+They pair when the same agent, declared with the same model, ran the same task within a day, the run
+without memory has served no other pair, and the run with it was promised one (purpose `paired`) or
+asked for memory by name. Whichever is reported last completes the pair: then the outcome of the run
+with memory is superseded by one that knows both halves.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import cast
+from uuid import UUID
+
+from memory.domain.access import Call
+from memory.domain.ids import new_id
+from memory.errors import Rejected
+from memory.flows.reckoning import numeric, other_half
+from memory.learning.evidence import lower_verifier
+from memory.storage.halves import Half, HalfStore
+from memory.storage.outcomes import OutcomeStore, StoredOutcome
+from memory.storage.receipts import Binding
+
+WINDOW = timedelta(hours=24)
+ON_ARMS = ("paired", "forced_on")
+Row = dict[str, object]
+
+
+class Pairing:
+    """Looks for other halves among the outcomes of one namespace."""
+
+    def __init__(self, outcomes: OutcomeStore, halves: HalfStore, call: Call) -> None:
+        self._outcomes = outcomes
+        self._halves = halves
+        self._call = call
+
+    async def completed(self, binding: Binding, row: Row) -> Row:
+        """The outcome of a run with memory, with its other half if that was reported before."""
+        if binding.arm not in ON_ARMS or row["reward_without"] is not None:
+            return row
+        off = await self._halves.off_run(_half(binding, row))
+        if off is None:
+            return row
+        return row | (_joined(row, off) or {})
+
+    async def close(self, binding: Binding, row: Row) -> None:
+        """The outcome is written: the run without memory is used, whichever came last."""
+        if row["partner_id"] is not None:
+            await self._halves.use(cast("UUID", row["partner_id"]), cast("UUID", row["id"]))
+        elif binding.arm == "forced_off":
+            await self._complete(binding, row)
+
+    async def _complete(self, binding: Binding, row: Row) -> None:
+        on = await self._halves.on_run(_half(binding, row))
+        if on is None:
+            return
+        [off] = await self._outcomes.some([cast("UUID", row["id"])])
+        joined = _joined({"raw": on.outcome.raw, "metric": on.outcome.metric}, off)
+        if joined is None or on.outcome.reward_kind != off.outcome.reward_kind:
+            return
+        await self._outcomes.supersede([on.outcome.id], "completed", self._call.now)
+        pair = new_id()
+        await self._halves.copy(on.outcome.id, self._pair(pair, on, off) | joined)
+        await self._halves.use(off.outcome.id, pair)
+
+    def _pair(self, pair: UUID, on: StoredOutcome, off: StoredOutcome) -> Row:
+        return {
+            "id": pair,
+            "sha256": on.sha256 + off.sha256,
+            "verifier": lower_verifier(on.outcome.verifier, off.outcome.verifier),
+            "status": "accepted",
+            "evidence": "paired",
+            "reason": None,
+            "supersedes": on.outcome.id,
+            "known_at": max(on.outcome.known_at, off.outcome.known_at),
+            "recorded_at": self._call.now,
+            "applied_at": None,
+            "bank_version": None,
+            "residual": None,
+            "withdrawn_version": None,
+        }
+
+
+def _half(binding: Binding, row: Row) -> Half:
+    known_at = cast("datetime", row["known_at"])
+    return Half(
+        retrieval_id=binding.retrieval_id,
+        agent_id=binding.agent_id,
+        agent_model=binding.agent_model,
+        task_id=binding.task_id,
+        earliest=known_at - WINDOW,
+        latest=known_at + WINDOW,
+    )
+
+
+def _joined(on: Mapping[str, object], off: StoredOutcome) -> Row | None:
+    """Both halves' numbers in one; None where they were not measured alike."""
+    if on["metric"] != off.outcome.metric:
+        return None
+    metric = off.outcome.metric
+    given = cast("Mapping[str, object]", on["raw"])
+    if given.get("truth") != off.outcome.raw.get("truth"):
+        return None
+    both = {**given, "without": other_half(metric, off.outcome.raw)}
+    try:
+        sums = numeric(metric, both)
+    except Rejected:
+        return None
+    return {
+        "raw": both,
+        "numeric": sums,
+        "reward_without": off.outcome.reward,
+        "partner_id": off.outcome.id,
+    }
