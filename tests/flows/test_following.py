@@ -1,6 +1,7 @@
 """How far memory is followed, by which ranker, and what it did: learned from what came back."""
 
 from datetime import timedelta
+from itertools import pairwise
 
 import pytest
 
@@ -57,9 +58,7 @@ async def test_strength_falls_where_memory_misleads_and_the_cell_is_suspended_on
     asked = [await served(engine, await calls(past), as_of=NOON + 10 * DAY) for _ in range(60)]
 
     assert strengths[0] == 1
-    assert all(
-        later < earlier for earlier, later in zip(strengths[:3], strengths[1:4], strict=True)
-    )
+    assert all(later < earlier for earlier, later in pairwise(strengths[:4]))
     cell = await the_cell(engine, calls, past)
     assert (cell.suspended, cell.feedback_dates, cell.strength) == (True, 10, 0)
     assert cell.paired.mean == pytest.approx(0.01 - 0.81)
