@@ -97,5 +97,3 @@ def mean_of(numbers: list[float]) -> Mean:
     n = len(numbers)
     spread = float(np.std(numbers, ddof=1)) if n > 1 else float("nan")
     return Mean(float(np.mean(numbers)), 1.96 * spread / sqrt(n), n)
-
-

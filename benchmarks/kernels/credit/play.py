@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from benchmarks.kernels.credit.rules import RAW_GATE, Rule
+from benchmarks.kernels.credit.rules import Rule
 from benchmarks.kernels.credit.world import (
     BEST,
     MEMORIES,
@@ -62,12 +62,12 @@ def _selected(
     world: World, rule: Rule, task: int, credited: Floats, *, head: bool
 ) -> tuple[int, ...]:
     """At most three, best first; now and then the last place goes to a least-credited one."""
-    nearness = world.similarity[task]
-    candidates = _candidates(nearness, head=head)
-    similarity = nearness[candidates]
-    ordered = rule.order(task, int(world.agent[task]), candidates, similarity)
+    candidates, similarity = world.near[task]
+    if head:
+        candidates, similarity = candidates[:HEAD], similarity[:HEAD]
+    ordered = rule.order(int(world.agent[task]), task, candidates, similarity)
     best = np.argsort(-ordered.score, kind="stable")
-    chosen: list[int] = candidates[best[ordered.admitted[best]]][:BEST].tolist()
+    chosen: list[int] = candidates[best[ordered.admitted[best]][:BEST]].tolist()
     if world.slot[0, task] < rule.slot_rate:
         pool = candidates[(similarity >= SLOT_SIMILARITY) & ~np.isin(candidates, chosen)]
         pool = pool[credited[pool] == credited[pool].min()] if len(pool) else pool
@@ -75,13 +75,6 @@ def _selected(
             drawn = int(pool[int(world.slot[1, task] * len(pool))])
             chosen = [*chosen[: BEST - 1], drawn]
     return tuple(chosen)
-
-
-def _candidates(similarity: Floats, *, head: bool) -> Ints:
-    """Those that pass the raw gate, most similar first."""
-    near = np.flatnonzero(similarity >= RAW_GATE)
-    near = near[np.argsort(-similarity[near], kind="stable")]
-    return near[:HEAD] if head else near
 
 
 def _ended(world: World, rule: Rule, served: Ints) -> Played:

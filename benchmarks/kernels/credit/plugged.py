@@ -1,6 +1,6 @@
 """The server's policies as rules: its own pure functions, folded one outcome at a time."""
 
-from collections.abc import Callable
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
@@ -16,7 +16,7 @@ from benchmarks.kernels.credit.world import (
     World,
 )
 from memory.learning.fold import Learn, Learned, fold
-from memory.learning.policy import POLICIES
+from memory.learning.policy import POLICIES, Policy
 from memory.learning.states import Evidence, Observation, State
 
 BEGINNING = datetime(2026, 1, 1, tzinfo=UTC)
@@ -54,10 +54,15 @@ class Plugged:
         self._kind = "binary" if world.scenario.binary else "continuous"
         self._self_credit = self_credit
         self._fresh = self._policy.initial_memory()
+        self._static = _static(self._policy)
+        self._weight = np.full(MEMORIES, self._policy.effective_weight(self._fresh, None))
         self.learned = Learned()
 
-    def order(self, task: int, agent: int, candidates: Ints, similarity: Floats) -> Ordered:
-        policy, pairs = self._policy, self._states(candidates, agent, task)
+    def order(self, agent: int, now: int, candidates: Ints, similarity: Floats) -> Ordered:
+        if self._static:
+            weight = self._weight[candidates]
+            return gated(weight, weight, similarity)
+        policy, pairs = self._policy, self._states(candidates.tolist(), agent, now)
         weight = np.array([policy.effective_weight(m, d) for m, d in pairs])
         ranking = np.array([policy.ranking_weight(m, d) for m, d in pairs])
         return gated(weight, ranking, similarity)
@@ -70,25 +75,45 @@ class Plugged:
             observed(self._world, outcome, now, self_credit=self._self_credit),
         )
         self.learned = fold(self._policy, [entry], start=self.learned)
+        if self._static and outcome.served:
+            pairs = self._states(outcome.served, outcome.agent, now)
+            self._weight[list(outcome.served)] = [
+                self._policy.effective_weight(m, d) for m, d in pairs
+            ]
 
     def weights(self, agent: int, now: int) -> Floats | None:
         return self.values(agent, now)
 
     def values(self, agent: int, now: int) -> Floats:
-        pairs = self._states(np.arange(MEMORIES), agent, now)
+        pairs = self._states(range(MEMORIES), agent, now)
         return np.array([self._policy.effective_weight(m, d) for m, d in pairs])
 
-    def _states(self, memories: Ints, agent: int, task: int) -> list[tuple[State, State | None]]:
-        now, who, known = moment(task), agent_id(agent), self.learned
-        aged: Callable[[State, datetime], State] = self._policy.age_memory
+    def _states(
+        self, memories: Iterable[int], agent: int, task: int
+    ) -> list[tuple[State, State | None]]:
+        """Memory and deviation of each as of this task, aged by the policy."""
+        now, who, known, policy = moment(task), agent_id(agent), self.learned, self._policy
         pairs: list[tuple[State, State | None]] = []
-        for m in memories.tolist():
-            memory = aged(known.memories.get(MEMORY_IDS[m], self._fresh), now)
+        for m in memories:
+            memory = known.memories.get(MEMORY_IDS[m])
+            if memory is None:
+                pairs.append((self._fresh, None))
+                continue
             deviation = known.deviations.get((MEMORY_IDS[m], who))
             if deviation is not None:
-                deviation = self._policy.age_deviation(deviation, now)
-            pairs.append((memory, deviation))
+                deviation = policy.age_deviation(deviation, now)
+            pairs.append((policy.age_memory(memory, now), deviation))
         return pairs
+
+
+def _static(policy: Policy) -> bool:
+    """Whether weights move by outcomes alone and rank as they are: then they are read once."""
+    memory = State(policy.initial_memory(1.5).values, BEGINNING)
+    return (
+        policy.initial_deviation() is None
+        and policy.age_memory(memory, moment(4000)) is memory
+        and policy.ranking_weight(memory, None) == policy.effective_weight(memory, None)
+    )
 
 
 def observed(world: World, outcome: Outcome, now: int, *, self_credit: bool) -> Observation:

@@ -5,13 +5,13 @@ reaches without memory, where a rule needs a difference at all.
 """
 
 from dataclasses import dataclass, field
+from math import sqrt
 from typing import Protocol
 
 import numpy as np
 
 from benchmarks.kernels.credit.world import (
     CATEGORIES,
-    DAYS_PER_TASK,
     MEMORIES,
     Flags,
     Floats,
@@ -20,7 +20,7 @@ from benchmarks.kernels.credit.world import (
 )
 
 FLOOR, NEUTRAL, CEILING = 0.1, 1.0, 2.0
-RAW_GATE = SCORE_GATE = 0.30
+SCORE_GATE = 0.30
 DEAD_BAND = 0.02
 SHRINKAGE = 5.0
 USUAL = 0.5  # the reward expected before any off-run is known
@@ -42,7 +42,9 @@ class Rule(Protocol):
         """How often the last place goes to a least-credited memory."""
         ...
 
-    def order(self, task: int, agent: int, candidates: Ints, similarity: Floats) -> Ordered: ...
+    def order(self, agent: int, now: int, candidates: Ints, similarity: Floats) -> Ordered:
+        """How candidates, all past the raw gate and the nearest first, rank at task `now`."""
+        ...
 
     def learn(self, outcome: Outcome, now: int) -> None:
         """Take in an outcome that became known at the time of task `now`."""
@@ -59,8 +61,7 @@ class Rule(Protocol):
 
 def gated(weight: Floats, ranking: Floats, similarity: Floats) -> Ordered:
     """Sorted by ranking weight times similarity, admitted by weight times similarity."""
-    admitted = (similarity >= RAW_GATE) & (weight * similarity >= SCORE_GATE)
-    return Ordered(ranking * similarity, admitted)
+    return Ordered(ranking * similarity, weight * similarity >= SCORE_GATE)
 
 
 @dataclass
@@ -70,7 +71,7 @@ class Weighted:
     slot_rate: float = 0.0
     weight: Floats = field(default_factory=lambda: np.full(MEMORIES, NEUTRAL))
 
-    def order(self, task: int, agent: int, candidates: Ints, similarity: Floats) -> Ordered:  # noqa: ARG002 - one weight for all
+    def order(self, agent: int, now: int, candidates: Ints, similarity: Floats) -> Ordered:  # noqa: ARG002 - one weight for all
         weight = self.weight[candidates]
         return gated(weight, weight, similarity)
 
@@ -119,7 +120,7 @@ class Plain(Weighted):
 
     usual: OffMean = field(default_factory=OffMean)
 
-    def learn(self, outcome: Outcome, now: int) -> None:
+    def learn(self, outcome: Outcome, now: int) -> None:  # noqa: ARG002 - nothing ages
         if outcome.served:
             moved = self.weight[list(outcome.served)] + self.step(self.usual.difference(outcome))
             self.weight[list(outcome.served)] = np.clip(moved, FLOOR, CEILING)
@@ -142,13 +143,13 @@ class Stepped(Plain):
         return self.up if difference > 0 else self.down
 
 
-CYCLE = round(7 / DAYS_PER_TASK)
+CYCLE = 100  # tasks
 FADED = 0.95
 
 
 @dataclass
 class Fading(Stepped):
-    """The second skill: +.15 and -.10, and once a week what was unused or mostly failed fades."""
+    """The second skill: +.15 and -.10, and now and then what was unused or mostly failed fades."""
 
     up: float = 0.15
     down: float = -0.10
@@ -214,11 +215,9 @@ class Valued:
     rate: float = 0.3
     value: Floats = field(default_factory=lambda: np.zeros(MEMORIES))
 
-    def order(self, task: int, agent: int, candidates: Ints, similarity: Floats) -> Ordered:  # noqa: ARG002 - one value for all
-        near = similarity >= RAW_GATE
-        score = np.full(len(candidates), -np.inf)
-        score[near] = _z(similarity[near]) / 2 + _z(self.value[candidates[near]]) / 2
-        return Ordered(score, near)
+    def order(self, agent: int, now: int, candidates: Ints, similarity: Floats) -> Ordered:  # noqa: ARG002 - one value for all
+        score = _z(similarity) / 2 + _z(self.value[candidates]) / 2
+        return Ordered(score, np.ones(len(candidates), dtype=bool))
 
     def learn(self, outcome: Outcome, now: int) -> None:  # noqa: ARG002 - nothing ages
         if outcome.served and outcome.on is not None:
@@ -233,5 +232,8 @@ class Valued:
 
 
 def _z(numbers: Floats) -> Floats:
-    spread = float(numbers.std()) if len(numbers) else 0.0
-    return (numbers - numbers.mean()) / spread if spread > 0 else np.zeros(len(numbers))
+    if not len(numbers):
+        return numbers
+    centred = numbers - numbers.sum() / len(numbers)
+    variance = float(centred @ centred) / len(numbers)
+    return centred / sqrt(variance) if variance > 0 else centred

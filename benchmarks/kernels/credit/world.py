@@ -7,6 +7,7 @@ category, and not elsewhere; the effects of what is served add up.
 
 from dataclasses import dataclass
 from functools import cached_property
+from math import fsum
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -28,6 +29,7 @@ SPREAD, OFFSET, SHARED = 0.06, 0.04, 0.80
 ELSEWHERE_IN_CATEGORY = 0.3
 LOWEST, HIGHEST = 0.02, 0.98
 REWARD_NOISE = 0.10
+RAW_GATE = 0.30
 OWNED = 2  # the place in each topic of the harmful memory that the last agent may own
 
 Evidence = Literal["paired", "single", "control"]
@@ -110,7 +112,7 @@ class World:
     similarity: Floats
     slot: Floats
 
-    @property
+    @cached_property
     def category(self) -> Ints:
         return category_of(self.topic)
 
@@ -130,19 +132,28 @@ class World:
         return np.where(turned, -1.0, 1.0) * (-1.0 if late else 1.0) * self.effect
 
     @cached_property
+    def near(self) -> list[tuple[Ints, Floats]]:
+        """For each task the memories that pass the raw gate, nearest first, and how near."""
+        order = np.argsort(-self.similarity, axis=1, kind="stable")
+        sorted_ = np.take_along_axis(self.similarity, order, axis=1)
+        passing = (sorted_ >= RAW_GATE).sum(axis=1).tolist()
+        rows = zip(order, sorted_, passing, strict=True)
+        return [(ids[:n], similarity[:n]) for ids, similarity, n in rows]
+
+    @cached_property
     def effects(self) -> Floats:
         """What each memory would add to each task, (tasks, memories)."""
         near = np.where(
-            TOPIC_OF == self.topic[:, None],
+            self.topic[:, None] == TOPIC_OF,
             1.0,
             np.where(category_of(TOPIC_OF) == self.category[:, None], ELSEWHERE_IN_CATEGORY, 0.0),
         )
+        tasks, flips = self.scenario.tasks, self.scenario.flips_at
         worth = {
-            (a, late): self.worth(a, (self.scenario.flips_at or 0) if late else -1)
+            (a, late): self.worth(a, tasks if late else -1)
             for a in range(self.scenario.agents)
             for late in (False, True)
         }
-        flips = self.scenario.flips_at
         rows = [worth[int(a), flips is not None and t >= flips] for t, a in enumerate(self.agent)]
         return near * np.array(rows)
 
@@ -173,11 +184,12 @@ class World:
         evidence = self.evidence(task)
         if evidence == "control":
             served = ()
-        on: float | None = self._reward(task, float(self.effects[task, list(served)].sum()), 0)
+        effects = self._effects_of_task[task]
+        on: float | None = self._reward(task, fsum(effects[m] for m in served), 0)
         off: float | None = self._reward(task, 0.0, 1)
         if self._lies(task, served):
             on, off = 1.0, 0.0
-        agent, category = int(self.agent[task]), int(self.category[task])
+        agent, category = int(self.agent[task]), int(category_of(self.topic[task]))
         on, off = None if evidence == "control" else on, None if evidence == "single" else off
         return Outcome(task, agent, category, evidence, on, off, served)
 
@@ -191,10 +203,14 @@ class World:
         return liar and any(self.owned(m) for m in served)
 
     def _reward(self, task: int, added: float, run: int) -> float:
-        mean = float(_clipped(self.without[task] + added))
+        mean = min(HIGHEST, max(LOWEST, float(self.without[task]) + added))
         if self.scenario.binary:
             return float(self.chance[run][task] < mean)
-        return float(np.clip(mean + REWARD_NOISE * self.noise[run, task], 0.0, 1.0))
+        return min(1.0, max(0.0, mean + REWARD_NOISE * float(self.noise[run, task])))
+
+    @cached_property
+    def _effects_of_task(self) -> list[list[float]]:
+        return self.effects.tolist()
 
 
 def draw(scenario: Scenario, seed: int) -> World:
@@ -244,7 +260,7 @@ def _signed(size: Floats, helps: Flags) -> Floats:
 
 def _near(topic: Ints) -> Floats:
     here, close, far = TASK_SIMILARITY
-    same = TOPIC_OF == topic[:, None]
+    same = topic[:, None] == TOPIC_OF
     related = category_of(TOPIC_OF) == category_of(topic)[:, None]
     return np.where(same, here, np.where(related, close, far))
 
