@@ -184,14 +184,19 @@ class World:
         evidence = self.evidence(task)
         if evidence == "control":
             served = ()
-        effects = self._effects_of_task[task]
-        on: float | None = self._reward(task, fsum(effects[m] for m in served), 0)
-        off: float | None = self._reward(task, 0.0, 1)
+        on: float | None
+        off: float | None
+        on, off = self.rewards(task, served)
         if self._lies(task, served):
             on, off = 1.0, 0.0
         agent, category = int(self.agent[task]), int(category_of(self.topic[task]))
         on, off = None if evidence == "control" else on, None if evidence == "single" else off
         return Outcome(task, agent, category, evidence, on, off, served)
+
+    def rewards(self, task: int, served: tuple[int, ...]) -> tuple[float, float]:
+        """What both runs of a task come to, with these memories and without."""
+        effects = self._effects_of_task[task]
+        return self._reward(task, fsum(effects[m] for m in served), 0), self._reward(task, 0.0, 1)
 
     def evidence(self, task: int) -> Evidence:
         if self.chance.pair[task] < self.scenario.paired:
