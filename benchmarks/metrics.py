@@ -89,6 +89,15 @@ def at_most(name: str, target: float, measured: float | None, parts: Mapping[str
     return Target(name, target, measured, "met" if measured <= target else "missed", parts)
 
 
+def at_least(
+    name: str, target: float, measured: float | None, parts: Mapping[str, float]
+) -> Target:
+    """A target that is met by anything from it upward, and not run where nothing was measured."""
+    if measured is None:
+        return Target(name, target, None, "not_run", parts)
+    return Target(name, target, measured, "met" if measured >= target else "missed", parts)
+
+
 def written(targets: Iterable[Target]) -> list[dict[str, object]]:
     return [asdict(target) for target in targets]
 

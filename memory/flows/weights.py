@@ -29,6 +29,8 @@ from memory.storage.weighing import WeighingStore
 NAMES: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "belief": (("mean", "variance"), ("mean", "variance")),
     "paper": (("weight",), ()),
+    "steps": (("weight",), ()),
+    "delta": (("mean",), ()),
 }
 """What the numbers of a memory's state, and of a deviation, are called in each policy."""
 

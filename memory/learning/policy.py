@@ -7,8 +7,10 @@ from typing import Protocol
 
 from memory.errors import Rejected
 from memory.learning.belief import Belief
+from memory.learning.delta import Delta
 from memory.learning.paper import Paper
 from memory.learning.states import Observation, State, States
+from memory.learning.steps import Steps
 
 
 class Policy(Protocol):
@@ -84,7 +86,7 @@ class Policy(Protocol):
 
 
 POLICIES: Mapping[str, Policy] = MappingProxyType(
-    {policy.name: policy for policy in (Belief(), Paper())}
+    {policy.name: policy for policy in (Belief(), Paper(), Steps(), Delta())}
 )
 
 

@@ -56,7 +56,7 @@ class NamespaceIn(In):
     slug: str = Field(json_schema_extra={"pattern": f"^{SLUG.pattern}$"})
     clock: Clock = Clock.WALL
     learning: Learning = Learning.ON
-    policy: Literal["belief", "paper"] = "belief"
+    policy: Literal["belief", "paper", "steps", "delta"] = "belief"
     settings: SettingsIn = SettingsIn()
 
     def to_draft(self) -> NamespaceDraft:

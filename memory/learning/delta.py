@@ -1,0 +1,87 @@
+"""A delta rule on the residual: `belief` without variances, for whoever wants to check by hand.
+
+A memory carries what it is thought to add, `mu`. An outcome moves every served memory by a fixed
+share of what the served set as a whole left unexplained (Widrow and Hoff 1960): .05 of it in a
+pair, .025 in a single run. An author's word does not move its own memory. There is no ageing, no
+deviation and no verdict.
+
+Values of a memory: `(mu,)`; cell and noise as in `offmean`.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from math import fsum
+
+from memory.learning import offmean, weights
+from memory.learning.states import Evidence, Observation, State, States, later
+
+SCALE = 0.10  # this much added reward is one unit of weight
+SHARE_PAIRED = 0.05
+SHARE_SINGLE = 0.025
+OUTLIER = 0.5  # a residual beyond this is clipped
+
+
+@dataclass(frozen=True, slots=True)
+class Delta:
+    """Weights from residuals: see `Policy` for what each method promises."""
+
+    name: str = "delta"
+    whole_bank: bool = False
+    guarded: bool = True
+
+    def initial_memory(self, start_weight: float = weights.NEUTRAL) -> State:
+        return State(((weights.start_weight(start_weight) - weights.NEUTRAL) * SCALE,))
+
+    def initial_deviation(self) -> State | None:
+        return None
+
+    def initial_cell(self, siblings: Sequence[State]) -> State:
+        return offmean.initial_cell(siblings)
+
+    def initial_noise(self) -> State:
+        return offmean.initial_noise()
+
+    def age_memory(self, state: State, now: datetime) -> State:  # noqa: ARG002 - nothing ages
+        return state
+
+    def age_deviation(self, state: State, now: datetime) -> State:  # noqa: ARG002 - there is none
+        return state
+
+    def edited_memory(self, state: State, now: datetime) -> State:
+        """Half of what was known about the old text is taken to hold for the new one."""
+        return State((state.values[0] / 2,), later(state.touched, now))
+
+    def edited_deviation(self, state: State, now: datetime) -> State:  # noqa: ARG002 - none kept
+        return state
+
+    def effective_weight(self, memory: State, deviation: State | None) -> float:  # noqa: ARG002 - none kept
+        return weights.bounded(weights.NEUTRAL + memory.values[0] / SCALE)
+
+    def ranking_weight(self, memory: State, deviation: State | None) -> float:
+        return self.effective_weight(memory, deviation)
+
+    def observed_gain(self, states: States, observation: Observation) -> tuple[float, float] | None:
+        return offmean.observed_gain(states, observation)
+
+    def update(self, states: States, observation: Observation) -> States:
+        difference = offmean.difference(states, observation)
+        after = offmean.counted(states, observation)
+        if difference is None:
+            return after
+        gain = fsum(states.memories[i].values[0] for i in observation.counted)
+        move = _share(observation) * min(OUTLIER, max(-OUTLIER, difference - gain))
+        moved = {
+            i: _moved(states.memories[i], move, observation)
+            for i in observation.counted
+            if i not in observation.author_of
+        }
+        return replace(after, memories={**states.memories, **moved})
+
+
+def _share(observation: Observation) -> float:
+    return SHARE_PAIRED if observation.evidence is Evidence.PAIRED else SHARE_SINGLE
+
+
+def _moved(state: State, move: float, observation: Observation) -> State:
+    return State((state.values[0] + move,), later(state.touched, observation.now))
