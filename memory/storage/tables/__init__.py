@@ -13,6 +13,7 @@ from memory.storage.tables.learning import (
     weight_event,
 )
 from memory.storage.tables.loop import outcome, retrieval, retrieval_item
+from memory.storage.tables.verification import candidate, ticket, trial
 from memory.storage.tables.work import change, job_run, lease
 
 # Every table here has a namespace_id column, row-level security and FORCE; the others hold no
@@ -36,6 +37,9 @@ ISOLATED = (
     retrieval_item,
     outcome,
     change,
+    candidate,
+    ticket,
+    trial,
 )
 
 __all__ = [
@@ -43,6 +47,7 @@ __all__ = [
     "agent",
     "api_key",
     "audit",
+    "candidate",
     "category",
     "cell",
     "centroid",
@@ -63,7 +68,9 @@ __all__ = [
     "retrieval",
     "retrieval_item",
     "task",
+    "ticket",
     "trajectory",
+    "trial",
     "weight_deviation",
     "weight_event",
 ]

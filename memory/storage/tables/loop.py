@@ -124,6 +124,9 @@ outcome = Table(
     moment("applied_at", nullable=True),
     bank_version(nullable=True),
     key_id(),
+    # What the reporter would do otherwise; and when acquisition had looked at the outcome.
+    Column("lesson", JSONB),
+    moment("acquired_at", nullable=True),
     one_of("verifier", ("human", "test", "judge", "self")),
     one_of("evidence", ("paired", "control", "single", "none")),
     one_of("status", ("accepted", "applied", "ignored", "superseded")),
@@ -138,6 +141,12 @@ outcome = Table(
         postgresql_where=text("applied_at IS NULL"),
     ),
     Index("ix_outcome_namespace_id_retrieval_id", "namespace_id", "retrieval_id"),
+    Index(
+        "ix_outcome_to_acquire",
+        "namespace_id",
+        "bank_version",
+        postgresql_where=text("acquired_at IS NULL AND status = 'applied'"),
+    ),
     Index(
         "uq_outcome_effective",
         "retrieval_id",

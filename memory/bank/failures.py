@@ -1,0 +1,53 @@
+"""Which runs went badly enough to learn from: the worst of a batch.
+
+After Live-Evo (arXiv 2602.02369): the worst 30 % of a batch by the reward with memory. Tasks that
+stand or fall together count as one, or an event asked about ten times would be ten failures.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil
+from uuid import UUID
+
+WORST = 0.3
+WINDOW = 50
+"""A stream has no batches: each run is held against the last so many."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A run with memory that has its reward. `group`: what its task stands or falls with."""
+
+    id: UUID
+    task: UUID
+    group: str
+    reward: float
+
+
+def worst(runs: Sequence[Run]) -> list[Run]:
+    """The worst ⌈.3 n⌉ of n task groups, each by its worst run; worst first, ties by id."""
+    lowest: dict[str, Run] = {}
+    for run in sorted(runs, key=_badness):
+        lowest.setdefault(run.group, run)
+    # The product is rounded first: .3 × 10 must be 3, whatever the last bit says.
+    return list(lowest.values())[: ceil(round(WORST * len(lowest), 9))]
+
+
+def failures(before: Sequence[Run], fresh: Sequence[Run]) -> list[Run]:
+    """Which of the fresh runs are among the worst of their window; both in order of arrival.
+
+    `before` are runs that were looked at already: they fill the first windows.
+    """
+    every = [*before[-WINDOW:], *fresh]
+    found: dict[str, Run] = {}
+    for end in range(len(every) - len(fresh), len(every), WINDOW):
+        last = min(end + WINDOW, len(every))
+        own = set(every[end:last])
+        for run in worst(every[max(0, last - WINDOW) : last]):
+            if run in own:
+                found.setdefault(run.group, run)
+    return list(found.values())
+
+
+def _badness(run: Run) -> tuple[float, UUID]:
+    return run.reward, run.id
