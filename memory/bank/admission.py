@@ -94,8 +94,8 @@ def posterior(new: tuple[int, int], reference: tuple[int, int]) -> Fraction:
     """P(p_new > p_ref) from (successes, runs) of each, with a flat prior on both; exact."""
     a, b = new[0] + 1, new[1] - new[0] + 1
     c, d = reference[0] + 1, reference[1] - reference[0] + 1
-    # Beta(a, b) is the a-th of a + b - 1 uniform points, Beta(c, d) the c-th of c + d - 1: count the
-    # ways to deal both kinds so that at least c of the second lie below the a-th of the first.
+    # Beta(a, b) is the a-th of a + b - 1 uniform points, Beta(c, d) the c-th of c + d - 1: count
+    # the ways to deal both so that at least c of the second lie below the a-th of the first.
     total = comb(a + b + c + d - 2, a + b - 1)
     below = sum(comb(a - 1 + c + j, c + j) * comb(b + d - 2 - j, d - 1 - j) for j in range(d))
     return Fraction(below, total)

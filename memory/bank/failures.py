@@ -5,23 +5,14 @@ stand or fall together count as one, or an event asked about ten times would be 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import ceil
 from uuid import UUID
+
+from memory.domain.verification import Run
 
 WORST = 0.3
 WINDOW = 50
 """A stream has no batches: each run is held against the last so many."""
-
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    """A run with memory that has its reward. `group`: what its task stands or falls with."""
-
-    id: UUID
-    task: UUID
-    group: str
-    reward: float
 
 
 def worst(runs: Sequence[Run]) -> list[Run]:
@@ -29,7 +20,7 @@ def worst(runs: Sequence[Run]) -> list[Run]:
     lowest: dict[str, Run] = {}
     for run in sorted(runs, key=_badness):
         lowest.setdefault(run.group, run)
-    # The product is rounded first: .3 × 10 must be 3, whatever the last bit says.
+    # The product is rounded first: .3 times 10 must be 3, whatever the last bit says.
     return list(lowest.values())[: ceil(round(WORST * len(lowest), 9))]
 
 

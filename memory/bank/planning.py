@@ -6,7 +6,7 @@ from enum import StrEnum
 from uuid import UUID
 
 from memory.bank.admission import improvable
-from memory.bank.failures import Run
+from memory.domain.verification import Run
 
 ANCHORS = 2
 

@@ -11,17 +11,29 @@ from collections.abc import Iterator
 TWIN = 0.90
 """Cosine from which two texts may be twins."""
 
-_WORD = re.compile(r"\d+(?:[.,:]\d+)*%?|\w+(?:[./_'’-]\w+)*|[.!?:;\n«»\"()]")
+_WORD = re.compile(r"\d+(?:[.,:]\d+)*%?|\w+(?:[./_'\u2019-]\w+)*|[.!?:;\n«»\"()]")
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*%?")
 _ENDS = frozenset('.!?:;\n«»"()')
 _NEGATIONS = frozenset(
-    "no not never none nothing nobody neither nor without cannot except unless avoid stop".split()
+    {
+        *("no", "not", "never", "none", "nothing", "nobody", "neither", "nor"),
+        *("without", "cannot", "except", "unless", "avoid", "stop"),
+    }
 )
 _NUMERALS = {
-    word: str(number)
-    for number, word in enumerate(
-        "zero one two three four five six seven eight nine ten eleven twelve".split()
-    )
+    "zero": "0",
+    "one": "1",
+    "two": "2",
+    "three": "3",
+    "four": "4",
+    "five": "5",
+    "six": "6",
+    "seven": "7",
+    "eight": "8",
+    "nine": "9",
+    "ten": "10",
+    "eleven": "11",
+    "twelve": "12",
 }
 
 
@@ -32,7 +44,7 @@ def is_twin(first: str, second: str, cosine: float) -> bool:
 
 def _signature(text: str) -> tuple[list[str], list[str], int]:
     """Numbers and names in their order, and how often something is negated."""
-    words = [word.replace("’", "'") for word in _WORD.findall(text)]
+    words = [word.replace("\N{RIGHT SINGLE QUOTATION MARK}", "'") for word in _WORD.findall(text)]
     numbers = [number for word in words if (number := _number(word)) is not None]
     return numbers, list(_names(words)), sum(map(_negates, words))
 

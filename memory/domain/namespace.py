@@ -39,7 +39,8 @@ class NamespaceSettings:
 
     raw_gate, score_floor: [0, 1], 0 switches off. control_rate: [0, 1), 0 switches the control arm
     off. slot_rate: [0, 1), the chance that the last place goes to a least-credited memory.
-    max_memories: the quota of living memories.
+    max_memories: the quota of living memories. verification_trials: how often a candidate is tried,
+    1…16. verification_days: after so many days without a verdict it goes on probation, 1…365.
     """
 
     raw_gate: float | None = None
@@ -48,6 +49,8 @@ class NamespaceSettings:
     slot_rate: float = 0.03
     categories: Taxonomy = Taxonomy.OPEN
     max_memories: int = 1_000_000
+    verification_trials: int = 3
+    verification_days: int = 7
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "categories", Taxonomy(self.categories))
@@ -60,6 +63,10 @@ class NamespaceSettings:
         if self.max_memories < 1:
             field = "settings.max_memories"
             raise Rejected(f"{field} must be at least 1", field=field, limit=1)
+        for field, most in (("verification_trials", 16), ("verification_days", 365)):
+            if not 1 <= getattr(self, field) <= most:
+                path = f"settings.{field}"
+                raise Rejected(f"{path} must lie in 1…{most}", field=path, limit=[1, most])
 
     def stored(self) -> dict[str, object]:
         return asdict(self)

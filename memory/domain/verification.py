@@ -32,6 +32,16 @@ class ReportedLesson:
         return {"lesson": self.lesson, "situation": self.situation}
 
 
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A run with memory that has its reward. `group`: what its task stands or falls with."""
+
+    id: UUID
+    task: UUID
+    group: str
+    reward: float
+
+
 class TicketState(StrEnum):
     """`decided`: trials or a manager said so. `expired`: nobody did in time, or the text changed.
     `quarantined`: claimed too often without a word.

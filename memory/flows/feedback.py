@@ -194,6 +194,7 @@ class _Desk:
             "status": "accepted",
             "reason": reason,
             "supersedes": one.supersedes,
+            "lesson": None if one.lesson is None else one.lesson.stored(),
             "known_at": known_at,
             "recorded_at": self._call.now,
             "key_id": self._call.key.id,
@@ -278,5 +279,7 @@ def _raw(one: Report) -> dict[str, object]:
 
 def _digest(one: Report) -> bytes:
     """Two reports with the same digest say the same."""
-    fields = {name: getattr(one, name) for name in Report.__slots__}
+    # Without a lesson the digest is what it was before reports could bring one.
+    named = (name for name in Report.__slots__ if name != "lesson" or one.lesson is not None)
+    fields = {name: getattr(one, name) for name in named}
     return sha256(json.dumps(fields, sort_keys=True, default=str).encode()).digest()

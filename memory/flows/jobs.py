@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Protocol
 
 from memory.domain.access import Act, Call
 from memory.domain.ids import new_id
@@ -11,22 +12,37 @@ from memory.domain.namespace import Namespace
 from memory.domain.task import Listed, Page
 from memory.engine import Engine
 from memory.errors import Conflict, NotFound
-from memory.flows.decay import Fading, fade
+from memory.flows.acquire import queue, work_off
+from memory.flows.decay import fade
+from memory.flows.settling import settle
 from memory.storage.calls import CallStore, Deed
 from memory.storage.database import Connection
 from memory.storage.work import Leadership, RunDraft, WorkStore
 
-Work = Callable[..., Awaitable[Fading]]
+
+class Done(Protocol):
+    """What a run did, or would do."""
+
+    def result(self) -> dict[str, object]: ...
+
+
+Work = Callable[..., Awaitable[Done]]
+Thinking = Callable[[Engine, Namespace, datetime, Leadership | None], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A line of the timetable."""
+    """A line of the timetable.
+
+    `work` is done in the transaction of the run. What needs a model cannot be: `after` comes when
+    the run is committed, and again until nothing of it is left.
+    """
 
     name: str
     every: timedelta
     description: str
     work: Work
+    after: Thinking | None = None
 
     def period(self, now: datetime) -> str:
         """Which run `now` belongs to: computed from the calendar, never from ticks."""
@@ -39,6 +55,19 @@ JOBS = (
         timedelta(days=1),
         "Writes down the age of beliefs, retires what fell, reports what faded.",
         fade,
+    ),
+    Job(
+        "acquire",
+        timedelta(days=1),
+        "Makes candidates of the worst outcomes; each is verified before it is used.",
+        queue,
+        after=work_off,
+    ),
+    Job(
+        "tickets",
+        timedelta(days=1),
+        "Frees lapsed leases, puts on probation what nobody verified, ends probations.",
+        settle,
     ),
 )
 
@@ -58,6 +87,13 @@ async def run_job(engine: Engine, call: Call, name: str, request: JobRequest) ->
     times = Times(call.namespace.known_at(request.now, call.now, "now"), call.now)
     if request.dry_run:
         return await _rehearse(engine, call.namespace, job, times)
+    run = await _run_by_hand(engine, call, job, times)
+    if job.after is not None:
+        await job.after(engine, call.namespace, call.now, None)
+    return run
+
+
+async def _run_by_hand(engine: Engine, call: Call, job: Job, times: Times) -> JobRun:
     async with engine.database.transaction(call.namespace.id) as connection:
         draft = RunDraft(
             job.name, call.namespace.id, job.period(times.now), times.now, call.key.id, None
@@ -85,6 +121,8 @@ async def run_due(
             run = await _run_once(connection, namespace, job, (draft, Times(now, now)))
             if run is not None:
                 done.append(run)
+        if job.after is not None:
+            await job.after(engine, namespace, now, leadership)
     return done
 
 

@@ -6,7 +6,8 @@ from uuid import UUID
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.bank.failures import WINDOW, Run, failures, worst
+from memory.bank.failures import WINDOW, failures, worst
+from memory.domain.verification import Run
 
 
 def a_run(number: int, reward: float, group: str | None = None) -> Run:
