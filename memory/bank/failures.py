@@ -27,14 +27,17 @@ def worst(runs: Sequence[Run]) -> list[Run]:
 def failures(before: Sequence[Run], fresh: Sequence[Run]) -> list[Run]:
     """Which of the fresh runs are among the worst of their window; both in order of arrival.
 
-    `before` are runs that were looked at already: they fill the first windows.
+    `before` are runs that were looked at already: they fill the first windows. A task that comes
+    again is judged by how it went this time.
     """
     every = [*before[-WINDOW:], *fresh]
     found: dict[str, Run] = {}
-    for end in range(len(every) - len(fresh), len(every), WINDOW):
-        last = min(end + WINDOW, len(every))
-        own = set(every[end:last])
-        for run in worst(every[max(0, last - WINDOW) : last]):
+    for start in range(len(every) - len(fresh), len(every), WINDOW):
+        end = min(start + WINDOW, len(every))
+        own = set(every[start:end])
+        groups = {run.group for run in own}
+        earlier = [run for run in every[max(0, end - WINDOW) : start] if run.group not in groups]
+        for run in worst([*earlier, *own]):
             if run in own:
                 found.setdefault(run.group, run)
     return list(found.values())

@@ -13,6 +13,7 @@ from memory.domain.bank import (
     Memory,
     MemoryFilter,
     MemoryText,
+    Status,
     StatusChange,
     fingerprint,
 )
@@ -34,6 +35,10 @@ from memory.storage.namespaces import NamespaceStore
 from memory.storage.paging import listed
 from memory.storage.reading import MemoryReader
 from memory.storage.states import StateStore
+from memory.storage.tickets import TicketStore
+
+UNVERIFIED = frozenset({Status.PROPOSED, Status.VERIFYING, Status.REJECTED})
+"""Of these the words are on trial, or were."""
 
 
 async def get_memory(engine: Engine, call: Call, memory_id: UUID) -> Memory:
@@ -71,6 +76,10 @@ async def edit_memory(engine: Engine, call: Call, memory_id: UUID, ask: EditRequ
         raise StaleEdit(f"the memory is at version {current.version}", field="If-Match")
     texts = (ask.edit.situation or current.situation, ask.edit.lesson or current.lesson)
     reworded = texts != (current.situation, current.lesson)
+    if reworded and current.status in UNVERIFIED:
+        raise Conflict(
+            "a candidate is reworded by refining it", code="status_conflict", field="lesson"
+        )
     vectors: dict[str, Embedding] = {}
     if reworded:
         situation, lesson = await engine.embedder.embed(list(texts))
@@ -168,6 +177,9 @@ async def erase(engine: Engine, call: Call, erasure: Erasure) -> Erased:
             await MemoryReader(connection, call.namespace.id, await viewer(connection, call)).get(
                 erasure.memory_id
             )
+        # Before the version is taken: whoever ends a ticket locks it first, too.
+        await TicketStore(connection, call.namespace.id).blank(reach.memory_ids, call.now)
+        await store.blank_lessons(erasure, reach.memory_ids)
         version = await NamespaceStore(connection).bump(call.namespace.id, memories=-reach.living)
         erased = await _erase(store, call, reach)
         stamp = Stamp(call.key.id, call.now, version)

@@ -5,11 +5,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from sqlalchemy import text, update
+from sqlalchemy import select, text, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from memory.domain.bank import Status, Trust
+from memory.errors import NotFound
 from memory.ports import Embedding
 from memory.storage.database import UniqueTextTaken
 from memory.storage.memories import MemoryStore, Stamp
@@ -45,6 +46,15 @@ class Move:
         return {"status": self.to, "status_reason": self.reason, **kept}
 
 
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a memory came from, as ids."""
+
+    agent_id: UUID
+    category_ids: tuple[UUID, UUID | None]
+    source_group: str
+
+
 class AdmittingStore:
     """Statuses and twins of one namespace."""
 
@@ -73,6 +83,19 @@ class AdmittingStore:
             store = MemoryStore(self._connection, self._namespace_id)
             await store.feed(stamp, move.to.value, moved)
         return moved
+
+    async def origin(self, memory_id: UUID) -> Origin:
+        """Raises NotFound where there is no such memory."""
+        rows = await self._connection.execute(
+            select(memory).where(
+                memory.c.namespace_id == self._namespace_id, memory.c.id == memory_id
+            )
+        )
+        row = rows.mappings().first()
+        if row is None:
+            raise NotFound("no such memory", code="memory_not_found", field="id")
+        ids = (row["category_id"], row["subcategory_id"])
+        return Origin(row["agent_id"], ids, row["source_group"])
 
     async def on_probation(self) -> list[tuple[UUID, int]]:
         """Memories on probation, and how often outcomes moved each."""

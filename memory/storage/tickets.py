@@ -212,22 +212,24 @@ class TicketStore:
             .order_by(ticket.c.id)
             .with_for_update(skip_locked=True)
         )
-        ids = [row.id for row in rows]
-        found = await self._connection.execute(
-            _TICKETS.where(ticket.c.id.in_(ids)).order_by(ticket.c.id)
-        )
-        slots = await self._slots(ids)
-        return [_held(row, slots.get(row["id"], [])) for row in found.mappings()]
+        return await self._all([row.id for row in rows])
 
-    async def of_memory(self, memory_id: UUID) -> list[tuple[UUID, str]]:
-        """Ids and states of a memory's tickets, oldest first, locked."""
+    async def of_memory(self, memory_id: UUID) -> list[Ticket]:
+        """A memory's tickets, oldest first, locked."""
         rows = await self._connection.execute(
-            select(ticket.c.id, ticket.c.state)
+            select(ticket.c.id)
             .where(ticket.c.namespace_id == self._namespace_id, ticket.c.memory_id == memory_id)
-            .order_by(ticket.c.id)
             .with_for_update()
         )
-        return [(row.id, row.state) for row in rows]
+        return [held.ticket for held in await self._all([row.id for row in rows])]
+
+    async def _all(self, ticket_ids: Sequence[UUID]) -> list[Held]:
+        """Oldest first."""
+        found = await self._connection.execute(
+            _TICKETS.where(ticket.c.id.in_(ticket_ids)).order_by(ticket.c.id)
+        )
+        slots = await self._slots(ticket_ids)
+        return [_held(row, slots.get(row["id"], [])) for row in found.mappings()]
 
     async def blank(self, memory_ids: Sequence[UUID], now: datetime) -> None:
         """Tickets of erased memories lose their text and end."""

@@ -39,8 +39,11 @@ async def a_run(
     lesson: str | None = None,
     **changes: object,
 ) -> Served:
-    """A served task with its outcome, which brings a lesson or none."""
-    answer = await served(engine, call, task=a_task_draft(number), arm="on")
+    """A served task with its outcome, which brings a lesson or none; paired where it brings both
+    rewards.
+    """
+    how = {"purpose": "paired"} if "without" in changes else {"arm": "on"}
+    answer = await served(engine, call, task=a_task_draft(number), **how)
     said = None if lesson is None else ReportedLesson(lesson)
     await reported(engine, call, answer, lesson=said, **changes)
     return answer

@@ -79,3 +79,11 @@ def test_a_long_stream_is_read_in_windows() -> None:
 @given(RUNS, RUNS)
 def test_only_fresh_runs_fail(before: list[Run], fresh: list[Run]) -> None:
     assert set(failures(before, fresh)) <= set(fresh)
+
+
+def test_a_task_that_comes_again_is_judged_by_how_it_went_this_time() -> None:
+    before = [a_run(1, 0.1, "task:x"), a_run(2, 0.9)]
+    again, better = a_run(3, 0.1, "task:x"), a_run(4, 0.95, "task:x")
+
+    assert failures(before, [again]) == [again]
+    assert failures(before, [better]) == []
