@@ -149,7 +149,7 @@ class Remembered:
     version: int
     deduplicated: bool
     bank_version: int
-    status: Status
+    memory_status: Status
 
 
 @dataclass(frozen=True, slots=True)

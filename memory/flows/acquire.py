@@ -121,12 +121,15 @@ async def list_candidates(
     return listed(found, page, total, lambda view: (str(view.outcome_id),))
 
 
-async def retry_candidate(engine: Engine, call: Call, outcome_id: UUID) -> None:
+async def retry_candidate(engine: Engine, call: Call, outcome_id: UUID) -> CandidateView:
     """Queue a quarantined candidate again. Raises Conflict where it is not quarantined."""
     call.key.require(Act.MANAGE)
     async with engine.database.transaction(call.namespace.id) as connection:
-        if not await CandidateStore(connection, call.namespace.id).retry(outcome_id):
-            raise Conflict("no quarantined candidate", code="candidate_not_quarantined")
+        store = CandidateStore(connection, call.namespace.id)
+        known = await store.get(outcome_id)
+        if not await store.retry(outcome_id):
+            raise Conflict(f"the candidate is {known.state}", code="candidate_not_quarantined")
+        return await store.get(outcome_id)
 
 
 async def _work(

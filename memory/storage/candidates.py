@@ -5,12 +5,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, func, select, text, update
+from sqlalchemy import ColumnElement, RowMapping, func, select, text, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from memory.domain.task import Page
 from memory.domain.verification import CandidateView, Run
+from memory.errors import NotFound
 from memory.storage.tables import candidate, outcome
 
 MAX_CLAIMS = 5
@@ -142,6 +143,18 @@ class CandidateStore:
         )
         return done.rowcount > 0
 
+    async def get(self, outcome_id: UUID) -> CandidateView:
+        rows = await self._connection.execute(
+            select(candidate).where(
+                candidate.c.namespace_id == self._namespace_id,
+                candidate.c.outcome_id == outcome_id,
+            )
+        )
+        row = rows.mappings().first()
+        if row is None:
+            raise NotFound("no such candidate", code="candidate_not_found", field="outcome_id")
+        return _view(row)
+
     async def browse(self, state: str | None, page: Page) -> tuple[list[CandidateView], int]:
         """Oldest first, one row more than the page; and how many match."""
         condition: ColumnElement[bool] = candidate.c.namespace_id == self._namespace_id
@@ -159,10 +172,11 @@ class CandidateStore:
         total = await self._connection.scalar(
             select(func.count()).select_from(candidate).where(condition)
         )
-        views = [
-            CandidateView(**{name: row[name] for name in CandidateView.__slots__}) for row in found
-        ]
-        return views, total or 0
+        return [_view(row) for row in found], total or 0
+
+
+def _view(row: RowMapping) -> CandidateView:
+    return CandidateView(**{name: row[name] for name in CandidateView.__slots__})
 
 
 # What evidence it was says that memory was on; `none` moved nothing, whatever the reason.

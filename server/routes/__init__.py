@@ -19,6 +19,7 @@ from server.routes import (
     retrievals,
     statuses,
     tasks,
+    tickets,
     weights,
 )
 
@@ -38,6 +39,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     retrievals.router,
     receipts.router,
     outcomes.router,
+    tickets.router,
     effect.router,
     audit.router,
 )

@@ -31,6 +31,8 @@ class SettingsIn(In):
     slot_rate: Share = 0.03
     categories: Taxonomy = Taxonomy.OPEN
     max_memories: Quota = 1_000_000
+    verification_trials: Annotated[int, Field(strict=True, ge=1, le=16)] = 3
+    verification_days: Annotated[int, Field(strict=True, ge=1, le=365)] = 7
 
     def given(self) -> dict[str, object]:
         """What the caller named, as it is stored."""
@@ -46,6 +48,8 @@ class SettingsOut(Out):
     slot_rate: float
     categories: Taxonomy
     max_memories: int
+    verification_trials: int
+    verification_days: int
 
 
 class NamespaceIn(In):

@@ -22,6 +22,7 @@ from memlift_client._fields import (
     EditFields,
     ErasureFields,
     ExperienceFields,
+    HistoryFields,
     KeyFields,
     NamespaceFields,
     OutcomeFields,
@@ -29,6 +30,7 @@ from memlift_client._fields import (
     ReportFields,
     SettingsFields,
     TaskFields,
+    TrialFields,
 )
 from memlift_client._results_bank import (
     Agent,
@@ -69,6 +71,7 @@ from memlift_client._results_loop import (
     WeightEvent,
     WeightRow,
 )
+from memlift_client._results_tickets import Candidate, Ticket, Trial
 from memlift_client._retries import Patience
 
 __all__ = [
@@ -80,6 +83,7 @@ __all__ = [
     "AsyncMemLift",
     "AuditEntry",
     "BatchItem",
+    "Candidate",
     "Category",
     "Check",
     "CutMemory",
@@ -93,6 +97,7 @@ __all__ = [
     "Gates",
     "Guideline",
     "GuidelineLine",
+    "HistoryFields",
     "Job",
     "JobRun",
     "Key",
@@ -123,6 +128,9 @@ __all__ = [
     "SettingsFields",
     "Task",
     "TaskFields",
+    "Ticket",
+    "Trial",
+    "TrialFields",
     "UnexpectedAnswer",
     "Unreachable",
     "Weight",
