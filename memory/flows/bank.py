@@ -76,12 +76,9 @@ async def edit_memory(engine: Engine, call: Call, memory_id: UUID, ask: EditRequ
         raise StaleEdit(f"the memory is at version {current.version}", field="If-Match")
     texts = (ask.edit.situation or current.situation, ask.edit.lesson or current.lesson)
     reworded = texts != (current.situation, current.lesson)
-    if reworded and current.status in UNVERIFIED:
-        raise Conflict(
-            "a candidate is reworded by refining it", code="status_conflict", field="lesson"
-        )
     vectors: dict[str, Embedding] = {}
     if reworded:
+        _require_settled(current)
         situation, lesson = await engine.embedder.embed(list(texts))
         vectors |= {"situation": situation, "lesson": lesson}
 
@@ -107,6 +104,11 @@ async def edit_memory(engine: Engine, call: Call, memory_id: UUID, ask: EditRequ
         deed = Deed("memory.edit", str(memory_id), {"version": current.version + reworded})
         await CallStore(connection).note(deed, call.key.id, call.namespace.id, call.now)
     return await get_memory(engine, call, memory_id)
+
+
+def _require_settled(current: Memory) -> None:
+    if current.status in UNVERIFIED:
+        raise Conflict("a candidate is reworded by refining it", code="status_conflict", field="id")
 
 
 async def _write_edit(

@@ -58,7 +58,8 @@ def _reward(ticket: Ticket, value: object, truth: object, field: str) -> float:
     try:
         reward = reward_of(ticket.metric, value, truth)
     except Rejected as fault:
-        path = f"{field}.{fault.field}"
+        named = "reward" if ticket.metric == "reward" else fault.field
+        path = f"{field}.{named}"
         raise Rejected(f"{field}: {fault.detail}", field=path, limit=fault.limit) from fault
     if ticket.reward_kind == "binary" and reward not in (0.0, 1.0):
         raise Rejected("a binary reward is 0 or 1", field=f"{field}.reward", limit=[0, 1])

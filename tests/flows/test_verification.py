@@ -257,9 +257,9 @@ async def test_where_nothing_is_known_of_the_task_a_trial_brings_its_own_referen
         ({"metric": "brier"}, "metric"),
         ({"trials": (TrialResult(7, 0.9),)}, "trials.0.slot"),
         ({"trials": (TrialResult(0, 0.9), TrialResult(0, 0.9))}, "trials"),
-        ({"trials": (TrialResult(0, 1.5),)}, "trials.0.value"),
-        ({"trials": (TrialResult(0, float("nan")),)}, "trials.0.value"),
-        ({"trials": (TrialResult(0),)}, "trials.0.value"),
+        ({"trials": (TrialResult(0, 1.5),)}, "trials.0.reward"),
+        ({"trials": (TrialResult(0, float("nan")),)}, "trials.0.reward"),
+        ({"trials": (TrialResult(0),)}, "trials.0.reward"),
         ({"known_at": NOON}, "known_at"),
     ],
 )
