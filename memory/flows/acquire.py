@@ -27,13 +27,12 @@ from memory.flows.models import adopt_model, require_model
 from memory.flows.proposing import Proposal, Reference, propose
 from memory.ports import Embedding
 from memory.storage.admitting import AdmittingStore, Near
-from memory.storage.candidates import CandidateStore, Case
+from memory.storage.candidates import CandidateStore, Case, End
 from memory.storage.database import Connection
 from memory.storage.memories import MemoryStore, NewMemory
 from memory.storage.paging import listed
 from memory.storage.work import Leadership, WorkStore
 
-AT_ONCE = 8
 CLAIM = timedelta(minutes=10)
 LOOKED_AT = 5_000
 """So many outcomes are looked at in one run; the rest in the next."""
@@ -103,13 +102,9 @@ async def work_off(
         async with engine.database.transaction(namespace.id) as connection:
             if leadership is not None:
                 await WorkStore(connection).guard(leadership)
-            store = CandidateStore(connection, namespace.id)
-            cases = await store.claim(now, now + CLAIM, AT_ONCE)
-        if not cases:
+            case = await CandidateStore(connection, namespace.id).claim(now, now + CLAIM)
+        if case is None or not await _work(engine, namespace, case, (now, leadership)):
             return
-        for case in cases:
-            if not await _work(engine, namespace, case, (now, leadership)):
-                return
 
 
 async def list_candidates(
@@ -137,22 +132,30 @@ async def _work(
 ) -> bool:
     """Think, then store; False where thinking failed for a reason that may pass."""
     now, leadership = when
+    reason = None
     try:
         thought = await _think(engine, namespace, case)
-    except (Unavailable, Overloaded) as fault:
-        async with engine.database.transaction(namespace.id) as connection:
-            await CandidateStore(connection, namespace.id).let_go(case.outcome_id, fault.kind)
+    except (Unavailable, Overloaded):
+        await _let_go(engine, namespace, case, now + CLAIM)
         return False
-    except MemoryFault:
-        thought = None
+    except MemoryFault as fault:
+        thought, reason = None, fault.kind
     async with engine.database.transaction(namespace.id) as connection:
         if leadership is not None:
             await WorkStore(connection).guard(leadership)
         store = CandidateStore(connection, namespace.id)
         if await store.hold(case):
             state, memory_id = await _store(engine, connection, namespace, (case, thought, now))
-            await store.finish(case.outcome_id, state, memory_id, now)
+            await store.finish(case.outcome_id, End(state, memory_id, reason), now)
     return True
+
+
+async def _let_go(engine: Engine, namespace: Namespace, case: Case, until: datetime) -> None:
+    """The model is away: what was claimed waits for it, and nobody is to blame."""
+    async with engine.database.transaction(namespace.id) as connection:
+        store = CandidateStore(connection, namespace.id)
+        if await store.hold(case):
+            await store.let_go(case.outcome_id, until)
 
 
 async def _think(engine: Engine, namespace: Namespace, case: Case) -> Thought | None:

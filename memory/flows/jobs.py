@@ -1,5 +1,6 @@
 """Jobs run once a period, whatever number of processes ask; a dry run says what would change."""
 
+import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -11,13 +12,15 @@ from memory.domain.learning import JobRequest, JobRun
 from memory.domain.namespace import Namespace
 from memory.domain.task import Listed, Page
 from memory.engine import Engine
-from memory.errors import Conflict, NotFound
+from memory.errors import Conflict, NotFound, Overloaded, Unavailable
 from memory.flows.acquire import queue, work_off
 from memory.flows.decay import fade
 from memory.flows.settling import settle
 from memory.storage.calls import CallStore, Deed
 from memory.storage.database import Connection
 from memory.storage.work import Leadership, RunDraft, WorkStore
+
+log = logging.getLogger(__name__)
 
 
 class Done(Protocol):
@@ -88,9 +91,22 @@ async def run_job(engine: Engine, call: Call, name: str, request: JobRequest) ->
     if request.dry_run:
         return await _rehearse(engine, call.namespace, job, times)
     run = await _run_by_hand(engine, call, job, times)
-    if job.after is not None:
-        await job.after(engine, call.namespace, call.now, None)
+    await _think(engine, call.namespace, job, (call.now, None))
     return run
+
+
+async def _think(
+    engine: Engine, namespace: Namespace, job: Job, when: tuple[datetime, Leadership | None]
+) -> None:
+    """What the job leaves to be done with a model; while that is away it waits, and so does no
+    other namespace.
+    """
+    if job.after is None:
+        return
+    try:
+        await job.after(engine, namespace, *when)
+    except (Unavailable, Overloaded) as fault:
+        log.warning("%s of %s waits: %s", job.name, namespace.slug, fault.detail)
 
 
 async def _run_by_hand(engine: Engine, call: Call, job: Job, times: Times) -> JobRun:
@@ -121,8 +137,7 @@ async def run_due(
             run = await _run_once(connection, namespace, job, (draft, Times(now, now)))
             if run is not None:
                 done.append(run)
-        if job.after is not None:
-            await job.after(engine, namespace, now, leadership)
+        await _think(engine, namespace, job, (now, leadership))
     return done
 
 

@@ -38,6 +38,9 @@ def _row(
             field=f"{field}.slot",
             limit=len(ticket.trials) - 1,
         )
+    stray = "value" if ticket.metric == "reward" else "reward"
+    if getattr(result, stray) is not None:
+        raise Rejected(f"the ticket's rewards are in {ticket.metric}", field=f"{field}.{stray}")
     acted = result.reward if ticket.metric == "reward" else result.value
     reward = _reward(ticket, acted, result.truth, field)
     without = None

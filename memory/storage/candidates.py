@@ -43,6 +43,15 @@ class Case:
     key_id: UUID | None
 
 
+@dataclass(frozen=True, slots=True)
+class End:
+    """What became of a case: the memory made of it or the twin that was there, if any."""
+
+    state: str
+    memory_id: UUID | None
+    reason: str | None
+
+
 class CandidateStore:
     """The queue of acquisition in one namespace: claimed, worked on, finished."""
 
@@ -92,14 +101,16 @@ class CandidateStore:
         if rows:
             await self._connection.execute(insert(candidate).on_conflict_do_nothing(), rows)
 
-    async def claim(self, now: datetime, until: datetime, limit: int) -> list[Case]:
-        """Take what waits or was left behind; what was left too often is quarantined."""
+    async def claim(self, now: datetime, until: datetime) -> Case | None:
+        """Take one that waits or was left behind, the least claimed first, so that one over which
+        every worker dies holds up no other; what was left too often is quarantined.
+        """
         values = {"ns": self._namespace_id, "now": now, "most": MAX_CLAIMS}
         await self._connection.execute(_QUARANTINE, values)
-        claimed = await self._connection.execute(_CLAIM, {**values, "until": until, "limit": limit})
-        ids = [row.outcome_id for row in claimed]
-        rows = await self._connection.execute(_CASES, {"ns": self._namespace_id, "ids": ids})
-        return [Case(**row) for row in rows.mappings()]
+        claimed = await self._connection.scalar(_CLAIM, {**values, "until": until})
+        rows = await self._connection.execute(_CASE, {"ns": self._namespace_id, "id": claimed})
+        row = rows.mappings().first()
+        return None if row is None else Case(**row)
 
     async def hold(self, case: Case) -> bool:
         """Lock the candidate to write its end; False where another one took it over, or its words
@@ -115,15 +126,17 @@ class CandidateStore:
         found = row.first()
         return found is not None and tuple(found) == (case.claim, "waiting", case.lesson)
 
-    async def finish(
-        self, outcome_id: UUID, state: str, memory_id: UUID | None, now: datetime
-    ) -> None:
-        """What became of it."""
-        await self._set(outcome_id, {"state": state, "memory_id": memory_id, "finished_at": now})
+    async def finish(self, outcome_id: UUID, end: End, now: datetime) -> None:
+        """What became of it; the caller holds it."""
+        values = {"state": end.state, "memory_id": end.memory_id, "reason": end.reason}
+        await self._set(outcome_id, {**values, "finished_at": now})
 
-    async def let_go(self, outcome_id: UUID, reason: str) -> None:
-        """The work failed for a reason that may pass: it waits again, and the claim counts."""
-        await self._set(outcome_id, {"reason": reason, "claimed_until": None})
+    async def let_go(self, outcome_id: UUID, until: datetime) -> None:
+        """The work failed for a reason that passes by itself: it rests until then, and the claim
+        does not count. The caller holds it.
+        """
+        values = {"claims": candidate.c.claims - 1, "claimed_until": until}
+        await self._set(outcome_id, {**values, "reason": "model_away"})
 
     async def _set(self, outcome_id: UUID, values: Mapping[str, object]) -> None:
         await self._connection.execute(
@@ -208,13 +221,13 @@ _CLAIM = text("""
         SELECT outcome_id FROM candidate
         WHERE namespace_id = :ns AND state = 'waiting' AND claims < :most
           AND (claimed_until IS NULL OR claimed_until <= :now)
-        ORDER BY outcome_id LIMIT :limit FOR UPDATE SKIP LOCKED
+        ORDER BY claims, outcome_id LIMIT 1 FOR UPDATE SKIP LOCKED
     )
     UPDATE candidate SET claims = claims + 1, claimed_until = :until
     FROM free WHERE candidate.outcome_id = free.outcome_id RETURNING candidate.outcome_id
 """)
 
-_CASES = text("""
+_CASE = text("""
     SELECT o.id AS outcome_id, x.claims AS claim, o.lesson, o.reward, o.metric, o.reward_kind,
         r.agent_id, a.name AS agent, r.category_id, r.subcategory_id, r.task_id, t.text AS task,
         CASE WHEN t.group_key IS NULL THEN 'task:' || t.id ELSE 'group:' || t.group_key END
@@ -223,5 +236,5 @@ _CASES = text("""
     FROM candidate x JOIN outcome o ON o.id = x.outcome_id
     JOIN retrieval r ON r.id = o.retrieval_id JOIN agent a ON a.id = r.agent_id
     JOIN task t ON t.id = r.task_id
-    WHERE x.namespace_id = :ns AND x.outcome_id = ANY(:ids) ORDER BY o.id
+    WHERE x.namespace_id = :ns AND x.outcome_id = CAST(:id AS uuid)
 """)

@@ -20,6 +20,7 @@ from tests.flows.verification_steps import (
     a_run,
     a_task_draft,
     claimed,
+    job,
     memory_of,
     tickets,
     tried,
@@ -331,3 +332,35 @@ async def test_in_replay_a_candidate_is_learned_when_it_is_admitted(
     for days, there in ((2, False), (3, True)):
         answer = await served(engine, call, as_of=NOON + days * DAY)
         assert ("wind" in (answer.receipt.text or "")) is there
+
+
+async def test_one_report_sent_five_times_at_once_is_taken_once(
+    engine: Engine, operator: Key, wall: str
+) -> None:
+    await a_candidate(engine, operator, wall)
+    call = await a_call(engine, operator, wall)
+    ticket = await claimed(engine, call)
+    version = (await a_call(engine, operator, wall)).namespace.bank_version
+
+    done = await asyncio.gather(*(tried(engine, call, ticket, 0.9) for _ in range(5)))
+
+    assert sorted(one.replayed for one in done) == [False, True, True, True, True]
+    assert {one.ticket.decision for one in done} == {"admitted"}
+    assert (await a_call(engine, operator, wall)).namespace.bank_version == version + 1
+
+
+async def test_a_candidate_retired_by_disuse_ends_its_ticket_without_a_verdict(
+    engine: Engine, operator: Key, wall: str
+) -> None:
+    await a_candidate(engine, operator, wall)
+    call = await a_call(engine, operator, wall)
+    await job(engine, operator, wall, "decay", NOON + 200 * DAY)
+
+    assert await claim(engine, call, Claim("late")) == []
+    await job(engine, operator, wall, "tickets", NOON + 200 * DAY)
+
+    [ticket] = await tickets(engine, call)
+    assert (ticket.state, ticket.reason) == (TicketState.EXPIRED, "memory_gone")
+    assert (await memory_of(engine, call, ticket)).status is Status.RETIRED
+    before = (await a_call(engine, operator, wall)).namespace.n_memories
+    assert before == 0

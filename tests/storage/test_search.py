@@ -253,7 +253,7 @@ Line = tuple[UUID, float, float, float]
 
 
 def ranked(rows: list[Laid], probes: Probes, k: int, policy: str) -> list[Line]:
-    """What the operator's key gets: it sees no private memory."""
+    """What the operator's key gets: it sees no private memory, and one on probation at most."""
     seen = {
         row.id: row
         for row in rows
@@ -264,7 +264,9 @@ def ranked(rows: list[Laid], probes: Probes, k: int, policy: str) -> list[Line]:
         (id_, near, *weights(seen[id_], AT, policy))
         for id_, near in nearest(list(seen.values()), probes, size)
     ]
-    return sorted(head, key=lambda line: (-line[3] * line[1], line[0]))[:k]
+    ordered = sorted(head, key=lambda line: (-line[3] * line[1], line[0]))
+    probation = [line[0] for line in ordered if seen[line[0]].status == "probation"]
+    return [line for line in ordered if line[0] not in probation[1:]][:k]
 
 
 async def test_a_small_bank_beside_a_large_one_is_searched_whole(

@@ -21,7 +21,7 @@ from memory.errors import NotFound, Rejected
 from memory.ports import Embedding
 from memory.storage.actors import ActorStore
 from memory.storage.admitting import AdmittingStore, Move
-from memory.storage.candidates import CandidateStore, Case
+from memory.storage.candidates import CandidateStore, Case, End
 from memory.storage.database import Connection
 from memory.storage.erasure import ErasureStore
 from memory.storage.ledger import LedgerStore, Step, Subject
@@ -195,12 +195,14 @@ FINDS_NOTHING: dict[str, Ask] = {
     "AdmittingStore.origin": lambda f: f.admitting.origin(f.memory),
     "CandidateStore.before": lambda f: f.candidates.before(50),
     "CandidateStore.browse": lambda f: f.candidates.browse(None, PAGE),
-    "CandidateStore.claim": lambda f: f.candidates.claim(NOON + 9 * DAY, NOON + 9 * DAY, 9),
-    "CandidateStore.finish": lambda f: f.candidates.finish(f.candidate, "nothing", None, NOON),
+    "CandidateStore.claim": lambda f: f.candidates.claim(NOON + 9 * DAY, NOON + 9 * DAY),
+    "CandidateStore.finish": lambda f: f.candidates.finish(
+        f.candidate, End("nothing", None, None), NOON
+    ),
     "CandidateStore.fresh": lambda f: f.candidates.fresh(50),
     "CandidateStore.get": lambda f: f.candidates.get(f.candidate),
     "CandidateStore.hold": lambda f: f.candidates.hold(f.case()),
-    "CandidateStore.let_go": lambda f: f.candidates.let_go(f.candidate, "model_failed"),
+    "CandidateStore.let_go": lambda f: f.candidates.let_go(f.candidate, NOON),
     "CandidateStore.look_at": lambda f: f.candidates.look_at([f.outcome], NOON),
     "CandidateStore.retry": lambda f: f.candidates.retry(f.candidate),
     "CandidateStore.runs": lambda f: f.candidates.runs(f.category, 50),
