@@ -108,6 +108,8 @@ async def end(
         "decided_at": ending.now,
     }
     await TicketStore(connection, ending.namespace.id).change([ticket.id], values)
+    if not moved:
+        return
     deed = Deed(f"memory.{DECISIONS[status]}", str(ticket.memory_id), {"ticket": str(ticket.id)})
     await CallStore(connection).note(deed, ending.key_id, ending.namespace.id, ending.now)
 
