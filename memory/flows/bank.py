@@ -148,6 +148,8 @@ async def change_status(
     target = next_status(current.status, change.action)
     living = {"retire": -1, "restore": 1 if current.status.value == "retired" else 0}
     async with engine.database.transaction(call.namespace.id) as connection:
+        if target is Status.ACTIVE:
+            target = await _restored(connection, call, memory_id)
         version = await NamespaceStore(connection).bump(
             call.namespace.id, memories=living.get(change.action, 0)
         )
@@ -165,6 +167,13 @@ async def change_status(
         deed = Deed(f"memory.{change.action}", str(memory_id), {"reason": change.reason})
         await CallStore(connection).note(deed, call.key.id, call.namespace.id, call.now)
     return await get_memory(engine, call, memory_id)
+
+
+async def _restored(connection: Connection, call: Call, memory_id: UUID) -> Status:
+    """What was never admitted comes back on probation: a detour is no verification."""
+    tickets = await TicketStore(connection, call.namespace.id).of_memory(memory_id)
+    verified = not tickets or tickets[-1].decision == "admitted"
+    return Status.ACTIVE if verified else Status.PROBATION
 
 
 async def erase(engine: Engine, call: Call, erasure: Erasure) -> Erased:

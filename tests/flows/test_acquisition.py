@@ -9,13 +9,13 @@ from uuid import UUID
 import pytest
 
 from memory.domain.access import Call, Key, Role
-from memory.domain.bank import Edit, EditRequest, Erasure, MemoryFilter, Status
+from memory.domain.bank import Edit, EditRequest, Erasure, MemoryFilter, Status, StatusChange
 from memory.domain.verification import CandidateView, Claim, TicketState, TrialResult
 from memory.engine import Engine
 from memory.errors import Conflict, Unavailable
 from memory.flows import acquire
 from memory.flows.acquire import list_candidates, queue, retry_candidate, work_off
-from memory.flows.bank import edit_memory, erase, get_memory, list_memories
+from memory.flows.bank import change_status, edit_memory, erase, get_memory, list_memories
 from memory.flows.learn import apply_now
 from memory.flows.refining import refine
 from memory.flows.tickets import LEASE, claim, retry
@@ -341,6 +341,16 @@ async def test_where_nobody_verifies_a_candidate_goes_on_probation(
     assert (memory.status, memory.status_reason) == (Status.PROBATION, "nobody_verified")
     [ended] = await tickets(engine, call)
     assert (ended.state, ended.decision) == (TicketState.EXPIRED, "probation")
+
+
+async def test_a_detour_over_suspension_ends_no_probation(
+    engine: Engine, operator: Key, wall: str
+) -> None:
+    memory_id = await on_probation(engine, operator, wall)
+    call = await a_call(engine, operator, wall)
+    for action, status in (("suspend", Status.SUSPENDED), ("restore", Status.PROBATION)):
+        changed = await change_status(engine, call, memory_id, StatusChange(action))
+        assert changed.status is status
 
 
 async def test_unfinished_trials_can_speak_against_a_candidate_but_not_for_it(
