@@ -64,9 +64,12 @@ class Key:
     revoked_at: datetime | None
     last_used_at: datetime | None = None
 
+    def may(self, act: Act) -> bool:
+        return self.role in ALLOWED[act]
+
     def require(self, act: Act) -> None:
         """Raises Forbidden where the role does not allow `act`."""
-        if self.role not in ALLOWED[act]:
+        if not self.may(act):
             raise Forbidden(f"a key of role {self.role} may not {act}")
 
     def speaks_for(self, agent: str) -> bool:

@@ -55,6 +55,8 @@ class Draft:
     """An experience as an agent brings it: when it applies, and what to do.
 
     `weight` in [.1, 2] is where it starts; `learned_at` is set in `replay` namespaces alone.
+    `verify`: it is tried on its task before it is used. `verification`: who vouches for a piece of
+    history (human, test, judge, none); None for what is no history.
     """
 
     agent: str
@@ -68,6 +70,8 @@ class Draft:
     weight: float = 1.0
     learned_at: datetime | None = None
     metadata: Mapping[str, object] = field(default_factory=dict[str, object])
+    verify: bool = False
+    verification: str | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "agent", cleaned(self.agent, "agent", NAME))
@@ -82,6 +86,8 @@ class Draft:
             )
         if self.task is not None and self.task_id is not None:
             raise Rejected("give task or task_id, not both", field="task")
+        if self.verify and self.task is None and self.task_id is None:
+            raise Rejected("a memory is verified on its task: name one", field="verify")
 
     @property
     def digest(self) -> bytes:
@@ -143,6 +149,7 @@ class Remembered:
     version: int
     deduplicated: bool
     bank_version: int
+    memory_status: Status
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from uuid import UUID
 
 from memory.domain.task import CategoryName, TaskDraft
 from memory.domain.text import NAME, TASK, cleaned
+from memory.domain.verification import ReportedLesson
 from memory.errors import Rejected
 
 MAX_K = 64
@@ -182,6 +183,7 @@ class Report:
     Either `reward` in [0, 1], or `metric` with `value` (and `truth`); `without` is the same
     agent's result without the
     guideline, `full` its result had memory been followed wholly. `answers` has one entry a ranker.
+    `lesson` is what the reporter would do otherwise.
     """
 
     reward: float | None = None
@@ -199,6 +201,7 @@ class Report:
     stances: Mapping[str, object] = field(default_factory=dict[str, object])
     known_at: datetime | None = None
     supersedes: UUID | None = None
+    lesson: ReportedLesson | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "evaluator", cleaned(self.evaluator, "evaluator", NAME))

@@ -41,6 +41,8 @@ class NamespaceSettings:
     off. slot_rate: [0, 1), the chance that the last place goes to a least-credited memory.
     max_memories: the quota of living memories. daily_credits: how many outcomes of one agent's key
     count for one memory in a day.
+    max_memories: the quota of living memories. verification_trials: how often a candidate is tried,
+    1…16. verification_days: after so many days without a verdict it goes on probation, 1…365.
     """
 
     raw_gate: float | None = None
@@ -50,6 +52,8 @@ class NamespaceSettings:
     categories: Taxonomy = Taxonomy.OPEN
     max_memories: int = 1_000_000
     daily_credits: int = 50
+    verification_trials: int = 3
+    verification_days: int = 7
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "categories", Taxonomy(self.categories))
@@ -59,10 +63,15 @@ class NamespaceSettings:
                 raise Rejected(
                     f"settings.{field} lies outside [0, 1]", field=f"settings.{field}", limit=[0, 1]
                 )
-        for field in ("max_memories", "daily_credits"):
-            if getattr(self, field) < 1:
-                name = f"settings.{field}"
-                raise Rejected(f"{name} must be at least 1", field=name, limit=1)
+        for field, most in (
+            ("max_memories", 10**12),
+            ("daily_credits", 10**12),
+            ("verification_trials", 16),
+            ("verification_days", 365),
+        ):
+            if not 1 <= getattr(self, field) <= most:
+                path = f"settings.{field}"
+                raise Rejected(f"{path} must lie in 1…{most}", field=path, limit=[1, most])
 
     def stored(self) -> dict[str, object]:
         return asdict(self)

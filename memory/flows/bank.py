@@ -13,6 +13,7 @@ from memory.domain.bank import (
     Memory,
     MemoryFilter,
     MemoryText,
+    Status,
     StatusChange,
     fingerprint,
 )
@@ -34,6 +35,10 @@ from memory.storage.namespaces import NamespaceStore
 from memory.storage.paging import listed
 from memory.storage.reading import MemoryReader
 from memory.storage.states import StateStore
+from memory.storage.tickets import TicketStore
+
+UNVERIFIED = frozenset({Status.PROPOSED, Status.VERIFYING, Status.REJECTED})
+"""Of these the words are on trial, or were."""
 
 
 async def get_memory(engine: Engine, call: Call, memory_id: UUID) -> Memory:
@@ -73,6 +78,7 @@ async def edit_memory(engine: Engine, call: Call, memory_id: UUID, ask: EditRequ
     reworded = texts != (current.situation, current.lesson)
     vectors: dict[str, Embedding] = {}
     if reworded:
+        _require_settled(current)
         situation, lesson = await engine.embedder.embed(list(texts))
         vectors |= {"situation": situation, "lesson": lesson}
 
@@ -98,6 +104,11 @@ async def edit_memory(engine: Engine, call: Call, memory_id: UUID, ask: EditRequ
         deed = Deed("memory.edit", str(memory_id), {"version": current.version + reworded})
         await CallStore(connection).note(deed, call.key.id, call.namespace.id, call.now)
     return await get_memory(engine, call, memory_id)
+
+
+def _require_settled(current: Memory) -> None:
+    if current.status in UNVERIFIED:
+        raise Conflict("a candidate is reworded by refining it", code="status_conflict", field="id")
 
 
 async def _write_edit(
@@ -137,6 +148,8 @@ async def change_status(
     target = next_status(current.status, change.action)
     living = {"retire": -1, "restore": 1 if current.status.value == "retired" else 0}
     async with engine.database.transaction(call.namespace.id) as connection:
+        if target is Status.ACTIVE:
+            target = await _restored(connection, call, memory_id)
         version = await NamespaceStore(connection).bump(
             call.namespace.id, memories=living.get(change.action, 0)
         )
@@ -156,6 +169,13 @@ async def change_status(
     return await get_memory(engine, call, memory_id)
 
 
+async def _restored(connection: Connection, call: Call, memory_id: UUID) -> Status:
+    """What was never admitted comes back on probation: a detour is no verification."""
+    tickets = await TicketStore(connection, call.namespace.id).of_memory(memory_id)
+    verified = not tickets or tickets[-1].decision == "admitted"
+    return Status.ACTIVE if verified else Status.PROBATION
+
+
 async def erase(engine: Engine, call: Call, erasure: Erasure) -> Erased:
     """Text and vectors go, with every served line and stored answer that carries them; numbers
     stay.
@@ -168,6 +188,9 @@ async def erase(engine: Engine, call: Call, erasure: Erasure) -> Erased:
             await MemoryReader(connection, call.namespace.id, await viewer(connection, call)).get(
                 erasure.memory_id
             )
+        # Before the version is taken: whoever ends a ticket locks it first, too.
+        await TicketStore(connection, call.namespace.id).blank(reach.memory_ids, call.now)
+        await store.blank_lessons(erasure, reach.memory_ids)
         version = await NamespaceStore(connection).bump(call.namespace.id, memories=-reach.living)
         erased = await _erase(store, call, reach)
         stamp = Stamp(call.key.id, call.now, version)

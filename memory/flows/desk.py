@@ -178,6 +178,7 @@ class Desk:
             "muted": [],
             "answers": cleaned_json(one.answers, "answers", ANSWERS_BYTES),
             "stances": cleaned_json(one.stances, "stances", ANSWERS_BYTES),
+            "lesson": None if one.lesson is None else one.lesson.stored(),
             "status": "accepted",
             "evidence": Evidence.NONE,
             "reason": None,

@@ -1,5 +1,6 @@
 """Jobs run once a period, whatever number of processes ask; a dry run says what would change."""
 
+import logging
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -11,12 +12,16 @@ from memory.domain.learning import JobRequest, JobRun
 from memory.domain.namespace import Namespace
 from memory.domain.task import Listed, Page
 from memory.engine import Engine
-from memory.errors import Conflict, NotFound
+from memory.errors import Conflict, NotFound, Overloaded, Unavailable
+from memory.flows.acquire import queue, work_off
 from memory.flows.decay import fade
 from memory.flows.history import verify
+from memory.flows.settling import settle
 from memory.storage.calls import CallStore, Deed
 from memory.storage.database import Connection
 from memory.storage.work import Leadership, RunDraft, WorkStore
+
+log = logging.getLogger(__name__)
 
 
 class Done(Protocol):
@@ -26,16 +31,22 @@ class Done(Protocol):
 
 
 Work = Callable[..., Awaitable[Done]]
+Thinking = Callable[[Engine, Namespace, datetime, Leadership | None], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A line of the timetable."""
+    """A line of the timetable.
+
+    `work` is done in the transaction of the run. What needs a model cannot be: `after` comes when
+    the run is committed, and again until nothing of it is left.
+    """
 
     name: str
     every: timedelta
     description: str
     work: Work
+    after: Thinking | None = None
 
     def period(self, now: datetime) -> str:
         """Which run `now` belongs to: computed from the calendar, never from ticks."""
@@ -48,6 +59,19 @@ JOBS = (
         timedelta(days=1),
         "Writes down the age of beliefs, retires what fell, reports what faded.",
         fade,
+    ),
+    Job(
+        "acquire",
+        timedelta(days=1),
+        "Makes candidates of the worst outcomes; each is verified before it is used.",
+        queue,
+        after=work_off,
+    ),
+    Job(
+        "tickets",
+        timedelta(days=1),
+        "Frees lapsed leases, puts on probation what nobody verified, ends probations.",
+        settle,
     ),
     Job(
         "rebuild",
@@ -73,6 +97,26 @@ async def run_job(engine: Engine, call: Call, name: str, request: JobRequest) ->
     times = Times(call.namespace.known_at(request.now, call.now, "now"), call.now)
     if request.dry_run:
         return await _rehearse(engine, call.namespace, job, times)
+    run = await _run_by_hand(engine, call, job, times)
+    await _think(engine, call.namespace, job, (call.now, None))
+    return run
+
+
+async def _think(
+    engine: Engine, namespace: Namespace, job: Job, when: tuple[datetime, Leadership | None]
+) -> None:
+    """What the job leaves to be done with a model; while that is away it waits, and so does no
+    other namespace.
+    """
+    if job.after is None:
+        return
+    try:
+        await job.after(engine, namespace, *when)
+    except (Unavailable, Overloaded) as fault:
+        log.warning("%s of %s waits: %s", job.name, namespace.slug, fault.detail)
+
+
+async def _run_by_hand(engine: Engine, call: Call, job: Job, times: Times) -> JobRun:
     async with engine.database.transaction(call.namespace.id) as connection:
         draft = RunDraft(
             job.name, call.namespace.id, job.period(times.now), times.now, call.key.id, None
@@ -100,6 +144,7 @@ async def run_due(
             run = await _run_once(connection, namespace, job, (draft, Times(now, now)))
             if run is not None:
                 done.append(run)
+        await _think(engine, namespace, job, (now, leadership))
     return done
 
 

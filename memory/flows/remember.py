@@ -1,27 +1,25 @@
 """A lesson enters the bank: lesson → embedding → experience."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
+from memory.bank.admission import trust_of
 from memory.domain.access import Act, Call
-from memory.domain.bank import Draft, Remembered
+from memory.domain.bank import Draft, Remembered, Status
 from memory.domain.ids import new_id
 from memory.engine import Engine
 from memory.errors import MemoryFault
 from memory.flows.actors import GENERAL, Names
+from memory.flows.entering import Writing, enter
 from memory.flows.models import adopt_model, require_model
-from memory.flows.sheets import Cause, Change, sheet_of, steps
-from memory.learning.policy import policy_named
+from memory.flows.proposing import Proposal, propose
 from memory.ports import Embedding
 from memory.retrieval.routing import route
 from memory.storage.database import Connection
-from memory.storage.ledger import LedgerStore
-from memory.storage.memories import MemoryStore, NewMemory, Stamp
-from memory.storage.namespaces import NamespaceStore
-from memory.storage.states import StateStore, Subject
+from memory.storage.memories import MemoryStore, NewMemory
 from memory.storage.tasks import TaskStore
 
 Answer = Remembered | MemoryFault
@@ -61,7 +59,10 @@ async def remember(engine: Engine, call: Call, drafts: Sequence[Draft]) -> list[
                 resolved[one.position] = await _resolve(connection, call, names, (one, model_id))
             except MemoryFault as fault:
                 answers[one.position] = fault
-        answers |= await _store(connection, call, resolved, model_id)
+        writing = Writing(call.namespace, call.key.id, call.now, model_id)
+        stored = await enter(connection, writing, resolved)
+        answers |= stored
+        await propose(engine, connection, writing, _unverified(resolved, stored))
     return [answers[position] for position in range(len(drafts))]
 
 
@@ -110,59 +111,17 @@ async def _resolve(
         source_group=task.source_group if task is not None else f"memory:{memory_id}",
         learned_at=one.learned_at,
         vectors=one.vectors,
+        status=Status.PROPOSED if draft.verify else Status.ACTIVE,
+        trust=trust_of(draft.verification or "none", manages=call.key.may(Act.MANAGE)),
     )
 
 
-async def _store(
-    connection: Connection, call: Call, resolved: dict[int, NewMemory], model_id: UUID
-) -> dict[int, Answer]:
-    """Insert what is new and count what is not; the unique index decides between equals."""
-    store = MemoryStore(connection, call.namespace.id)
-    known = await store.twins(list(resolved.values()))
-    fresh = {new.twin_key: new for new in reversed(resolved.values()) if new.twin_key not in known}
-    version = call.namespace.bank_version
-    kept: set[UUID] = set()
-    if fresh:
-        version = await NamespaceStore(connection).bump(call.namespace.id, memories=len(fresh))
-        stamp = Stamp(call.key.id, call.now, version)
-        kept = await store.add(list(fresh.values()), stamp)
-        if len(kept) < len(fresh):
-            lost = len(kept) - len(fresh)
-            await NamespaceStore(connection).recount(call.namespace.id, lost)
-        added = [new for new in fresh.values() if new.id in kept]
-        await _begin(connection, call, added, (model_id, version))
-        known = await store.twins(list(resolved.values()))
-    again = [known[new.twin_key][0] for new in resolved.values() if new.id not in kept]
-    await store.add_evidence(again)
-    return {
-        position: Remembered(
-            known[new.twin_key][0], known[new.twin_key][1], new.id not in kept, version
-        )
+def _unverified(
+    resolved: Mapping[int, NewMemory], stored: Mapping[int, Remembered]
+) -> list[Proposal]:
+    """What is new and wants to be tried before it is used."""
+    return [
+        Proposal(new, None, new.learned_at)
         for position, new in resolved.items()
-    }
-
-
-async def _begin(
-    connection: Connection, call: Call, added: Sequence[NewMemory], at: tuple[UUID, int]
-) -> None:
-    """Vectors, centroids and the first state of each new memory, with its event in the ledger."""
-    model_id, version = at
-    policy = policy_named(call.namespace.policy)
-    store = MemoryStore(connection, call.namespace.id)
-    await store.add_all_vectors([(new.id, 1, new.vectors) for new in added], model_id)
-    await store.move_centroids(added, model_id)
-    made = [
-        (Change(_subject(new), None, policy.initial_memory(new.draft.weight)), new.learned_at)
-        for new in added
+        if new.draft.verify and not stored[position].deduplicated
     ]
-    await StateStore(connection, call.namespace.id).save(sheet_of(change for change, _ in made))
-    entries = [
-        step
-        for change, learned_at in made
-        for step in steps([change], policy, Cause(version, "set", "created", learned_at))
-    ]
-    await LedgerStore(connection, call.namespace.id).append(entries, policy.name, call.now)
-
-
-def _subject(new: NewMemory) -> Subject:
-    return Subject("memory", memory_id=new.id)

@@ -148,6 +148,7 @@ def _candidate(
         ranking_weight=share * policy.ranking_weight(memory, deviation),
         learned_at=row.learned_at,
         credited=row.n_credited,
+        probation=row.status == Status.PROBATION,
     )
 
 

@@ -64,19 +64,28 @@ class Delta:
     def observed_gain(self, states: States, observation: Observation) -> tuple[float, float] | None:
         return offmean.observed_gain(states, observation)
 
+    def residual(self, states: States, observation: Observation) -> float | None:
+        difference = offmean.difference(states, observation)
+        return None if difference is None else difference - _gain(states, observation)
+
     def update(self, states: States, observation: Observation) -> States:
         difference = offmean.difference(states, observation)
         after = offmean.counted(states, observation)
         if difference is None:
             return after
-        gain = fsum(states.memories[i].values[0] for i in observation.counted)
-        move = _share(observation) * min(OUTLIER, max(-OUTLIER, difference - gain))
+        residual = difference - _gain(states, observation)
+        move = _share(observation) * min(OUTLIER, max(-OUTLIER, residual))
         moved = {
             i: _moved(states.memories[i], move, observation)
             for i in observation.counted
             if i not in observation.author_of
         }
         return replace(after, memories={**states.memories, **moved})
+
+
+def _gain(states: States, observation: Observation) -> float:
+    """What the served set was expected to add."""
+    return fsum(states.memories[i].values[0] for i in observation.counted)
 
 
 def _share(observation: Observation) -> float:

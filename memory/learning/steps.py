@@ -63,6 +63,9 @@ class Steps:
     def observed_gain(self, states: States, observation: Observation) -> tuple[float, float] | None:
         return offmean.observed_gain(states, observation)
 
+    def residual(self, states: States, observation: Observation) -> float | None:
+        return offmean.difference(states, observation)
+
     def update(self, states: States, observation: Observation) -> States:
         step = _step(offmean.difference(states, observation))
         after = offmean.counted(states, observation)

@@ -13,6 +13,7 @@ class Candidate:
     what the memory's source task stands or falls with: the task's group key, else the task.
     `effective_weight` is what the memory has earned; `ranking_weight` is the same with some
     optimism for the untested, and only orders. `credited` counts the outcomes that moved it.
+    `probation`: nobody verified it yet.
     """
 
     id: UUID
@@ -25,6 +26,7 @@ class Candidate:
     ranking_weight: float
     learned_at: datetime
     credited: int
+    probation: bool = False
 
     @property
     def score(self) -> float:

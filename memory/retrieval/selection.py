@@ -11,6 +11,9 @@ its score, because a memory that is never served can never earn its place. Decis
   propensity for something never shown. A weighted ranker may serve nothing in an eligible one,
   having learned that nothing near is worth it; the slot may still try.
 * When nobody can be drawn the last place is certain: propensity 1.
+
+At most one memory on probation is served at a time, by the ranker or by the slot: an unverified one
+may cost a run, but several of them would cost its meaning, for nobody could say which one it was.
 """
 
 import random
@@ -145,12 +148,16 @@ def _ordered(candidates: Iterable[Candidate], selection: Selection) -> list[Cand
 
 
 def _served(candidates: Sequence[Candidate], selection: Selection) -> list[Candidate]:
-    """The first of each group that passes the gates, in the ranker's order, at most k."""
+    """The first of each group that passes the gates, in the ranker's order, at most k; the first
+    on probation takes the one place there is for such.
+    """
     first: dict[str, Candidate] = {}
-    weighted = RANKERS[selection.ranker].weighted
+    weighted, probation = RANKERS[selection.ranker].weighted, False
     for candidate in _ordered(candidates, selection):
-        if selection.gates.admit(candidate, weighted=weighted):
-            first.setdefault(candidate.group, candidate)
+        barred = candidate.group in first or (probation and candidate.probation)
+        if not barred and selection.gates.admit(candidate, weighted=weighted):
+            first[candidate.group] = candidate
+            probation = probation or candidate.probation
     return list(first.values())[: selection.k]
 
 
@@ -163,10 +170,14 @@ def _least_credited(
     """Those the slot is drawn from, by id."""
     ids = {c.id for c in served}
     groups = {c.group for c in kept}
+    taken = any(c.probation for c in kept)
     near = [
         c
         for c in candidates
-        if c.similarity >= selection.gates.raw and c.id not in ids and c.group not in groups
+        if c.similarity >= selection.gates.raw
+        and c.id not in ids
+        and c.group not in groups
+        and not (taken and c.probation)
     ]
     fewest = min((c.credited for c in near), default=0)
     return sorted((c for c in near if c.credited == fewest), key=lambda c: c.id)

@@ -88,6 +88,17 @@ class ErasureStore:
         )
         return done.rowcount
 
+    async def blank_lessons(self, erasure: Erasure, memory_ids: Sequence[UUID]) -> None:
+        """Lessons that outcomes brought: those of the erased, and those memories were made of."""
+        values = {
+            "ns": self._namespace_id,
+            "key": erasure.key_id,
+            "agent": erasure.agent,
+            "task": erasure.task_id,
+            "ids": list(memory_ids),
+        }
+        await self._connection.execute(_BLANK_LESSONS, values)
+
     async def blank_tasks(self, task_ids: Sequence[UUID], now: datetime) -> int:
         """Tasks and their trajectories lose their words."""
         await self._connection.execute(
@@ -126,6 +137,13 @@ _BLANK_LINES = text("""
         FROM jsonb_array_elements(r.lines) AS line)
     WHERE r.id IN (SELECT i.retrieval_id FROM retrieval_item i
                    WHERE i.memory_id = ANY(:ids) AND i.cited)
+""")
+
+_BLANK_LESSONS = text("""
+    UPDATE outcome o SET lesson = NULL FROM retrieval r JOIN agent a ON a.id = r.agent_id
+    WHERE o.namespace_id = :ns AND o.lesson IS NOT NULL AND r.id = o.retrieval_id
+      AND (o.key_id = :key OR a.name = :agent OR r.task_id = :task OR o.id IN (
+        SELECT x.outcome_id FROM candidate x WHERE x.memory_id = ANY(:ids)))
 """)
 
 _DROP_CENTROIDS = text("DELETE FROM centroid WHERE namespace_id = :ns")

@@ -16,6 +16,8 @@ from memory.storage.database import UniqueTextTaken
 from memory.storage.tables import centroid, change, embedding, memory, memory_version
 from memory.storage.tables.bank import ANY_AGENT, LIVING
 
+TwinKey = tuple[str, str, UUID, bytes]
+
 
 @dataclass(frozen=True, slots=True)
 class NewMemory:
@@ -29,6 +31,8 @@ class NewMemory:
     source_group: str
     learned_at: datetime
     vectors: Mapping[str, Embedding]
+    status: Status = Status.ACTIVE
+    trust: Trust = Trust.UNVERIFIED
 
     @property
     def owner(self) -> str:
@@ -36,7 +40,7 @@ class NewMemory:
         return str(self.agent_id) if self.draft.visibility is Visibility.AGENT else ANY_AGENT
 
     @property
-    def twin_key(self) -> tuple[str, str, UUID, bytes]:
+    def twin_key(self) -> TwinKey:
         """What may stand in the living bank once."""
         return (self.owner, Kind.EXPERIENCE.value, self.category_ids[0], self.draft.digest)
 
@@ -60,16 +64,15 @@ class MemoryStore:
         self._connection = connection
         self._namespace_id = namespace_id
 
-    async def twins(
-        self, memories: Sequence[NewMemory]
-    ) -> dict[tuple[str, str, UUID, bytes], tuple[UUID, int]]:
-        """Living memories that already say the same, by twin key: id and version."""
+    async def twins(self, memories: Sequence[NewMemory]) -> dict[TwinKey, tuple[UUID, int, Status]]:
+        """Living memories that already say the same, by twin key: id, version and status."""
         if not memories:
             return {}
         rows = await self._connection.execute(
             select(
                 memory.c.id,
                 memory.c.version,
+                memory.c.status,
                 memory.c.owner,
                 memory.c.kind,
                 memory.c.category_id,
@@ -79,7 +82,11 @@ class MemoryStore:
             .where(_TWIN.in_([new.twin_key for new in memories]))
         )
         return {
-            (row.owner, row.kind, row.category_id, row.sha256): (row.id, row.version)
+            (row.owner, row.kind, row.category_id, row.sha256): (
+                row.id,
+                row.version,
+                Status(row.status),
+            )
             for row in rows
         }
 
@@ -111,8 +118,9 @@ class MemoryStore:
             "id": new.id,
             "namespace_id": self._namespace_id,
             "kind": Kind.EXPERIENCE,
-            "status": Status.ACTIVE,
-            "trust": Trust.UNVERIFIED,
+            "status": new.status,
+            "trust": new.trust,
+            "detail": {"verification": draft.verification} if draft.verification else {},
             "visibility": draft.visibility,
             "pinned": draft.pinned,
             "owner": new.owner,

@@ -20,6 +20,7 @@ from server.routes import (
     retrievals,
     statuses,
     tasks,
+    tickets,
     weights,
 )
 
@@ -39,6 +40,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     retrievals.router,
     receipts.router,
     outcomes.router,
+    tickets.router,
     effect.router,
     history.router,
     audit.router,

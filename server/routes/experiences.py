@@ -1,11 +1,14 @@
 """Experiences: add, browse, edit, see how they were."""
 
+from collections.abc import Callable, Sequence
 from typing import Annotated
 from uuid import UUID
 
 from fastapi import Query, Response
 
+from memory.domain.access import Call
 from memory.domain.bank import Draft, Remembered
+from memory.engine import Engine
 from memory.errors import MemoryFault
 from memory.flows import bank
 from memory.flows.remember import remember
@@ -34,6 +37,7 @@ from server.schemas.experiences import (
     RememberedOut,
     VersionOut,
 )
+from server.schemas.histories import HistoryBatch
 
 router = router_at(f"{INSIDE}/experiences", "experiences")
 
@@ -52,7 +56,21 @@ async def add_experiences(
     engine: EngineDep, call: Remembers, batch: BatchDep, body: ExperienceBatch
 ) -> Response:
     """Remember many; each item has its own status."""
-    drafts = made(item.to_draft for item in body.items)
+    return await _added(engine, call, batch, [item.to_draft for item in body.items])
+
+
+@router.post("/import", status_code=207, response_model=RememberedBatch)
+async def import_experiences(
+    engine: EngineDep, call: Remembers, batch: BatchDep, body: HistoryBatch
+) -> Response:
+    """Take in history; who manages the namespace may vouch for a person or a test."""
+    return await _added(engine, call, batch, [item.to_draft for item in body.items])
+
+
+async def _added(
+    engine: Engine, call: Call, batch: Batch, makers: Sequence[Callable[[], Draft]]
+) -> Response:
+    drafts = made(makers)
     good = [draft for draft in drafts if isinstance(draft, Draft)]
     results = rejoined(drafts, await remember(engine, call, good) if good else [])
     items = [_item(batch, index, result) for index, result in enumerate(results)]
@@ -74,6 +92,7 @@ def _item(batch: Batch, index: int, result: Remembered | MemoryFault) -> Remembe
         version=result.version,
         deduplicated=result.deduplicated,
         bank_version=result.bank_version,
+        memory_status=result.memory_status,
     )
 
 

@@ -49,7 +49,9 @@ Lesson = Annotated[str, Field(json_schema_extra=hint(LESSON))]  # pyright: ignor
 
 
 class ExperienceIn(In):
-    """What a past task taught: when it applies, and what to do."""
+    """What a past task taught: when it applies, and what to do. `verify`: it is tried on its task
+    before it is used.
+    """
 
     agent: Name
     situation: Situation
@@ -63,6 +65,7 @@ class ExperienceIn(In):
     weight: float = Field(1.0, strict=True, ge=MIN_WEIGHT, le=MAX_WEIGHT)
     learned_at: Moment | None = None
     metadata: Free = Field(default_factory=dict)
+    verify: Flag = False
 
     def to_draft(self) -> Draft:
         return Draft(
@@ -77,6 +80,7 @@ class ExperienceIn(In):
             weight=self.weight,
             learned_at=self.learned_at,
             metadata=self.metadata,
+            verify=self.verify,
         )
 
 
@@ -93,6 +97,7 @@ class RememberedOut(Out):
     version: int
     deduplicated: bool
     bank_version: int
+    memory_status: Status
 
     @classmethod
     def of(cls, remembered: Remembered) -> "RememberedOut":
@@ -108,6 +113,7 @@ class RememberedItem(Out):
     version: int | None = None
     deduplicated: bool | None = None
     bank_version: int | None = None
+    memory_status: Status | None = None
     problem: Problem | None = None
 
 

@@ -32,6 +32,8 @@ class SettingsIn(In):
     categories: Taxonomy = Taxonomy.OPEN
     max_memories: Quota = 1_000_000
     daily_credits: Quota = 50
+    verification_trials: Annotated[int, Field(strict=True, ge=1, le=16)] = 3
+    verification_days: Annotated[int, Field(strict=True, ge=1, le=365)] = 7
 
     def given(self) -> dict[str, object]:
         """What the caller named, as it is stored."""
@@ -48,6 +50,8 @@ class SettingsOut(Out):
     categories: Taxonomy
     max_memories: int
     daily_credits: int
+    verification_trials: int
+    verification_days: int
 
 
 class NamespaceIn(In):

@@ -8,8 +8,10 @@ from pydantic import Field, model_validator
 
 from memory.domain.loop import MAX_BATCH, Applied, Outcome, OutcomeFilter, Report, Reported
 from memory.domain.text import cleaned_json
+from memory.domain.verification import ReportedLesson
 from memory.errors import Rejected
 from server.schemas.base import Free, In, ListQuery, Moment, Name, Out, Share, UtcTime
+from server.schemas.experiences import Lesson, Situation
 from server.schemas.problems import Problem
 
 MAX_VERDICTS = 64
@@ -35,9 +37,20 @@ class Result(In):
         return {"value": cleaned_json(self.value, f"{field}.value")}
 
 
+class LessonIn(In):
+    """What the reporter would do otherwise; without `situation` the task stands for it."""
+
+    lesson: Lesson
+    situation: Situation | None = None
+
+    def to_lesson(self) -> ReportedLesson:
+        return ReportedLesson(self.lesson, self.situation)
+
+
 class OutcomeIn(In):
     """What became of an attempt: `reward`, or `metric` with `value`. `without` is the same agent's
-    result without the guideline, `full` its result had memory been followed wholly.
+    result without the guideline, `full` its result had memory been followed wholly. The `lesson` of
+    a bad outcome becomes a candidate.
     """
 
     reward: Share | None = None
@@ -55,6 +68,7 @@ class OutcomeIn(In):
     stances: Free = Field(default_factory=dict, max_length=MAX_ANSWERS)
     known_at: Moment | None = None
     supersedes: UUID | None = None
+    lesson: LessonIn | None = None
 
     def to_report(self) -> Report:
         self._check()
@@ -74,6 +88,7 @@ class OutcomeIn(In):
             stances=_each(self.stances, "stances"),
             known_at=self.known_at,
             supersedes=self.supersedes,
+            lesson=None if self.lesson is None else self.lesson.to_lesson(),
         )
 
     def _check(self) -> None:

@@ -24,7 +24,7 @@ def every_operation() -> list[tuple[str, str]]:
 
 
 def filled(path: str, namespace: str) -> str:
-    for name in ("memory_id", "retrieval_id", "outcome_id", "task_id", "key_id"):
+    for name in ("memory_id", "retrieval_id", "outcome_id", "task_id", "key_id", "ticket_id"):
         path = path.replace(f"{{{name}}}", SOME_ID)
     path = path.replace("{namespace}", namespace).replace("{name}", "solver")
     return path.replace("{job}", "decay")

@@ -1,6 +1,7 @@
 """Two namespaces: one with a row in every isolated table, and an empty one beside it."""
 
 from dataclasses import dataclass
+from uuid import UUID
 
 from sqlalchemy import text
 
@@ -10,6 +11,7 @@ from memory.domain.ids import new_id
 from memory.domain.namespace import Clock
 from memory.domain.task import TaskDraft
 from memory.engine import Engine
+from memory.flows.acquire import queue
 from memory.flows.actors import add_task
 from memory.flows.bank import change_status, edit_memory
 from memory.flows.learn import apply_now
@@ -44,9 +46,18 @@ async def fill(engine: Engine, operator: Key, slug: str) -> None:
     edit = EditRequest(Edit(lesson="said better"), 1, NOON + 2 * DAY)
     await edit_memory(engine, call, lesson.id, edit)
     await change_status(engine, call, lesson.id, StatusChange("suspend"))
+    await add_candidate(engine, call, task.id)
     async with engine.database.transaction(call.namespace.id) as connection:
         here = {"ns": call.namespace.id, "task": task.id, "id": new_id(), "now": NOON}
         await connection.execute(text(TRAJECTORY), here)
+
+
+async def add_candidate(engine: Engine, call: Call, task_id: UUID) -> None:
+    """The outcome is queued, and a ticket is open for a memory of its own."""
+    draft = a_draft(lesson="on trial", learned_at=NOON, task_id=task_id, verify=True)
+    await remembered(engine, call, draft)
+    async with engine.database.transaction(call.namespace.id) as connection:
+        await queue(connection, call.namespace, (NOON + 2 * DAY, NOON), dry=False)
 
 
 # No flow fills this table yet.

@@ -257,7 +257,9 @@ Line = tuple[UUID, float, float, float]
 
 
 def ranked(rows: list[Laid], probes: Probes, k: int, rule: tuple[str, str]) -> list[Line]:
-    """What the operator's key gets by this ranker: it sees no private memory."""
+    """What the operator's key gets by this ranker: it sees no private memory, and one on probation
+    at most.
+    """
     policy, ranker = rule
     mode, half_life = ranker.split("/")
     seen = {
@@ -276,7 +278,9 @@ def ranked(rows: list[Laid], probes: Probes, k: int, rule: tuple[str, str]) -> l
         age = 1.0 if half_life == "none" else 0.5 ** (days / int(half_life[:-1]))
         return (-(line[3] if mode == "weighted" else 1.0) * line[1] * age, line[0])
 
-    return sorted(head, key=order)[:k]
+    ordered = sorted(head, key=order)
+    probation = [line[0] for line in ordered if seen[line[0]].status == "probation"]
+    return [line for line in ordered if line[0] not in probation[1:]][:k]
 
 
 async def test_a_small_bank_beside_a_large_one_is_searched_whole(

@@ -15,10 +15,13 @@ from memory.domain.bank import Draft, Erasure, MemoryFilter, Status
 from memory.domain.ids import new_id
 from memory.domain.loop import OutcomeFilter, ReceiptFilter
 from memory.domain.task import AgentDraft, CategoryName, Page, TaskDraft
+from memory.domain.verification import TicketFilter
 from memory.engine import Engine
 from memory.errors import NotFound, Rejected
 from memory.ports import Embedding
 from memory.storage.actors import ActorStore
+from memory.storage.admitting import AdmittingStore, Move
+from memory.storage.candidates import CandidateStore, Case, End
 from memory.storage.database import Connection
 from memory.storage.erasure import ErasureStore
 from memory.storage.halves import Half, HalfStore
@@ -30,8 +33,19 @@ from memory.storage.receipts import NewReceipt, ReceiptStore
 from memory.storage.search import Probe, Scope, SearchStore
 from memory.storage.sources import Source, SourceStore
 from memory.storage.states import Counts, StateStore, Stored, Subject
-from memory.storage.tables import ISOLATED, agent, category, memory, outcome, retrieval, task
+from memory.storage.tables import (
+    ISOLATED,
+    agent,
+    candidate,
+    category,
+    memory,
+    outcome,
+    retrieval,
+    task,
+    ticket,
+)
 from memory.storage.tasks import TaskStore, Written
+from memory.storage.tickets import Claimable, Holder, TicketStore, TrialRow, TrialStamp
 from memory.storage.weighing import WeighingStore
 from tests.fixtures.builders import a_draft
 from tests.fixtures.engine import DAY, NOON
@@ -39,6 +53,8 @@ from tests.storage.neighbours import Neighbours
 
 STORES = (
     ActorStore,
+    AdmittingStore,
+    CandidateStore,
     ErasureStore,
     HalfStore,
     LedgerStore,
@@ -50,6 +66,7 @@ STORES = (
     SourceStore,
     StateStore,
     TaskStore,
+    TicketStore,
     WeighingStore,
 )
 
@@ -68,6 +85,8 @@ class Foreign:
     task: UUID
     retrieval: UUID
     outcome: UUID
+    candidate: UUID
+    ticket: UUID
     receipt: NewReceipt
     row: Mapping[str, object]
 
@@ -127,6 +146,26 @@ class Foreign:
         return WeighingStore(self.connection, self.here)
 
     @property
+    def admitting(self) -> AdmittingStore:
+        return AdmittingStore(self.connection, self.here)
+
+    @property
+    def candidates(self) -> CandidateStore:
+        return CandidateStore(self.connection, self.here)
+
+    @property
+    def tickets(self) -> TicketStore:
+        return TicketStore(self.connection, self.here)
+
+    @property
+    def holder(self) -> Holder:
+        return Holder(self.agent, self.key)
+
+    def case(self) -> Case:
+        ids = (self.agent, "solver", self.category, None, self.task, "rain", "task:1", None)
+        return Case(self.candidate, 0, None, 0.5, "reward", "continuous", *ids, NOON, self.key)
+
+    @property
     def stamp(self) -> Stamp:
         return Stamp(self.key, NOON, 1)
 
@@ -162,6 +201,31 @@ FINDS_NOTHING: dict[str, Ask] = {
     "ActorStore.list_categories": lambda f: f.actors.list_categories(PAGE),
     "ActorStore.names": lambda f: f.actors.names(),
     "ActorStore.fix_metric": lambda f: f.actors.fix_metric(f.category, "brier", "binary"),
+    "AdmittingStore.move": lambda f: f.admitting.move(
+        [f.memory], Move(tuple(Status), Status.ACTIVE, None), f.stamp
+    ),
+    "AdmittingStore.near": lambda f: f.admitting.near(
+        {"situation": VECTOR, "lesson": VECTOR}, f.model, -2.0
+    ),
+    "AdmittingStore.on_probation": lambda f: f.admitting.on_probation(),
+    "AdmittingStore.origin": lambda f: f.admitting.origin(f.memory),
+    "CandidateStore.before": lambda f: f.candidates.before(50),
+    "CandidateStore.browse": lambda f: f.candidates.browse(None, PAGE),
+    "CandidateStore.claim": lambda f: f.candidates.claim(NOON + 9 * DAY, NOON + 9 * DAY),
+    "CandidateStore.finish": lambda f: f.candidates.finish(
+        f.candidate, End("nothing", None, None), NOON
+    ),
+    "CandidateStore.fresh": lambda f: f.candidates.fresh(50),
+    "CandidateStore.get": lambda f: f.candidates.get(f.candidate),
+    "CandidateStore.hold": lambda f: f.candidates.hold(f.case()),
+    "CandidateStore.let_go": lambda f: f.candidates.let_go(f.candidate, NOON),
+    "CandidateStore.look_at": lambda f: f.candidates.look_at([f.outcome], NOON),
+    "CandidateStore.retry": lambda f: f.candidates.retry(f.candidate),
+    "CandidateStore.runs": lambda f: f.candidates.runs(f.category, 50),
+    "CandidateStore.runs_of": lambda f: f.candidates.runs_of(f.task),
+    "ErasureStore.blank_lessons": lambda f: f.erasure.blank_lessons(
+        Erasure(key_id=f.key), [f.memory]
+    ),
     "ErasureStore.reach": lambda f: f.erasure.reach(Erasure(key_id=f.key)),
     "ErasureStore.blank_memories": lambda f: f.erasure.blank_memories([f.memory], NOON),
     "ErasureStore.blank_lines": lambda f: f.erasure.blank_lines([f.memory]),
@@ -222,6 +286,21 @@ FINDS_NOTHING: dict[str, Ask] = {
     "TaskStore.get": lambda f: f.tasks.get(f.task),
     "TaskStore.browse": lambda f: f.tasks.browse(None, PAGE),
     "WeighingStore.ever": lambda f: f.weighing.ever(Viewer((f.agent,))),
+    "TicketStore.blank": lambda f: f.tickets.blank([f.memory], NOON),
+    "TicketStore.browse": lambda f: f.tickets.browse(TicketFilter(), PAGE, ["*"]),
+    "TicketStore.change": lambda f: f.tickets.change([f.ticket], {"state": "expired"}),
+    "TicketStore.get": lambda f: f.tickets.get(f.ticket, ["*"]),
+    "TicketStore.lease": lambda f: f.tickets.lease(
+        f.holder, Claimable(["*"], None, 9, NOON + 9 * DAY), NOON + 9 * DAY
+    ),
+    "TicketStore.lock": lambda f: f.tickets.lock(f.ticket, ["*"]),
+    "TicketStore.of_memory": lambda f: f.tickets.of_memory(f.memory),
+    "TicketStore.record": lambda f: f.tickets.record(
+        f.ticket,
+        [TrialRow(0, 0.9, None, {}, b"")],
+        TrialStamp(f.holder, self_verified=False, known_at=NOON, now=NOON),
+    ),
+    "TicketStore.waiting": lambda f: f.tickets.waiting(),
     "WeighingStore.living": lambda f: f.weighing.living(Viewer((f.agent,))),
     "WeighingStore.retire": lambda f: f.weighing.retire({f.memory: "disuse"}, f.stamp),
     "WeighingStore.standing": lambda f: f.weighing.standing(NOON + 9 * DAY),
@@ -233,6 +312,7 @@ WRITES_HERE: dict[str, Ask] = {
     "ActorStore.category_ids": lambda f: f.actors.category_ids(
         CategoryName("weather"), f.key, NOON
     ),
+    "CandidateStore.add": lambda f: f.candidates.add([f.outcome], NOON),
     "LedgerStore.append": lambda f: f.ledger.append([f.step()], "belief", NOON),
     "MemoryStore.add_vectors": lambda f: f.memories.add_vectors(
         f.memory, 1, f.model, {"situation": VECTOR}
@@ -258,6 +338,20 @@ WRITES_HERE: dict[str, Ask] = {
             Subject("record"): None,
         }
     ),
+    "TicketStore.open": lambda f: f.tickets.open(
+        {
+            "id": new_id(),
+            "memory_id": f.memory,
+            "version": 1,
+            "guideline": "",
+            "metric": "reward",
+            "reward_kind": "continuous",
+            "state": "open",
+            "known_at": NOON,
+            "recorded_at": NOON,
+        },
+        [{"task_id": f.task, "purpose": "source", "reference": None}],
+    ),
     "TaskStore.ensure": lambda f: f.tasks.ensure(
         TaskDraft("a forecast of rain", key="rain", category=CategoryName("weather")),
         (f.category, None),
@@ -274,6 +368,8 @@ async def foreign(engine: Engine, both: Neighbours, connection: Connection) -> F
         for table in (memory, agent, category, task, retrieval, outcome):
             [first, *_] = await inside.scalars(select(table.c.id).order_by(table.c.id))
             found[table.name] = first
+        found["candidate"] = (await inside.scalars(select(candidate.c.outcome_id))).one()
+        found["ticket"] = (await inside.scalars(select(ticket.c.id))).one()
         receipt = await ReceiptStore(inside, full.namespace.id).get(found["retrieval"])
         acted = await ActorStore(inside, full.namespace.id).get_agent(receipt.agent)
         known = await inside.execute(select(outcome).where(outcome.c.id == found["outcome"]))

@@ -22,6 +22,7 @@ from memlift_client._fields import (
     EditFields,
     ErasureFields,
     ExperienceFields,
+    HistoryFields,
     KeyFields,
     NamespaceFields,
     OutcomeFields,
@@ -29,6 +30,7 @@ from memlift_client._fields import (
     ReportFields,
     SettingsFields,
     TaskFields,
+    TrialFields,
 )
 from memlift_client._results_bank import (
     Agent,
@@ -78,6 +80,7 @@ from memlift_client._results_loop import (
     WeightEvent,
     WeightRow,
 )
+from memlift_client._results_tickets import Candidate, Ticket, Trial
 from memlift_client._retries import Patience
 
 __all__ = [
@@ -89,6 +92,7 @@ __all__ = [
     "AsyncMemLift",
     "AuditEntry",
     "BatchItem",
+    "Candidate",
     "Category",
     "Check",
     "Conjectured",
@@ -105,6 +109,7 @@ __all__ = [
     "Gates",
     "Guideline",
     "GuidelineLine",
+    "HistoryFields",
     "Job",
     "JobRun",
     "Key",
@@ -138,6 +143,9 @@ __all__ = [
     "StrengthChange",
     "Task",
     "TaskFields",
+    "Ticket",
+    "Trial",
+    "TrialFields",
     "UnexpectedAnswer",
     "Unreachable",
     "Weight",

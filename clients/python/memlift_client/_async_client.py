@@ -10,6 +10,7 @@ import httpx
 
 from memlift_client import _calls_admin as calls_admin
 from memlift_client import _calls_loop as calls_loop
+from memlift_client import _calls_tickets as calls_tickets
 from memlift_client._connection import Connection, no_answer, reply_of
 from memlift_client._results_bank import Page
 from memlift_client._retries import Event, Exchange, Patience, Pause, Step
@@ -179,6 +180,17 @@ class AsyncMemLift:
     difference = _method(calls_loop.difference)
     what_if = _method(calls_loop.what_if)
     rollback = _method(calls_loop.rollback)
+    import_history = _method(calls_tickets.import_history)
+    refine = _method(calls_tickets.refine)
+    claim_tickets = _method(calls_tickets.claim_tickets)
+    report_trials = _method(calls_tickets.report_trials)
+    get_ticket = _method(calls_tickets.get_ticket)
+    list_tickets = _method(calls_tickets.list_tickets)
+    release_ticket = _method(calls_tickets.release_ticket)
+    cancel_ticket = _method(calls_tickets.cancel_ticket)
+    retry_ticket = _method(calls_tickets.retry_ticket)
+    list_candidates = _method(calls_tickets.list_candidates)
+    retry_candidate = _method(calls_tickets.retry_candidate)
 
     each_namespace = _each(calls_admin.list_namespaces)
     each_key = _each(calls_admin.list_keys)
@@ -192,3 +204,5 @@ class AsyncMemLift:
     each_outcome = _each(calls_loop.list_outcomes)
     each_weight_event = _each(calls_loop.list_weight_events)
     each_weight = _each(calls_loop.list_weights)
+    each_ticket = _each(calls_tickets.list_tickets)
+    each_candidate = _each(calls_tickets.list_candidates)

@@ -37,6 +37,13 @@ def patched(
     return Call(Request("PATCH", path, content=encoded(fields), version=version), reader)
 
 
+def reworded(
+    path: str, fields: Mapping[str, object], version: int, reader: Reader[Result]
+) -> Call[Result]:
+    """A POST that names the version it is meant for, as an edit does."""
+    return Call(Request("POST", path, content=encoded(fields), version=version), reader)
+
+
 def deleted(
     path: str, reader: Reader[Result], *, scoped: bool = True, confirmation: str | None = None
 ) -> Call[Result]:

@@ -20,6 +20,8 @@ class SettingsFields(TypedDict, total=False):
     slot_rate: float
     categories: Literal["open", "closed"]
     max_memories: int
+    verification_trials: int
+    verification_days: int
 
 
 class NamespaceFields(TypedDict, total=False):
@@ -72,7 +74,10 @@ class TaskFields(TypedDict, total=False):
 
 
 class ExperienceFields(TypedDict, total=False):
-    """What one task taught: when it applies (`situation`) and what to do (`lesson`)."""
+    """What one task taught: when it applies (`situation`) and what to do (`lesson`).
+
+    `verify`: it is tried on its task before it is used.
+    """
 
     agent: Required[str]
     situation: Required[str]
@@ -86,6 +91,7 @@ class ExperienceFields(TypedDict, total=False):
     weight: float
     learned_at: datetime
     metadata: Metadata
+    verify: bool
 
 
 class EditFields(TypedDict, total=False):
@@ -125,6 +131,13 @@ class AskFields(TypedDict, total=False):
     explain: bool
 
 
+class LessonFields(TypedDict):
+    """What the reporter would do otherwise; without `situation` the task stands for it."""
+
+    lesson: str
+    situation: NotRequired[str]
+
+
 class ReportFields(TypedDict, total=False):
     """What became of an attempt: `reward` in [0, 1], or `metric` with `value` and `truth`.
 
@@ -147,6 +160,7 @@ class ReportFields(TypedDict, total=False):
     stances: Mapping[str, object]
     known_at: datetime
     supersedes: str
+    lesson: LessonFields
 
 
 class OutcomeFields(ReportFields, total=False):
@@ -231,3 +245,64 @@ class JobFields(TypedDict, total=False):
 
     now: datetime
     dry_run: bool
+
+
+class VerificationFields(TypedDict):
+    """Who vouches for a piece of history."""
+
+    source: Literal["human", "test", "judge", "none"]
+
+
+class HistoryFields(TypedDict, total=False):
+    """An experience from before this server; it starts neutral."""
+
+    agent: Required[str]
+    situation: Required[str]
+    lesson: Required[str]
+    verification: Required[VerificationFields]
+    category: str
+    subcategory: str
+    task: TaskFields
+    task_id: str
+    visibility: Literal["agent", "namespace"]
+    learned_at: datetime
+    metadata: Metadata
+
+
+class RefineFields(TypedDict, total=False):
+    situation: str
+    lesson: str
+    known_at: datetime
+
+
+class ClaimFields(TypedDict, total=False):
+    category: str
+    limit: int
+
+
+class TrialFields(TypedDict, total=False):
+    """How one trial went: `reward`, or `value` with `truth` in the ticket's metric."""
+
+    slot: Required[int]
+    reward: float
+    value: Mapping[str, object]
+    truth: Mapping[str, object]
+    without: Mapping[str, object]
+
+
+class TrialsFields(TypedDict, total=False):
+    """What the holder of a ticket found out; `metric` is the ticket's."""
+
+    agent: Required[str]
+    trials: Required[Sequence[TrialFields]]
+    metric: str
+    known_at: datetime
+
+
+class TicketFilterFields(PageFields, total=False):
+    state: Literal["open", "leased", "decided", "expired", "quarantined"]
+    memory_id: str
+
+
+class CandidateFilterFields(PageFields, total=False):
+    state: Literal["waiting", "proposed", "twin", "rejected_twin", "nothing", "quarantined"]

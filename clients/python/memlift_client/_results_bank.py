@@ -158,6 +158,7 @@ class Remembered:
     version: int
     deduplicated: bool
     bank_version: int
+    memory_status: str = "active"
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from memory.storage.tables.learning import (
     weight_event,
 )
 from memory.storage.tables.loop import outcome, retrieval, retrieval_item
+from memory.storage.tables.verification import candidate, ticket, trial
 from memory.storage.tables.work import change, job_run, lease
 
 # Every table here has a namespace_id column, row-level security and FORCE; the others hold no
@@ -40,6 +41,9 @@ ISOLATED = (
     retrieval_item,
     outcome,
     change,
+    candidate,
+    ticket,
+    trial,
 )
 
 __all__ = [
@@ -47,6 +51,7 @@ __all__ = [
     "agent",
     "api_key",
     "audit",
+    "candidate",
     "category",
     "cell",
     "centroid",
@@ -69,7 +74,9 @@ __all__ = [
     "retrieval_item",
     "strength",
     "task",
+    "ticket",
     "trajectory",
+    "trial",
     "weight_deviation",
     "weight_event",
 ]

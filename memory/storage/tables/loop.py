@@ -142,6 +142,9 @@ outcome = Table(
     # The version of the bank that took it out of the ledger again.
     Column("withdrawn_version", BigInteger),
     key_id(),
+    # What the reporter would do otherwise; and when acquisition had looked at the outcome.
+    Column("lesson", JSONB),
+    moment("acquired_at", nullable=True),
     one_of("verifier", ("human", "test", "judge", "self")),
     one_of("evidence", ("paired", "control", "single", "none")),
     one_of("status", ("accepted", "applied", "ignored", "superseded")),
@@ -169,6 +172,12 @@ outcome = Table(
         "partner_id",
         unique=True,
         postgresql_where=text("status IN ('accepted', 'applied')"),
+    ),
+    Index(
+        "ix_outcome_to_acquire",
+        "namespace_id",
+        "bank_version",
+        postgresql_where=text("acquired_at IS NULL AND status = 'applied'"),
     ),
     Index(
         "uq_outcome_effective",

@@ -2,6 +2,7 @@ from collections import defaultdict
 from dataclasses import replace
 from datetime import timedelta
 from itertools import product
+from random import Random
 
 import pytest
 from hypothesis import given
@@ -312,3 +313,45 @@ def test_an_unknown_ranker_is_rejected():
         a_selection(ranker="flat/7d")
 
     assert fault.value.field == "ranker"
+
+
+def test_of_several_on_probation_the_first_alone_is_served():
+    head = [
+        a_candidate(n, relevance=1 - n / 10, probation=n in {1, 2, 4}, similarity=0.9)
+        for n in range(1, 6)
+    ]
+
+    assert ids(select(head, a_selection(k=4), FixedChance(NOT_DRAWN)).items) == [1, 3, 5]
+
+
+def test_the_slot_adds_no_second_one_on_probation():
+    head = [
+        a_candidate(1, relevance=0.9, probation=True, credited=9),
+        a_candidate(2, relevance=0.8, credited=9),
+        a_candidate(3, relevance=0.2, probation=True),
+        a_candidate(4, relevance=0.1, credited=1),
+    ]
+    selection = a_selection(k=2, gates=Gates(raw=0, score=0.5), slot_probability=0.03)
+
+    assert ids(select(head, selection, FixedChance(DRAWN)).items) == [1, 4]
+
+
+def test_the_slot_may_take_the_place_of_the_one_on_probation():
+    head = [
+        a_candidate(2, relevance=0.9, credited=9),
+        a_candidate(1, relevance=0.8, probation=True, credited=9),
+        a_candidate(3, relevance=0.2, probation=True),
+    ]
+    selection = a_selection(k=2, gates=Gates(raw=0, score=0.5), slot_probability=0.03)
+
+    assert ids(select(head, selection, FixedChance(DRAWN)).items) == [2, 3]
+
+
+@property_test
+@given(heads(), selections(), st.integers(0, 10**6))
+def test_never_are_two_on_probation_served(head, selection, seed):
+    head = [replace(c, probation=c.id.int % 2 == 0) for c in head]
+
+    served = select(head, selection, Random(seed)).items
+
+    assert sum(one.candidate.probation for one in served) <= 1

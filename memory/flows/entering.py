@@ -1,0 +1,84 @@
+"""New memories become rows: text, vectors, first state, and the event that begins their history."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from memory.domain.bank import Remembered
+from memory.domain.namespace import Namespace
+from memory.flows.sheets import Cause, Change, sheet_of, steps
+from memory.learning.policy import policy_named
+from memory.storage.database import Connection
+from memory.storage.ledger import LedgerStore
+from memory.storage.memories import MemoryStore, NewMemory, Stamp
+from memory.storage.namespaces import NamespaceStore
+from memory.storage.states import StateStore, Subject
+
+
+@dataclass(frozen=True, slots=True)
+class Writing:
+    """Into which namespace, by which key, when, and with which model's vectors."""
+
+    namespace: Namespace
+    key_id: UUID | None
+    now: datetime
+    model_id: UUID
+
+
+async def enter(
+    connection: Connection, writing: Writing, resolved: Mapping[int, NewMemory]
+) -> dict[int, Remembered]:
+    """Insert what is new and count what is not; the unique index decides between equals."""
+    namespace = writing.namespace
+    store = MemoryStore(connection, namespace.id)
+    known = await store.twins(list(resolved.values()))
+    fresh = {
+        new.twin_key: new for new in reversed(list(resolved.values())) if new.twin_key not in known
+    }
+    version = namespace.bank_version
+    kept: set[UUID] = set()
+    if fresh:
+        version = await NamespaceStore(connection).bump(namespace.id, memories=len(fresh))
+        stamp = Stamp(writing.key_id, writing.now, version)
+        kept = await store.add(list(fresh.values()), stamp)
+        if len(kept) < len(fresh):
+            await NamespaceStore(connection).recount(namespace.id, len(kept) - len(fresh))
+        added = [new for new in fresh.values() if new.id in kept]
+        await _begin(connection, writing, added, version)
+        known = await store.twins(list(resolved.values()))
+    again = [known[new.twin_key][0] for new in resolved.values() if new.id not in kept]
+    await store.add_evidence(again)
+    answers: dict[int, Remembered] = {}
+    for position, new in resolved.items():
+        memory_id, text_version, status = known[new.twin_key]
+        deduplicated = new.id not in kept
+        answers[position] = Remembered(memory_id, text_version, deduplicated, version, status)
+    return answers
+
+
+async def _begin(
+    connection: Connection, writing: Writing, added: Sequence[NewMemory], version: int
+) -> None:
+    """Vectors, centroids and the first state of each new memory, with its event in the ledger."""
+    namespace = writing.namespace
+    policy = policy_named(namespace.policy)
+    store = MemoryStore(connection, namespace.id)
+    owned = [(new.id, 1, new.vectors) for new in added]
+    await store.add_all_vectors(owned, writing.model_id)
+    await store.move_centroids(added, writing.model_id)
+    made = [
+        (Change(_subject(new), None, policy.initial_memory(new.draft.weight)), new.learned_at)
+        for new in added
+    ]
+    await StateStore(connection, namespace.id).save(sheet_of(change for change, _ in made))
+    entries = [
+        step
+        for change, learned_at in made
+        for step in steps([change], policy, Cause(version, "set", "created", learned_at))
+    ]
+    await LedgerStore(connection, namespace.id).append(entries, policy.name, writing.now)
+
+
+def _subject(new: NewMemory) -> Subject:
+    return Subject("memory", memory_id=new.id)

@@ -1,0 +1,114 @@
+"""Tickets: try candidates before they are used."""
+
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import Query, Response
+
+from memory.flows import acquire, tickets
+from memory.flows.refining import refine
+from server.answers import JSON, PagesDep, answered, written
+from server.dependencies import (
+    EngineDep,
+    Manages,
+    Reads,
+    Remembers,
+    Reports,
+    Retrieves,
+    Version,
+)
+from server.idempotency import Idle
+from server.routing import INSIDE, router_at
+from server.schemas.base import Listing
+from server.schemas.experiences import MemoryOut
+from server.schemas.tickets import (
+    CandidateOut,
+    CandidateQuery,
+    ClaimedOut,
+    ClaimIn,
+    RefineIn,
+    TicketOut,
+    TicketQuery,
+    TrialsIn,
+)
+
+router = router_at(INSIDE, "tickets")
+
+
+@router.post("/tickets/claims", response_model=ClaimedOut)
+async def claim_tickets(engine: EngineDep, call: Retrieves, body: ClaimIn) -> Response:
+    """Lease candidates to try, for half an hour; none where nothing waits."""
+    claimed = await tickets.claim(engine, call, body.to_claim())
+    shape = ClaimedOut(items=[TicketOut.of(ticket) for ticket in claimed])
+    return answered(shape) if claimed else Idle(written(shape), media_type=JSON)
+
+
+@router.get("/tickets", response_model=Listing[TicketOut])
+async def list_tickets(
+    engine: EngineDep, call: Reads, pages: PagesDep, query: Annotated[TicketQuery, Query()]
+) -> Response:
+    """Tickets, also those that have their end."""
+    listed = await tickets.list_tickets(engine, call, query.to_filter(), pages.page(query))
+    return pages.answered(listed, TicketOut.of)
+
+
+@router.get("/tickets/{ticket_id}", response_model=TicketOut)
+async def get_ticket(engine: EngineDep, call: Reads, ticket_id: UUID) -> Response:
+    """A ticket with its trials."""
+    return answered(TicketOut.of(await tickets.get_ticket(engine, call, ticket_id)))
+
+
+@router.post(
+    "/tickets/{ticket_id}/trials",
+    status_code=201,
+    response_model=TicketOut,
+    responses={200: {"model": TicketOut}},
+)
+async def report_trials(
+    engine: EngineDep, call: Reports, ticket_id: UUID, body: TrialsIn
+) -> Response:
+    """Say how trials went; the last one decides. 200 where the same report had come before."""
+    reported = await tickets.report_trials(engine, call, ticket_id, body.to_report())
+    return answered(TicketOut.of(reported.ticket), 200 if reported.replayed else 201)
+
+
+@router.post("/tickets/{ticket_id}/release", response_model=TicketOut)
+async def release_ticket(engine: EngineDep, call: Retrieves, ticket_id: UUID) -> Response:
+    """Give a ticket back before its lease ends."""
+    return answered(TicketOut.of(await tickets.release(engine, call, ticket_id)))
+
+
+@router.post("/tickets/{ticket_id}/cancel", response_model=TicketOut)
+async def cancel_ticket(engine: EngineDep, call: Manages, ticket_id: UUID) -> Response:
+    """Reject a candidate without trying it further."""
+    return answered(TicketOut.of(await tickets.cancel(engine, call, ticket_id)))
+
+
+@router.post("/tickets/{ticket_id}/retry", response_model=TicketOut)
+async def retry_ticket(engine: EngineDep, call: Manages, ticket_id: UUID) -> Response:
+    """Hand out a quarantined ticket again."""
+    return answered(TicketOut.of(await tickets.retry(engine, call, ticket_id)))
+
+
+@router.post("/experiences/{memory_id}/refine", response_model=MemoryOut)
+async def refine_experience(
+    engine: EngineDep, call: Remembers, memory_id: UUID, version: Version, body: RefineIn
+) -> Response:
+    """Put a candidate, also a rejected one, into other words; it is tried anew."""
+    memory = await refine(engine, call, memory_id, body.to_edit(version))
+    return answered(MemoryOut.of(memory), version=memory.version)
+
+
+@router.get("/candidates", response_model=Listing[CandidateOut])
+async def list_candidates(
+    engine: EngineDep, call: Reads, pages: PagesDep, query: Annotated[CandidateQuery, Query()]
+) -> Response:
+    """Bad outcomes on their way to becoming memories."""
+    listed = await acquire.list_candidates(engine, call, query.state, pages.page(query))
+    return pages.answered(listed, CandidateOut.of)
+
+
+@router.post("/candidates/{outcome_id}/retry", response_model=CandidateOut)
+async def retry_candidate(engine: EngineDep, call: Manages, outcome_id: UUID) -> Response:
+    """Work on a quarantined candidate again."""
+    return answered(CandidateOut.of(await acquire.retry_candidate(engine, call, outcome_id)))
