@@ -220,3 +220,4 @@ class Erased:
     embeddings: int
     lines: int
     tasks: int
+    writings: int

@@ -20,6 +20,7 @@ from server.routes import (
     statuses,
     tasks,
     weights,
+    writings,
 )
 
 ROUTERS: tuple[APIRouter, ...] = (
@@ -39,5 +40,6 @@ ROUTERS: tuple[APIRouter, ...] = (
     receipts.router,
     outcomes.router,
     effect.router,
+    writings.router,
     audit.router,
 )

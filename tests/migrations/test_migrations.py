@@ -34,6 +34,7 @@ from memory.storage.tables import ISOLATED, metadata
 from tests.fixtures.engine import NOON, an_engine
 
 ISOLATION = import_module("migrations.versions.0002_isolation")
+WRITINGS = import_module("migrations.versions.0005_writings")
 
 
 def test_an_empty_database_comes_to_the_head(fresh_database: Fresh) -> None:
@@ -91,7 +92,7 @@ def test_every_isolated_table_has_forced_row_security_and_a_policy(database_url:
     isolated = sorted(table.name for table in ISOLATED)
     assert sorted(str(name) for (name,) in secured) == isolated
     assert sorted(str(name) for (name,) in policies) == isolated
-    assert sorted(ISOLATION.ISOLATED) == isolated
+    assert sorted((*ISOLATION.ISOLATED, *WRITINGS.ISOLATED)) == isolated
 
 
 def test_every_table_with_a_namespace_is_isolated_or_shared_on_purpose() -> None:

@@ -14,6 +14,7 @@ from memory.storage.tables.learning import (
 )
 from memory.storage.tables.loop import outcome, retrieval, retrieval_item
 from memory.storage.tables.work import change, job_run, lease
+from memory.storage.tables.writing import writing, writing_budget
 
 # Every table here has a namespace_id column, row-level security and FORCE; the others hold no
 # memory.
@@ -36,6 +37,8 @@ ISOLATED = (
     retrieval_item,
     outcome,
     change,
+    writing,
+    writing_budget,
 )
 
 __all__ = [
@@ -66,4 +69,6 @@ __all__ = [
     "trajectory",
     "weight_deviation",
     "weight_event",
+    "writing",
+    "writing_budget",
 ]
