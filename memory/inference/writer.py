@@ -23,5 +23,8 @@ def opened() -> Complete:
 
 
 async def closed() -> None:
-    """Lets go of the connections to providers."""
+    """Lets go of the connections to providers. The library keeps closed ones for the next caller
+    in the process, so it is made to forget them.
+    """
     await LIBRARY.close_litellm_async_clients()
+    LIBRARY.in_memory_llm_clients_cache.flush_cache()
