@@ -32,7 +32,7 @@ def _for(call: Call, one: Writing) -> Writing:
 async def budget_of(engine: Engine, call: Call) -> TokenBudget:
     """The tokens of the day that it is now."""
     call.key.require(Act.INSPECT)
-    limit = engine.settings.writing.daily_tokens
+    day = call.now.astimezone(UTC).date()
     async with engine.database.transaction(call.namespace.id) as connection:
-        store = WritingStore(connection, call.namespace.id)
-        return await store.budget(call.now.astimezone(UTC).date(), limit)
+        used = await WritingStore(connection, call.namespace.id).used(day)
+    return TokenBudget(day, engine.settings.writing.daily_tokens, *used)

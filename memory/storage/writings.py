@@ -9,7 +9,7 @@ from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from memory.domain.task import Page
-from memory.domain.writing import TokenBudget, Writing, WritingFilter
+from memory.domain.writing import Writing, WritingFilter
 from memory.storage.tables import memory, task, writing, writing_budget
 
 _COLUMNS = tuple(name for name in Writing.__slots__ if name != "private")
@@ -61,16 +61,15 @@ class WritingStore:
             )
         )
 
-    async def budget(self, day: date, limit: int) -> TokenBudget:
+    async def used(self, day: date) -> tuple[int, int, int]:
+        """Tokens spent and reserved on a day, and the tries that were stopped."""
         rows = await self._connection.execute(
             select(writing_budget).where(
                 writing_budget.c.namespace_id == self._namespace_id, writing_budget.c.day == day
             )
         )
         row = rows.first()
-        if row is None:
-            return TokenBudget(day, limit, 0, 0, 0)
-        return TokenBudget(day, limit, row.spent, row.reserved, row.stopped)
+        return (0, 0, 0) if row is None else (row.spent, row.reserved, row.stopped)
 
     async def add(self, made: Writing, now: datetime) -> None:
         """Keeps a try; blank where its sources were erased while the model thought. Their rows are
