@@ -6,6 +6,7 @@ library raises becomes one of six faults, by its HTTP status.
 
 import asyncio
 import importlib
+import importlib.util
 import time
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -38,6 +39,11 @@ class WriterPolicy:
     api_base: str | None = None
     api_key: str | None = field(default=None, repr=False)
     at_once: int = 8
+
+
+def library_is_installed() -> bool:
+    """Whether the extra `llm` is there; nothing is imported to find out."""
+    return importlib.util.find_spec("litellm") is not None
 
 
 def open_library() -> Complete:

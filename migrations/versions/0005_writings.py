@@ -38,7 +38,9 @@ def upgrade() -> None:
         sa.Column("recorded_at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("erased_at", sa.DateTime(timezone=True), nullable=True),
         sa.Column("key_id", sa.Uuid(), nullable=True),
-        sa.CheckConstraint("status IN ('done', 'failed', 'stopped')", name=op.f("ck_writing_status")),
+        sa.CheckConstraint(
+            "status IN ('done', 'failed', 'stopped')", name=op.f("ck_writing_status")
+        ),
         sa.ForeignKeyConstraint(
             ["namespace_id"],
             ["namespace.id"],

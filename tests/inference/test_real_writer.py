@@ -1,13 +1,17 @@
 """The real client library against a model that misbehaves in every known way."""
 
 import asyncio
+import sys
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 
 import pytest
 
-from memory.errors import MemoryFault, Overloaded, Unavailable
-from memory.inference.provider import ProviderWriter, WriterPolicy
+from memory.errors import MemoryFault, Overloaded, Rejected, Unavailable
+from memory.inference.provider import ProviderWriter, WriterPolicy, open_library
 from memory.ports import Prompt
+from server.hosting import refuse_missing_library
+from server.settings import Settings
 from tests.fixtures.language_model import API_KEY, TOKENS, Script
 
 PROMPT = Prompt("summarise", "be brief", "a run", {"type": "object"}, 300)
@@ -147,6 +151,23 @@ async def test_a_library_that_is_still_loading_or_missing_is_named() -> None:
     assert loading.value.retry_after
     assert failed.value.kind == "writer_missing"
     assert "not installed" in failed.value.detail
+
+
+async def test_without_the_extra_the_library_is_missing_and_the_server_does_not_start(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setitem(sys.modules, "litellm", None)
+    monkeypatch.delitem(sys.modules, "memory.inference.writer", raising=False)
+    settings = Settings(data=tmp_path, llm_model="openai/stub")
+
+    with pytest.raises(Unavailable) as missing:
+        open_library()
+    with pytest.raises(Rejected) as refused:
+        refuse_missing_library(settings)
+    refuse_missing_library(Settings(data=tmp_path))
+
+    assert missing.value.kind == "writer_missing"
+    assert refused.value.field == "MEMLIFT_LLM_MODEL"
 
 
 def test_a_policy_does_not_show_its_key() -> None:
