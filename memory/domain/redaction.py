@@ -38,7 +38,7 @@ _NAMED = (
     re.compile(r"(\bbasic\s+)[A-Za-z0-9+/]{12,}={0,2}", re.IGNORECASE),
     re.compile(r"(://[^\s:/@]{0,100}:)[^\s/@]{1,200}(?=@)"),
     re.compile(
-        rf"(\b[\w-]{{0,40}}(?:{_NAMES})[\w-]{{0,20}}\\?[\"']?\s*(?::|=>?)\s*){_VALUE}",
+        rf"((?:{_NAMES})[\w-]{{0,20}}\\?[\"']?\s*(?::|=>?)\s*){_VALUE}",
         re.IGNORECASE,
     ),
     re.compile(r"(\btoken\\?[\"']?\s*[:=]\s*)[\"']?(?=\S*\d)[\w.~+/=-]{12,}[\"']?", re.IGNORECASE),

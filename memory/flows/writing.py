@@ -58,7 +58,20 @@ UNRECORDED = "unrecorded"
 BYTES_A_TOKEN = 3
 # What a provider's form of a chat adds around the words.
 OVERHEAD = 64
-UNSPENT = frozenset({"writer_busy", "writer_loading", "writer_denied", "writer_missing"})
+# What a provider turned away or lost cost nothing; an answer that came too late may have.
+UNSPENT = frozenset(
+    {
+        "writer_busy",
+        "writer_loading",
+        "writer_failed",
+        "writer_refused",
+        "writer_denied",
+        "writer_missing",
+    }
+)
+# No provider's count is believed beyond this.
+MOST_TOKENS = 10_000_000
+MAX_KEPT = 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,8 +243,9 @@ async def _recorded(desk: Desk, one: _Try, reserved: int) -> None:
     spent = _spent(one, reserved)
     async with desk.engine.database.transaction(desk.namespace_id) as connection:
         store = WritingStore(connection, desk.namespace_id)
-        await store.settle(desk.day, reserved, spent)
         await store.add(_writing(desk, one, spent), desk.now)
+        # Last, for every try of the namespace takes this row.
+        await store.settle(desk.day, reserved, spent)
     tally = desk.engine.tally
     tally.results[one.prompt.role, one.fault.kind if one.fault else "done"] += 1
     tally.tokens[one.prompt.role] += spent
@@ -242,7 +256,7 @@ def _spent(one: _Try, reserved: int) -> int:
     turned the question away.
     """
     if one.reply.tokens:
-        return one.reply.tokens
+        return min(one.reply.tokens, MOST_TOKENS)
     return 0 if one.fault is not None and one.fault.kind in UNSPENT else reserved
 
 
@@ -256,12 +270,12 @@ def _writing(desk: Desk, one: _Try, tokens: int) -> Writing:
         model=desk.writer.name,
         attempt=one.attempt,
         prompt="\n\n".join(part for part in parts if part),
-        answer=redacted(one.reply.text).replace("\x00", ""),
+        answer=_storable(one.reply.text),
         tokens=tokens,
         duration_ms=one.duration_ms,
         status="stopped" if one.fault is not None and one.fault.kind == STOPPED else status,
         fault=None if one.fault is None else one.fault.kind,
-        detail=None if one.fault is None else one.fault.detail,
+        detail=None if one.fault is None else _storable(one.fault.detail),
         retrieval_id=subject.retrieval_id,
         memory_id=subject.memory_id,
         ticket_id=subject.ticket_id,
@@ -272,3 +286,9 @@ def _writing(desk: Desk, one: _Try, tokens: int) -> Writing:
         erased_at=None,
         key_id=subject.key_id,
     )
+
+
+def _storable(said: str) -> str:
+    """What a model said, as far as a database takes it, without secrets."""
+    bare = said[:MAX_KEPT].replace("\x00", "")
+    return redacted(bare.encode("utf-8", "replace").decode())

@@ -14,9 +14,9 @@ from memory.domain.redaction import redacted
 from memory.domain.text import cleaned
 from memory.errors import Rejected
 
-MAX_ANSWER = 200_000
+MAX_ANSWER = 64_000
 # Braces in prose may begin objects that are none; after this many the answer is given up.
-MAX_OBJECTS = 24
+MAX_OBJECTS = 8
 
 _ESCAPE = re.compile(r"""\\(?:u[0-9a-fA-F]{4}|["\\/bfnrt]|(.|$))""", re.DOTALL)
 _TOKEN = re.compile(r""""(?:\\.|[^"\\])*"|,(?=\s*[}\]])""", re.DOTALL)

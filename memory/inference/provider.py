@@ -24,6 +24,10 @@ Finish = Literal["stop", "length", "refused"]
 # A provider that asks for more patience is asked again after this.
 LONGEST_PAUSE = 300.0
 MAX_DETAIL = 300
+# After so many failures in a row the provider is left alone for a while: an outage must not cost
+# every caller its deadline.
+FAILURES_IN_A_ROW = 3
+PAUSE_AFTER_FAILURES = 15.0
 TOO_MANY, TIMED_OUT, FIRST_SERVER_FAULT = 429, 408, 500
 REFUSALS = ("content_filter", "content management policy", "ContentPolicyViolation")
 
@@ -68,6 +72,7 @@ class ProviderWriter:
         self._model = BackgroundModel(load, self._worker)
         self._places = asyncio.Semaphore(policy.at_once)
         self._resume_at = 0.0
+        self._failures = 0
 
     def start(self) -> None:
         """Begin to import the library and return at once."""
@@ -89,9 +94,10 @@ class ProviderWriter:
             async with asyncio.timeout(seconds), self._places:
                 response = await complete(**self._arguments(prompt, seconds))
         except TimeoutError as fault:
-            raise _slow(seconds) from fault
+            raise self._noted(_slow(seconds)) from fault
         except Exception as fault:  # noqa: BLE001 - the library raises what its providers do
-            raise self._translated(fault, seconds) from None
+            raise self._noted(self._translated(fault, seconds)) from None
+        self._failures = 0
         return _reply(response)
 
     async def close(self) -> None:
@@ -112,7 +118,17 @@ class ProviderWriter:
         """Who was told to come back later does, whichever call was told."""
         left = self._resume_at - time.monotonic()
         if left > 0:
-            raise Overloaded("the provider asked for a pause", code="writer_busy", retry_after=left)
+            said = "the provider asked for a pause, or failed too often"
+            raise Overloaded(said, code="writer_busy", retry_after=left)
+
+    def _noted(self, fault: MemoryFault) -> MemoryFault:
+        """Begins a pause where the provider asked for one, or fails for everybody."""
+        self._failures += fault.kind in ("writer_failed", "writer_slow")
+        pause = min(fault.retry_after or 0.0, LONGEST_PAUSE)
+        if self._failures >= FAILURES_IN_A_ROW:
+            self._failures, pause = 0, max(pause, PAUSE_AFTER_FAILURES)
+        self._resume_at = max(self._resume_at, time.monotonic() + pause)
+        return fault
 
     def _arguments(self, prompt: Prompt, seconds: float) -> dict[str, object]:
         return {
@@ -139,9 +155,7 @@ class ProviderWriter:
         said = f"{type(fault).__name__}: {fault}"
         detail = self._without_key(said)[:MAX_DETAIL]
         if status == TOO_MANY:
-            wait = _retry_after(fault)
-            self._resume_at = time.monotonic() + min(wait or 0.0, LONGEST_PAUSE)
-            return Overloaded(detail, code="writer_busy", retry_after=wait)
+            return Overloaded(detail, code="writer_busy", retry_after=_retry_after(fault))
         if status == TIMED_OUT or "Timeout" in type(fault).__name__:
             return _slow(seconds)
         if any(sign in said for sign in REFUSALS):

@@ -231,6 +231,40 @@ async def test_a_provider_that_does_not_count_is_charged_what_was_set_aside(
     assert (await spent(asking, call)).spent > silent.asked[0].max_tokens
 
 
+@pytest.mark.parametrize("word", ["down", "denied", "filter-400", "busy"])
+async def test_what_a_provider_turned_away_costs_nothing(
+    *,
+    engine: Engine,
+    calls: Caller,
+    wall: str,
+    writer: ProviderWriter,
+    script: Script,
+    word: str,
+) -> None:
+    script.say(*[word] * 3)
+    asking, call = with_writer(engine, writer), await calls(wall)
+
+    await a_summary(asking, call)
+
+    assert (await spent(asking, call)).left == asking.settings.writing.daily_tokens
+
+
+@pytest.mark.parametrize(
+    "said", ["a \ud800 b", "a \x00 b", "x" * 300_000], ids=["surrogate", "nul", "long"]
+)
+async def test_an_answer_that_no_database_takes_is_kept_as_far_as_it_goes(
+    engine: Engine, calls: Caller, wall: str, said: str
+) -> None:
+    asking = with_writer(engine, ScriptedWriter([Reply(said, 2**40)]), tokens=10**12)
+    call = await calls(wall)
+
+    assert await a_summary(asking, call) is None
+
+    kept = await on_record(asking, call)
+    assert [one.fault for one in kept] == ["malformed"] * 3
+    assert kept[0].answer[:2] == said[:2]
+
+
 async def test_the_candidate_that_came_of_a_writing_can_be_named(
     engine: Engine, calls: Caller, wall: str, writer: ProviderWriter
 ) -> None:

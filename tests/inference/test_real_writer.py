@@ -108,6 +108,22 @@ async def test_who_was_told_to_pause_does_not_ask_again_before(
     assert len(script.asked) == 1
 
 
+async def test_a_provider_that_fails_for_everybody_is_left_alone_for_a_while(
+    writer: ProviderWriter, script: Script
+) -> None:
+    script.say("down", "down", "good", "down", "down", "down", "good")
+
+    faults: list[str] = []
+    for _ in range(8):
+        try:
+            await writer.write(PROMPT, 5)
+        except MemoryFault as fault:
+            faults.append(fault.kind)
+
+    assert faults == ["writer_failed"] * 5 + ["writer_busy"] * 2
+    assert len(script.asked) == 6
+
+
 async def test_no_more_calls_go_out_at_once_than_are_allowed() -> None:
     out, most = 0, 0
 
