@@ -18,7 +18,7 @@ install: $(STAMP)  ## Install the project and its tools
 
 # torch comes first and by version alone: which build fits depends on the machine and its index.
 # Everything else is locked by hash.
-$(STAMP): requirements-dev.lock pyproject.toml $(wildcard clients/python/pyproject.toml)
+$(STAMP): requirements-dev.lock requirements-llm.lock pyproject.toml $(wildcard clients/python/pyproject.toml)
 	@found=; for python in python3.11 python3.12 python3.13 python3; do \
 	  if $$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then found=$$python; break; fi; \
 	done; \
@@ -26,6 +26,7 @@ $(STAMP): requirements-dev.lock pyproject.toml $(wildcard clients/python/pyproje
 	test -x $(PYTHON) || $$found -m venv $(VENV)
 	$(PYTHON) -m pip install --quiet $(TORCH)
 	$(PYTHON) -m pip install --quiet --require-hashes --no-deps -r requirements-dev.lock
+	$(PYTHON) -m pip install --quiet --require-hashes --no-deps -r requirements-llm.lock
 	$(PYTHON) -m pip install --quiet --no-deps --no-build-isolation -e . $(if $(wildcard clients/python/pyproject.toml),-e clients/python)
 	@touch $@
 

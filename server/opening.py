@@ -2,10 +2,11 @@
 
 from dataclasses import asdict
 
-from memory.engine import Engine, EngineSettings, open_engine
+from memory.engine import Engine, EngineSettings, WritingLimits, open_engine
 from memory.inference.batcher import BatchLimits
 from memory.inference.embedder import EmbedderPolicy, LocalEmbedder
 from memory.inference.loading import ModelChoice
+from memory.inference.provider import WriterPolicy
 from memory.inference.reranker import LocalReranker, RerankerPolicy
 from memory.storage.database import PoolSettings
 from server.settings import Settings
@@ -31,11 +32,25 @@ async def open_from(settings: Settings) -> Engine:
             pool=PoolSettings(size=settings.pool_size, timeout=settings.pool_timeout),
             embedder=embedder,
             reranker=reranker,
+            writer=_writer(settings),
+            writing=WritingLimits(
+                timeout=settings.llm_timeout,
+                compile=settings.llm_compile_timeout,
+                daily_tokens=settings.llm_daily_tokens,
+            ),
             receipt_expiry=settings.receipt_expiry,
             applier_interval=settings.applier_interval,
             leader_beat=settings.leader_beat,
         )
     )
+
+
+def _writer(settings: Settings) -> WriterPolicy | None:
+    """The language model, where one is named: nobody but the operator says which, or where."""
+    if settings.llm_model is None:
+        return None
+    key = None if settings.llm_api_key is None else settings.llm_api_key.get_secret_value()
+    return WriterPolicy(settings.llm_model, settings.llm_api_base, key)
 
 
 def gauges(engine: Engine) -> dict[str, float]:

@@ -144,6 +144,28 @@ class Settings(BaseSettings):
     reranker_model: str | None = Field(
         None, description="name or path of a cross-encoder; without it relevance is similarity"
     )
+    llm_model: str | None = Field(
+        None,
+        description="language model in the form of litellm, such as openai/gpt-4.1-mini; needs the"
+        " extra llm; without it guidelines are compiled by rule and nothing is drawn from failures",
+    )
+    llm_api_base: str | None = Field(
+        None, description="address of a language model server of one's own"
+    )
+    llm_api_key: SecretStr | None = Field(None, description="key for the language model")
+    llm_timeout: Duration = Field(
+        timedelta(seconds=60),
+        gt=timedelta(0),
+        description="longest time for a lesson from the language model, all tries together",
+    )
+    llm_compile_timeout: Duration = Field(
+        timedelta(seconds=5),
+        ge=timedelta(0),
+        description="longest time a retrieval waits for the language model; 0 compiles by rule",
+    )
+    llm_daily_tokens: int = Field(
+        1_000_000, ge=0, description="tokens of the language model, per namespace and UTC day"
+    )
     pool_size: int = Field(8, ge=2, le=1000, description="database connections, per process")
     pool_timeout: Duration = Field(
         timedelta(seconds=5), description="longest wait for a database connection"

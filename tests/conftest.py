@@ -9,4 +9,5 @@ pytest_plugins = (
     "tests.fixtures.database",
     "tests.fixtures.engine",
     "tests.fixtures.http",
+    "tests.fixtures.language_model",
 )

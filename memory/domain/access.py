@@ -31,6 +31,7 @@ class Act(StrEnum):
     REMEMBER = "remember"
     RETRIEVE = "retrieve"
     REPORT = "report"
+    INSPECT = "inspect"
     MANAGE = "manage"
     OPERATE = "operate"
 
@@ -42,6 +43,7 @@ ALLOWED: dict[Act, frozenset[Role]] = {
     Act.REMEMBER: _MANAGERS | {Role.AGENT},
     Act.RETRIEVE: _MANAGERS | {Role.AGENT},
     Act.REPORT: _MANAGERS | {Role.AGENT, Role.EVALUATOR},
+    Act.INSPECT: _MANAGERS | {Role.READER},
     Act.MANAGE: _MANAGERS,
     Act.OPERATE: frozenset({Role.OPERATOR}),
 }

@@ -227,3 +227,4 @@ class Erased:
     embeddings: int
     lines: int
     tasks: int
+    writings: int

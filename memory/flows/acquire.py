@@ -5,7 +5,7 @@ The queue is filled in a job's transaction. The work on it is claimed (one trans
 about (none is open), and stored (another): who dies over it leaves a claim that lapses and counts.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
@@ -20,11 +20,14 @@ from memory.domain.namespace import Namespace
 from memory.domain.task import Listed, Page
 from memory.domain.text import SITUATION
 from memory.domain.verification import CandidateView, ReportedLesson, Run
+from memory.domain.writing import Subject
 from memory.engine import Engine
 from memory.errors import Conflict, MemoryFault, Overloaded, Unavailable
-from memory.flows.entering import Writing, enter
+from memory.flows.entering import Entrance, enter
 from memory.flows.models import adopt_model, require_model
 from memory.flows.proposing import Proposal, Reference, propose
+from memory.flows.writing import summarise
+from memory.guideline.roles import SummariseMaterial
 from memory.ports import Embedding
 from memory.storage.admitting import AdmittingStore, Near
 from memory.storage.candidates import CandidateStore, Case, End
@@ -32,22 +35,11 @@ from memory.storage.database import Connection
 from memory.storage.memories import MemoryStore, NewMemory
 from memory.storage.paging import listed
 from memory.storage.work import Leadership, WorkStore
+from memory.storage.writings import WritingStore
 
 CLAIM = timedelta(minutes=10)
 LOOKED_AT = 5_000
 """So many outcomes are looked at in one run; the rest in the next."""
-
-Summarise = Callable[[Engine, UUID, Case], Awaitable[ReportedLesson | None]]
-
-
-async def no_summary(_engine: Engine, _namespace_id: UUID, _case: Case) -> ReportedLesson | None:
-    """Without a language model nothing is made of an outcome whose reporter gave no lesson."""
-    return None
-
-
-# The one place where a language model comes in: a function of this shape, which may take its time
-# and raise Unavailable. No transaction is open while it runs.
-SUMMARISE: Summarise = no_summary
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +64,12 @@ class Queueing:
 
 @dataclass(frozen=True, slots=True)
 class Thought:
-    """A lesson with its vectors."""
+    """A lesson with its vectors, and the writing it came of where a model wrote it."""
 
     lesson: ReportedLesson
     situation: str
     vectors: Mapping[str, Embedding]
+    writing: UUID | None
 
 
 async def queue(
@@ -134,7 +127,7 @@ async def _work(
     now, leadership = when
     reason = None
     try:
-        thought = await _think(engine, namespace, case)
+        thought = await _think(engine, namespace, case, now)
     except (Unavailable, Overloaded):
         await _let_go(engine, namespace, case, now + CLAIM)
         return False
@@ -158,18 +151,31 @@ async def _let_go(engine: Engine, namespace: Namespace, case: Case, until: datet
             await store.let_go(case.outcome_id, until)
 
 
-async def _think(engine: Engine, namespace: Namespace, case: Case) -> Thought | None:
-    """The lesson of a case: the reporter's own words, else a summary; None where there is none."""
+async def _think(engine: Engine, namespace: Namespace, case: Case, now: datetime) -> Thought | None:
+    """The lesson of a case: the reporter's own words, else a summary; None where there is none.
+
+    No transaction is open while a model thinks.
+    """
+    writing = None
     if case.lesson is not None:
         lesson = ReportedLesson(case.lesson["lesson"] or "", case.lesson["situation"])
     else:
-        summary = await SUMMARISE(engine, namespace.id, case)
-        if summary is None:
+        drafted = await summarise(engine, namespace.id, _material(case), _subject(case), now)
+        if drafted is None:
             return None
-        lesson = summary
+        lesson = ReportedLesson(drafted.value.lesson, drafted.value.situation)
+        writing = drafted.writing_id
     situation = lesson.situation or case.task[:SITUATION]
     one, other = await engine.embedder.embed([situation, lesson.lesson])
-    return Thought(lesson, situation, {"situation": one, "lesson": other})
+    return Thought(lesson, situation, {"situation": one, "lesson": other}, writing)
+
+
+def _material(case: Case) -> SummariseMaterial:
+    return SummariseMaterial(case.task, case.category, case.reward, case.guideline)
+
+
+def _subject(case: Case) -> Subject:
+    return Subject(task_id=case.task_id, agent=case.agent, key_id=case.key_id)
 
 
 async def _store(
@@ -189,13 +195,16 @@ async def _store(
     if twin is not None:
         await MemoryStore(connection, namespace.id).add_evidence([twin.id])
         return "twin", twin.id
-    writing = Writing(namespace, case.key_id, now, model_id)
+    entrance = Entrance(namespace, case.key_id, now, model_id)
     new = _memory(case, thought)
-    [remembered] = (await enter(connection, writing, {0: new})).values()
+    [remembered] = (await enter(connection, entrance, {0: new})).values()
     if remembered.deduplicated:
         return "twin", remembered.id
     reference = Reference(case.reward, case.metric, case.reward_kind)
-    await propose(engine, connection, writing, [Proposal(new, reference, case.known_at)])
+    await propose(engine, connection, entrance, [Proposal(new, reference, case.known_at)])
+    if thought.writing is not None:
+        store = WritingStore(connection, namespace.id)
+        await store.attach(thought.writing, memory_id=new.id)
     return "proposed", new.id
 
 

@@ -192,7 +192,7 @@ async def erase(engine: Engine, call: Call, erasure: Erasure) -> Erased:
         await TicketStore(connection, call.namespace.id).blank(reach.memory_ids, call.now)
         await store.blank_lessons(erasure, reach.memory_ids)
         version = await NamespaceStore(connection).bump(call.namespace.id, memories=-reach.living)
-        erased = await _erase(store, call, reach)
+        erased = await _erase(store, call, (erasure, reach))
         stamp = Stamp(call.key.id, call.now, version)
         await MemoryStore(connection, call.namespace.id).feed(stamp, "erased", reach.memory_ids)
         calls = CallStore(connection)
@@ -207,12 +207,14 @@ async def erase(engine: Engine, call: Call, erasure: Erasure) -> Erased:
     return erased
 
 
-async def _erase(store: ErasureStore, call: Call, reach: Reach) -> Erased:
+async def _erase(store: ErasureStore, call: Call, what: tuple[Erasure, Reach]) -> Erased:
+    erasure, reach = what
     versions, embeddings = await store.blank_memories(reach.memory_ids, call.now)
     lines = await store.blank_lines(reach.memory_ids)
     tasks = await store.blank_tasks(reach.task_ids, call.now)
+    writings = await store.blank_writings(erasure, reach, call.now)
     await store.recount_centroids()
-    return Erased(len(reach.memory_ids), versions, embeddings, lines, tasks)
+    return Erased(len(reach.memory_ids), versions, embeddings, lines, tasks, writings)
 
 
 async def _weighed(connection: Connection, call: Call, memories: list[Memory]) -> list[Memory]:

@@ -17,7 +17,7 @@ from memory.storage.states import StateStore, Subject
 
 
 @dataclass(frozen=True, slots=True)
-class Writing:
+class Entrance:
     """Into which namespace, by which key, when, and with which model's vectors."""
 
     namespace: Namespace
@@ -27,10 +27,10 @@ class Writing:
 
 
 async def enter(
-    connection: Connection, writing: Writing, resolved: Mapping[int, NewMemory]
+    connection: Connection, entrance: Entrance, resolved: Mapping[int, NewMemory]
 ) -> dict[int, Remembered]:
     """Insert what is new and count what is not; the unique index decides between equals."""
-    namespace = writing.namespace
+    namespace = entrance.namespace
     store = MemoryStore(connection, namespace.id)
     known = await store.twins(list(resolved.values()))
     fresh = {
@@ -40,12 +40,12 @@ async def enter(
     kept: set[UUID] = set()
     if fresh:
         version = await NamespaceStore(connection).bump(namespace.id, memories=len(fresh))
-        stamp = Stamp(writing.key_id, writing.now, version)
+        stamp = Stamp(entrance.key_id, entrance.now, version)
         kept = await store.add(list(fresh.values()), stamp)
         if len(kept) < len(fresh):
             await NamespaceStore(connection).recount(namespace.id, len(kept) - len(fresh))
         added = [new for new in fresh.values() if new.id in kept]
-        await _begin(connection, writing, added, version)
+        await _begin(connection, entrance, added, version)
         known = await store.twins(list(resolved.values()))
     again = [known[new.twin_key][0] for new in resolved.values() if new.id not in kept]
     await store.add_evidence(again)
@@ -58,15 +58,15 @@ async def enter(
 
 
 async def _begin(
-    connection: Connection, writing: Writing, added: Sequence[NewMemory], version: int
+    connection: Connection, entrance: Entrance, added: Sequence[NewMemory], version: int
 ) -> None:
     """Vectors, centroids and the first state of each new memory, with its event in the ledger."""
-    namespace = writing.namespace
+    namespace = entrance.namespace
     policy = policy_named(namespace.policy)
     store = MemoryStore(connection, namespace.id)
     owned = [(new.id, 1, new.vectors) for new in added]
-    await store.add_all_vectors(owned, writing.model_id)
-    await store.move_centroids(added, writing.model_id)
+    await store.add_all_vectors(owned, entrance.model_id)
+    await store.move_centroids(added, entrance.model_id)
     made = [
         (Change(_subject(new), None, policy.initial_memory(new.draft.weight)), new.learned_at)
         for new in added
@@ -77,7 +77,7 @@ async def _begin(
         for change, learned_at in made
         for step in steps([change], policy, Cause(version, "set", "created", learned_at))
     ]
-    await LedgerStore(connection, namespace.id).append(entries, policy.name, writing.now)
+    await LedgerStore(connection, namespace.id).append(entries, policy.name, entrance.now)
 
 
 def _subject(new: NewMemory) -> Subject:

@@ -10,7 +10,7 @@ from memory.domain.bank import Kind
 from memory.domain.ids import new_id
 from memory.domain.task import Category
 from memory.engine import Engine
-from memory.flows.entering import Writing
+from memory.flows.entering import Entrance
 from memory.guideline.compiler import Budget, Entry, Framing, compile_guideline
 from memory.storage.actors import ActorStore
 from memory.storage.candidates import CandidateStore
@@ -45,17 +45,17 @@ class Proposal:
 
 
 async def propose(
-    engine: Engine, connection: Connection, writing: Writing, proposals: Sequence[Proposal]
+    engine: Engine, connection: Connection, entrance: Entrance, proposals: Sequence[Proposal]
 ) -> None:
     """Open a ticket for each; their memories are rows of the same transaction."""
     for proposal in proposals:
-        await _open(engine, connection, writing, proposal)
+        await _open(engine, connection, entrance, proposal)
 
 
 async def _open(
-    engine: Engine, connection: Connection, writing: Writing, proposal: Proposal
+    engine: Engine, connection: Connection, entrance: Entrance, proposal: Proposal
 ) -> None:
-    namespace, new = writing.namespace, proposal.memory
+    namespace, new = entrance.namespace, proposal.memory
     category = await ActorStore(connection, namespace.id).get_category(new.category_ids[0])
     reference = proposal.reference
     metric, kind = category.metric or "reward", category.reward_kind or "continuous"
@@ -70,10 +70,10 @@ async def _open(
         "reward_kind": kind,
         "state": "open",
         "known_at": proposal.known_at,
-        "recorded_at": writing.now,
-        "key_id": writing.key_id,
+        "recorded_at": entrance.now,
+        "key_id": entrance.key_id,
     }
-    wanted = await _wanted(connection, writing, proposal)
+    wanted = await _wanted(connection, entrance, proposal)
     trials = [
         {"task_id": one.task, "purpose": one.purpose.value, "reference": one.reference}
         for one in wanted
@@ -81,13 +81,13 @@ async def _open(
     await TicketStore(connection, namespace.id).open(row, trials)
 
 
-async def _wanted(connection: Connection, writing: Writing, proposal: Proposal) -> list[Wanted]:
-    new, store = proposal.memory, CandidateStore(connection, writing.namespace.id)
+async def _wanted(connection: Connection, entrance: Entrance, proposal: Proposal) -> list[Wanted]:
+    new, store = proposal.memory, CandidateStore(connection, entrance.namespace.id)
     assert new.task_id is not None
     reference = await _reward(store, new.task_id, proposal.reference)
     source = Wanted(Purpose.SOURCE, new.task_id, reference)
     runs = await store.runs(new.category_ids[0], RUNS)
-    trials = writing.namespace.settings.verification_trials
+    trials = entrance.namespace.settings.verification_trials
     return plan(source, new.source_group, runs, trials)
 
 

@@ -10,7 +10,7 @@ from memory.domain.bank import Draft, EditRequest, Memory, Status, fingerprint
 from memory.engine import Engine
 from memory.errors import Conflict, StaleEdit
 from memory.flows.bank import UNVERIFIED, get_memory
-from memory.flows.entering import Writing
+from memory.flows.entering import Entrance
 from memory.flows.models import adopt_model
 from memory.flows.proposing import Proposal, Reference, propose
 from memory.flows.setting import set_states
@@ -72,10 +72,10 @@ async def _reword(
     await NamespaceStore(connection).saw(namespace.id, wording.known_at)
     when = (version, wording.known_at, call.now)
     await set_states(connection, namespace, Operation.EDIT, [current.id], when)
-    writing = Writing(namespace, call.key.id, call.now, model_id)
+    entrance = Entrance(namespace, call.key.id, call.now, model_id)
     new = await _candidate(connection, namespace.id, current, wording)
     proposal = Proposal(new, reference, wording.known_at, current.version + 1)
-    await propose(engine, connection, writing, [proposal])
+    await propose(engine, connection, entrance, [proposal])
     deed = Deed("memory.refine", str(current.id), {"version": current.version + 1})
     await CallStore(connection).note(deed, call.key.id, namespace.id, call.now)
 

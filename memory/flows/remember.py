@@ -13,7 +13,7 @@ from memory.domain.ids import new_id
 from memory.engine import Engine
 from memory.errors import MemoryFault
 from memory.flows.actors import GENERAL, Names
-from memory.flows.entering import Writing, enter
+from memory.flows.entering import Entrance, enter
 from memory.flows.models import adopt_model, require_model
 from memory.flows.proposing import Proposal, propose
 from memory.ports import Embedding
@@ -59,10 +59,10 @@ async def remember(engine: Engine, call: Call, drafts: Sequence[Draft]) -> list[
                 resolved[one.position] = await _resolve(connection, call, names, (one, model_id))
             except MemoryFault as fault:
                 answers[one.position] = fault
-        writing = Writing(call.namespace, call.key.id, call.now, model_id)
-        stored = await enter(connection, writing, resolved)
+        entrance = Entrance(call.namespace, call.key.id, call.now, model_id)
+        stored = await enter(connection, entrance, resolved)
         answers |= stored
-        await propose(engine, connection, writing, _unverified(resolved, stored))
+        await propose(engine, connection, entrance, _unverified(resolved, stored))
     return [answers[position] for position in range(len(drafts))]
 
 

@@ -8,7 +8,6 @@ from datetime import datetime
 from uuid import UUID
 
 from memory.domain.access import Act, Call
-from memory.domain.ids import new_id
 from memory.domain.loop import (
     Ask,
     CutMemory,
@@ -22,6 +21,7 @@ from memory.domain.namespace import Clock, utc
 from memory.domain.task import Task
 from memory.engine import Engine
 from memory.errors import MemoryFault, Rejected
+from memory.flows.compiling import in_a_models_words
 from memory.flows.finding import Asked, Finder, Found
 from memory.flows.models import require_model
 from memory.flows.serving import Ranked, Serving, rank, serve
@@ -30,7 +30,6 @@ from memory.storage.receipts import NewReceipt, ReceiptStore, expiry
 from memory.storage.tasks import TaskStore, Written
 
 PREVIEW = "preview"
-COMPILER = "deterministic/1"
 ARMS = ("auto", "on", "off")
 AS_ASSIGNED = ("arm", "propensity", "reason")
 AS_COMPILED = ("counter", "text", "tokens")
@@ -70,6 +69,10 @@ async def retrieve(engine: Engine, call: Call, asks: Sequence[Ask]) -> list[Answ
         ranked = rank(engine, call, one, await _relevance(engine, one))
         served.append((one, ranked, serve(engine, call, one, ranked)))
     clock.lap("rank_ms")
+
+    if engine.writer is not None:
+        served = await in_a_models_words(engine, call, served)
+        clock.lap("write_ms")
 
     answers |= await _committed(engine, call, served, clock)
     return [answers[position] for position in range(len(asks))]
@@ -217,7 +220,7 @@ def _receipt(
     ask, guideline = found.asked.ask, serving.guideline
     known_at = _known_at(call, found)
     return Receipt(
-        id=new_id(),
+        id=serving.receipt_id,
         agent=found.agent.name,
         task_id=task_id,
         category=found.category,
@@ -233,7 +236,7 @@ def _receipt(
         rankers=ranked.rankers,
         strength=ranked.followed.strength,
         policy=call.namespace.policy,
-        compiler=COMPILER if ask.format is Format.GUIDELINE else "none",
+        compiler=serving.compiler if ask.format is Format.GUIDELINE else "none",
         **{name: getattr(guideline, name) for name in AS_COMPILED},
         lines=tuple(GuidelineLine(line.text, line.memory_ids) for line in guideline.lines),
         cut=tuple(CutMemory(cut.memory_id, cut.reason) for cut in guideline.cut),

@@ -1,12 +1,13 @@
 """From what was found to what is served: weights, arm, selection, guideline, receipt. No I/O."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal, cast
 from uuid import UUID
 
 from memory.domain.access import Call
 from memory.domain.bank import Status, Trust
+from memory.domain.ids import new_id
 from memory.domain.loop import Format, Item, ServedMemory
 from memory.domain.task import CategoryName
 from memory.engine import Engine
@@ -54,6 +55,8 @@ class Serving:
     items: tuple[Item, ...]
     memories: tuple[ServedMemory, ...]
     guideline: Guideline
+    compiler: str = "deterministic/1"
+    receipt_id: UUID = field(default_factory=new_id)
 
 
 def rank(engine: Engine, call: Call, found: Found, relevance: Mapping[UUID, float]) -> Ranked:

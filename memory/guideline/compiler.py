@@ -34,6 +34,7 @@ class CutReason(StrEnum):
     BUDGET = "budget"
     QUARANTINED = "quarantined"
     EMPTY = "empty"
+    LEFT_OUT = "left_out"
 
 
 @dataclass(frozen=True, slots=True)

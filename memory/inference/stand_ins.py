@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from memory.errors import Unavailable
+from memory.errors import MemoryFault, Unavailable
 from memory.inference.vectors import unit
-from memory.ports import Embedding, ModelIdentity
+from memory.ports import Embedding, ModelIdentity, Prompt, Reply
 
 
 def words_of(text: str) -> list[str]:
@@ -80,6 +80,23 @@ class WordCounter:
     def count(self, text: str) -> int:
         """How many words."""
         return len(text.split())
+
+
+@dataclass(slots=True)
+class ScriptedWriter:
+    """Says what it was given, in order, then the last again; a fault is raised. Unit tests only."""
+
+    script: Sequence[str | Reply | MemoryFault]
+    name: str = "scripted"
+    asked: list[Prompt] = field(default_factory=list[Prompt], init=False)
+
+    async def write(self, prompt: Prompt, seconds: float) -> Reply:  # noqa: ARG002 - the port names it
+        """One try; a plain text costs ten tokens."""
+        said = self.script[min(len(self.asked), len(self.script) - 1)]
+        self.asked.append(prompt)
+        if isinstance(said, MemoryFault):
+            raise said
+        return Reply(said, 10) if isinstance(said, str) else said
 
 
 def _number(word: str) -> int:

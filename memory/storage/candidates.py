@@ -35,6 +35,7 @@ class Case:
     agent: str
     category_id: UUID
     subcategory_id: UUID | None
+    category: str
     task_id: UUID
     task: str
     source_group: str
@@ -229,12 +230,13 @@ _CLAIM = text("""
 
 _CASE = text("""
     SELECT o.id AS outcome_id, x.claims AS claim, o.lesson, o.reward, o.metric, o.reward_kind,
-        r.agent_id, a.name AS agent, r.category_id, r.subcategory_id, r.task_id, t.text AS task,
+        r.agent_id, a.name AS agent, r.category_id, r.subcategory_id, c.name AS category,
+        r.task_id, t.text AS task,
         CASE WHEN t.group_key IS NULL THEN 'task:' || t.id ELSE 'group:' || t.group_key END
             AS source_group,
         r.text AS guideline, o.known_at, o.key_id
     FROM candidate x JOIN outcome o ON o.id = x.outcome_id
     JOIN retrieval r ON r.id = o.retrieval_id JOIN agent a ON a.id = r.agent_id
-    JOIN task t ON t.id = r.task_id
+    JOIN task t ON t.id = r.task_id JOIN category c ON c.id = r.category_id
     WHERE x.namespace_id = :ns AND x.outcome_id = CAST(:id AS uuid)
 """)

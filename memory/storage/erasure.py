@@ -11,7 +11,16 @@ from sqlalchemy import ColumnElement, delete, select, text, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from memory.domain.bank import Erasure
-from memory.storage.tables import agent, embedding, memory, memory_version, task, trajectory
+from memory.storage.tables import (
+    agent,
+    embedding,
+    memory,
+    memory_version,
+    retrieval,
+    task,
+    trajectory,
+    writing,
+)
 
 BLANK = ""
 
@@ -110,6 +119,26 @@ class ErasureStore:
             update(task)
             .where(task.c.id.in_(task_ids))
             .values(text=BLANK, sha256=b"", metadata={}, erased_at=now)
+        )
+        return done.rowcount
+
+    async def blank_writings(self, erasure: Erasure, reach: Reach, now: datetime) -> int:
+        """What a language model was asked and said goes where it carries erased text."""
+        about = select(retrieval.c.id).where(retrieval.c.task_id.in_(reach.task_ids))
+        carries = (
+            writing.c.memory_ids.overlap(list(reach.memory_ids))
+            | writing.c.memory_id.in_(reach.memory_ids)
+            | writing.c.task_id.in_(reach.task_ids)
+            | writing.c.retrieval_id.in_(about)
+        )
+        for name in ("agent", "key_id", "task_id"):
+            if (value := getattr(erasure, name)) is not None:
+                carries |= writing.c[name] == value
+        done = await self._connection.execute(
+            update(writing)
+            .where(writing.c.namespace_id == self._namespace_id, carries)
+            .where(writing.c.erased_at.is_(None))
+            .values(prompt=BLANK, answer=BLANK, detail=None, erased_at=now)
         )
         return done.rowcount
 

@@ -22,6 +22,7 @@ from server.routes import (
     tasks,
     tickets,
     weights,
+    writings,
 )
 
 ROUTERS: tuple[APIRouter, ...] = (
@@ -43,5 +44,6 @@ ROUTERS: tuple[APIRouter, ...] = (
     tickets.router,
     effect.router,
     history.router,
+    writings.router,
     audit.router,
 )

@@ -262,6 +262,7 @@ class ErasedCounts(Out):
     embeddings: int
     lines: int
     tasks: int
+    writings: int
 
 
 class ErasedOut(Out):

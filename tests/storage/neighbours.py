@@ -1,6 +1,6 @@
 """Two namespaces: one with a row in every isolated table, and an empty one beside it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from uuid import UUID
 
 from sqlalchemy import text
@@ -10,11 +10,15 @@ from memory.domain.bank import Edit, EditRequest, StatusChange
 from memory.domain.ids import new_id
 from memory.domain.namespace import Clock
 from memory.domain.task import TaskDraft
+from memory.domain.writing import Subject
 from memory.engine import Engine
 from memory.flows.acquire import queue
 from memory.flows.actors import add_task
 from memory.flows.bank import change_status, edit_memory
 from memory.flows.learn import apply_now
+from memory.flows.writing import summarise
+from memory.guideline.roles import SummariseMaterial
+from memory.inference.stand_ins import ScriptedWriter
 from tests.fixtures.builders import a_draft
 from tests.fixtures.engine import DAY, NOON, a_namespace
 from tests.storage.steps import a_call, remembered, reported, served
@@ -50,6 +54,10 @@ async def fill(engine: Engine, operator: Key, slug: str) -> None:
     async with engine.database.transaction(call.namespace.id) as connection:
         here = {"ns": call.namespace.id, "task": task.id, "id": new_id(), "now": NOON}
         await connection.execute(text(TRAJECTORY), here)
+    asking = replace(engine, writer=ScriptedWriter(['{"situation": "s", "lesson": "l"}']))
+    subject = Subject(memory_ids=(lesson.id,), task_id=task.id, agent="solver", key_id=call.key.id)
+    material = SummariseMaterial("a forecast of rain", "weather", 0.1)
+    assert await summarise(asking, call.namespace.id, material, subject, NOON)
 
 
 async def add_candidate(engine: Engine, call: Call, task_id: UUID) -> None:

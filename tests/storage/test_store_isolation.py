@@ -16,6 +16,7 @@ from memory.domain.ids import new_id
 from memory.domain.loop import OutcomeFilter, ReceiptFilter
 from memory.domain.task import AgentDraft, CategoryName, Page, TaskDraft
 from memory.domain.verification import TicketFilter
+from memory.domain.writing import Writing, WritingFilter
 from memory.engine import Engine
 from memory.errors import NotFound, Rejected
 from memory.ports import Embedding
@@ -23,7 +24,7 @@ from memory.storage.actors import ActorStore
 from memory.storage.admitting import AdmittingStore, Move
 from memory.storage.candidates import CandidateStore, Case, End
 from memory.storage.database import Connection
-from memory.storage.erasure import ErasureStore
+from memory.storage.erasure import ErasureStore, Reach
 from memory.storage.halves import Half, HalfStore
 from memory.storage.ledger import LedgerStore, Step
 from memory.storage.memories import MemoryStore, NewMemory, Stamp
@@ -43,10 +44,12 @@ from memory.storage.tables import (
     retrieval,
     task,
     ticket,
+    writing,
 )
 from memory.storage.tasks import TaskStore, Written
 from memory.storage.tickets import Claimable, Holder, TicketStore, TrialRow, TrialStamp
 from memory.storage.weighing import WeighingStore
+from memory.storage.writings import WritingStore
 from tests.fixtures.builders import a_draft
 from tests.fixtures.engine import DAY, NOON
 from tests.storage.neighbours import Neighbours
@@ -68,6 +71,7 @@ STORES = (
     TaskStore,
     TicketStore,
     WeighingStore,
+    WritingStore,
 )
 
 
@@ -87,6 +91,7 @@ class Foreign:
     outcome: UUID
     candidate: UUID
     ticket: UUID
+    writing: UUID
     receipt: NewReceipt
     row: Mapping[str, object]
 
@@ -166,6 +171,34 @@ class Foreign:
         return Case(self.candidate, 0, None, 0.5, "reward", "continuous", *ids, NOON, self.key)
 
     @property
+    def writings(self) -> WritingStore:
+        return WritingStore(self.connection, self.here)
+
+    def tried(self) -> Writing:
+        return Writing(
+            id=new_id(),
+            role="compile",
+            model="m",
+            attempt=1,
+            prompt="asked",
+            answer="said",
+            tokens=1,
+            duration_ms=1.0,
+            status="done",
+            fault=None,
+            detail=None,
+            retrieval_id=self.retrieval,
+            memory_id=self.memory,
+            ticket_id=None,
+            task_id=self.task,
+            agent="solver",
+            memory_ids=(self.memory,),
+            recorded_at=NOON,
+            erased_at=None,
+            key_id=self.key,
+        )
+
+    @property
     def stamp(self) -> Stamp:
         return Stamp(self.key, NOON, 1)
 
@@ -230,6 +263,9 @@ FINDS_NOTHING: dict[str, Ask] = {
     "ErasureStore.blank_memories": lambda f: f.erasure.blank_memories([f.memory], NOON),
     "ErasureStore.blank_lines": lambda f: f.erasure.blank_lines([f.memory]),
     "ErasureStore.blank_tasks": lambda f: f.erasure.blank_tasks([f.task], NOON),
+    "ErasureStore.blank_writings": lambda f: f.erasure.blank_writings(
+        Erasure(agent="solver"), Reach((f.memory,), (f.task,), 1), NOON
+    ),
     "ErasureStore.recount_centroids": lambda f: f.erasure.recount_centroids(),
     "LedgerStore.of_memory": lambda f: f.ledger.of_memory(f.memory, PAGE),
     "HalfStore.off_run": lambda f: f.halves.off_run(f.half()),
@@ -304,6 +340,10 @@ FINDS_NOTHING: dict[str, Ask] = {
     "WeighingStore.living": lambda f: f.weighing.living(Viewer((f.agent,))),
     "WeighingStore.retire": lambda f: f.weighing.retire({f.memory: "disuse"}, f.stamp),
     "WeighingStore.standing": lambda f: f.weighing.standing(NOON + 9 * DAY),
+    "WritingStore.attach": lambda f: f.writings.attach(f.writing, memory_id=f.memory),
+    "WritingStore.browse": lambda f: f.writings.browse(WritingFilter(), PAGE),
+    "WritingStore.settle": lambda f: f.writings.settle(NOON.date(), 0, 5),
+    "WritingStore.used": lambda f: f.writings.used(NOON.date()),
 }
 
 WRITES_HERE: dict[str, Ask] = {
@@ -357,6 +397,8 @@ WRITES_HERE: dict[str, Ask] = {
         (f.category, None),
         Written(f.key, NOON, NOON),
     ),
+    "WritingStore.add": lambda f: f.writings.add(f.tried(), NOON),
+    "WritingStore.reserve": lambda f: f.writings.reserve(NOON.date(), 5, 1_000),
 }
 """These may write rows of their own namespace, or be refused by the database."""
 
@@ -365,7 +407,7 @@ async def foreign(engine: Engine, both: Neighbours, connection: Connection) -> F
     full, empty = both.full, both.empty
     found: dict[str, UUID] = {}
     async with engine.database.transaction(full.namespace.id) as inside:
-        for table in (memory, agent, category, task, retrieval, outcome):
+        for table in (memory, agent, category, task, retrieval, outcome, writing):
             [first, *_] = await inside.scalars(select(table.c.id).order_by(table.c.id))
             found[table.name] = first
         found["candidate"] = (await inside.scalars(select(candidate.c.outcome_id))).one()

@@ -22,7 +22,6 @@ from memlift_client._fields import (
     EditFields,
     ErasureFields,
     ExperienceFields,
-    HistoryFields,
     KeyFields,
     NamespaceFields,
     OutcomeFields,
@@ -30,8 +29,8 @@ from memlift_client._fields import (
     ReportFields,
     SettingsFields,
     TaskFields,
-    TrialFields,
 )
+from memlift_client._fields_tickets import HistoryFields, TrialFields
 from memlift_client._results_bank import (
     Agent,
     AuditEntry,

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Unpack
 
-from memlift_client import _fields as f
+from memlift_client import _fields_tickets as t
 from memlift_client import _results_bank as bank
 from memlift_client import _results_tickets as tickets
 from memlift_client._building import batch, get, listed, one, page, posted, reworded
@@ -11,23 +11,23 @@ from memlift_client._wire import Call, Reply
 
 
 def import_history(
-    items: Sequence[f.HistoryFields],
+    items: Sequence[t.HistoryFields],
 ) -> Call[tuple[bank.BatchItem[bank.Remembered], ...]]:
     """Up to 256 experiences from before this server; each is taken or refused by itself."""
     return posted("/experiences/import", {"items": items}, batch(bank.Remembered))
 
 
-def refine(memory_id: str, version: int, **fields: Unpack[f.RefineFields]) -> Call[bank.Memory]:
+def refine(memory_id: str, version: int, **fields: Unpack[t.RefineFields]) -> Call[bank.Memory]:
     """Put a candidate into other words, as `version` of it was seen; it is tried anew."""
     return reworded(f"/experiences/{memory_id}/refine", fields, version, one(bank.Memory))
 
 
-def claim_tickets(agent: str, **fields: Unpack[f.ClaimFields]) -> Call[tuple[tickets.Ticket, ...]]:
+def claim_tickets(agent: str, **fields: Unpack[t.ClaimFields]) -> Call[tuple[tickets.Ticket, ...]]:
     """Lease candidates to try, for half an hour; none where nothing waits."""
     return posted("/tickets/claims", {"agent": agent, **fields}, _claimed)
 
 
-def report_trials(ticket_id: str, **fields: Unpack[f.TrialsFields]) -> Call[tickets.Ticket]:
+def report_trials(ticket_id: str, **fields: Unpack[t.TrialsFields]) -> Call[tickets.Ticket]:
     """Say how trials went; the last one decides."""
     return posted(f"/tickets/{ticket_id}/trials", fields, one(tickets.Ticket))
 
@@ -36,7 +36,7 @@ def get_ticket(ticket_id: str) -> Call[tickets.Ticket]:
     return get(f"/tickets/{ticket_id}", one(tickets.Ticket))
 
 
-def list_tickets(**filters: Unpack[f.TicketFilterFields]) -> Call[bank.Page[tickets.Ticket]]:
+def list_tickets(**filters: Unpack[t.TicketFilterFields]) -> Call[bank.Page[tickets.Ticket]]:
     return listed("/tickets", filters, page(tickets.Ticket))
 
 
@@ -56,7 +56,7 @@ def retry_ticket(ticket_id: str) -> Call[tickets.Ticket]:
 
 
 def list_candidates(
-    **filters: Unpack[f.CandidateFilterFields],
+    **filters: Unpack[t.CandidateFilterFields],
 ) -> Call[bank.Page[tickets.Candidate]]:
     """Bad outcomes on their way to becoming memories."""
     return listed("/candidates", filters, page(tickets.Candidate))

@@ -208,6 +208,7 @@ class Erased:
     embeddings: int
     lines: int
     tasks: int
+    writings: int
 
 
 @dataclass(frozen=True, slots=True)

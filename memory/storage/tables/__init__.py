@@ -17,6 +17,7 @@ from memory.storage.tables.learning import (
 from memory.storage.tables.loop import outcome, retrieval, retrieval_item
 from memory.storage.tables.verification import candidate, ticket, trial
 from memory.storage.tables.work import change, job_run, lease
+from memory.storage.tables.writing import writing, writing_budget
 
 # Every table here has a namespace_id column, row-level security and FORCE; the others hold no
 # memory.
@@ -44,6 +45,8 @@ ISOLATED = (
     candidate,
     ticket,
     trial,
+    writing,
+    writing_budget,
 )
 
 __all__ = [
@@ -79,4 +82,6 @@ __all__ = [
     "trial",
     "weight_deviation",
     "weight_event",
+    "writing",
+    "writing_budget",
 ]

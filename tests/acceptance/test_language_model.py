@@ -1,0 +1,59 @@
+"""`memlift serve` with a language model beside it: real settings, real library, real HTTP."""
+
+import time
+from collections.abc import Callable
+
+import httpx
+import pytest
+
+from tests.acceptance.servers import Home, Server
+from tests.fixtures.language_model import API_KEY, Script
+
+Begin = Callable[..., Server]
+ATTEMPTS = 60
+
+
+@pytest.fixture(scope="module")
+def server(home: Home, begin: Begin, language_model: Script) -> Server:
+    return begin(
+        home,
+        MEMLIFT_LLM_MODEL="openai/stub",
+        MEMLIFT_LLM_API_BASE=language_model.url,
+        MEMLIFT_LLM_API_KEY=API_KEY,
+        MEMLIFT_LLM_DAILY_TOKENS=50_000,
+    )
+
+
+def test_a_guideline_in_the_models_words_comes_over_http_and_its_writing_is_readable(
+    server: Server, script: Script
+) -> None:
+    memory = server.await_ready().client()
+    memory.remember(
+        agent="solver",
+        situation="Forecasting whether it rains in Seattle tomorrow during a dry July",
+        lesson="Start from the base rate of the month before the day's forecast.",
+        category="weather",
+    )
+    bearer = {"authorization": f"Bearer {server.home.operator_key.read_text().strip()}"}
+
+    # The library loads beside the first requests; until then guidelines are compiled by rule.
+    for _ in range(ATTEMPTS):
+        answer = memory.retrieve(
+            agent="solver", task={"text": "Will it rain in Seattle tomorrow?"}, arm="on"
+        )
+        if answer.compiler != "deterministic/1":
+            break
+        time.sleep(0.5)
+
+    assert answer.compiler == "model/openai/stub"
+    assert "begin with the base rate" in (answer.guideline.text or "")
+    place = f"{server.url}/v1/namespaces/default/writings"
+    query = {"retrieval_id": answer.retrieval_id}
+    [kept] = httpx.get(place, headers=bearer, params=query).json()["items"]
+    assert (kept["role"], kept["status"]) == ("compile", "done")
+    assert "base rate of the month" in kept["prompt"]
+    budget = httpx.get(f"{place}/budget", headers=bearer).json()
+    assert (budget["model"], budget["limit"]) == ("openai/stub", 50_000)
+    assert 0 < budget["spent"] < 50_000
+    assert API_KEY not in server.log.read_text()
+    assert server.stop() == 0

@@ -1,0 +1,304 @@
+"""A language model that behaves in every way models do: the documented result, and nothing lost."""
+
+import asyncio
+
+import pytest
+from writing_builders import a_reflection, a_summary, on_record, spent, with_writer
+
+from memory.domain.bank import Erasure
+from memory.domain.task import TaskDraft
+from memory.domain.writing import Subject
+from memory.engine import Engine
+from memory.flows.actors import add_task
+from memory.flows.bank import erase
+from memory.flows.compiling import in_a_models_words
+from memory.inference.provider import ProviderWriter
+from memory.inference.stand_ins import ScriptedWriter
+from memory.ports import Prompt, Reply
+from memory.storage.writings import WritingStore
+from tests.fixtures.engine import DAY, NOON, Caller
+from tests.fixtures.language_model import API_KEY, GOOD, TOKENS, Script
+
+BUSY_TWICE = ("busy", "busy")
+
+
+@pytest.mark.parametrize(
+    ("words", "faults"),
+    [
+        (["good"], []),
+        (["fenced"], []),
+        (["prose"], []),
+        (["trailing-comma"], []),
+        (["bad-escape"], []),
+        (["truncated", "good"], ["truncated"]),
+        (["echo", "fenced"], ["echoed"]),
+        (["empty", "no-choice", "good"], ["empty", "empty"]),
+        (["not an object", "good"], ["malformed"]),
+        (["busy", "busy", "good"], ["writer_busy", "writer_busy"]),
+        (["down", "good"], ["writer_failed"]),
+        (["not-json", "good"], ["writer_failed"]),
+    ],
+    ids=lambda words: "-".join(words) or "at once",
+)
+async def test_an_answer_is_used_once_it_can_be(
+    *,
+    engine: Engine,
+    calls: Caller,
+    wall: str,
+    writer: ProviderWriter,
+    script: Script,
+    words: list[str],
+    faults: list[str],
+) -> None:
+    script.say(*words)
+    asking, call = with_writer(engine, writer), await calls(wall)
+
+    made = await a_summary(asking, call)
+
+    assert made is not None
+    assert made.value.situation == GOOD["summarise"]["situation"]
+    assert "base rate" in made.value.lesson
+    kept = await on_record(asking, call)
+    assert [one.fault for one in kept] == [*faults, None]
+    assert [one.attempt for one in kept] == list(range(1, len(words) + 1))
+    assert kept[-1].id == made.writing_id
+    assert asking.tally.results["summarise", "done"] == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "faults"),
+    [
+        (["truncated"] * 3, ["truncated"] * 3),
+        (["echo"] * 3, ["echoed"] * 3),
+        (["empty"] * 3, ["empty"] * 3),
+        (["not an object"] * 3, ["malformed"] * 3),
+        (["busy"] * 3, ["writer_busy"] * 3),
+        (["down"] * 3, ["writer_failed"] * 3),
+        (["busy-for-long"], ["writer_busy"]),
+        (["refusal"], ["writer_refused"]),
+        (["filtered"], ["writer_refused"]),
+        (["filter-400"], ["writer_refused"]),
+        (["denied"], ["writer_denied"]),
+    ],
+    ids="-".join,
+)
+async def test_what_cannot_be_used_ends_after_a_few_tries_and_is_on_record(
+    *,
+    engine: Engine,
+    calls: Caller,
+    wall: str,
+    writer: ProviderWriter,
+    script: Script,
+    words: list[str],
+    faults: list[str],
+) -> None:
+    script.say(*words)
+    asking, call = with_writer(engine, writer), await calls(wall)
+
+    assert await a_summary(asking, call, run="the raw input") is None
+
+    kept = await on_record(asking, call, status="failed")
+    assert [one.fault for one in kept] == faults
+    assert all("the raw input" in one.prompt for one in kept)
+    assert asking.tally.results["summarise", faults[0]] == len(faults)
+    assert len(script.asked) == len(words)
+    assert API_KEY not in repr(kept)
+
+
+async def test_who_is_slower_than_the_deadline_is_not_waited_for(
+    engine: Engine, calls: Caller, wall: str, writer: ProviderWriter, script: Script
+) -> None:
+    script.say("slow")
+    asking, call = with_writer(engine, writer, seconds=0.3), await calls(wall)
+
+    assert await a_summary(asking, call) is None
+
+    [one] = await on_record(asking, call)
+    assert one.fault == "writer_slow"
+    assert (await spent(asking, call)).spent > 0
+
+
+async def test_a_bad_answer_is_named_in_the_next_question_and_a_cut_one_gets_room(
+    engine: Engine, calls: Caller, wall: str, writer: ProviderWriter, script: Script
+) -> None:
+    script.say("truncated")
+    asking, call = with_writer(engine, writer), await calls(wall)
+
+    await a_summary(asking, call)
+
+    first, second = script.asked
+    assert "(truncated)" in second["messages"][0]["content"]
+    assert second["max_tokens"] == 2 * first["max_tokens"]
+
+
+async def test_a_reflection_keeps_the_directives_that_have_a_meaning(
+    engine: Engine, calls: Caller, wall: str, writer: ProviderWriter
+) -> None:
+    asking, call = with_writer(engine, writer), await calls(wall)
+
+    made = await a_reflection(asking, call)
+
+    assert made is not None
+    assert made.value.directives == {"max_memories": 2, "cross_category": False}
+    assert made.value.instruction == GOOD["reflect"]["instruction"]
+
+
+async def test_without_a_language_model_nothing_is_drawn_and_nothing_kept(
+    engine: Engine, calls: Caller, wall: str
+) -> None:
+    asking, call = with_writer(engine, None), await calls(wall)
+
+    assert await a_summary(asking, call) is None
+    assert await a_reflection(asking, call) is None
+    assert await in_a_models_words(asking, call, []) == []
+    assert not await on_record(asking, call)
+
+
+async def test_secrets_are_neither_sent_nor_kept(
+    engine: Engine, calls: Caller, wall: str, writer: ProviderWriter, script: Script
+) -> None:
+    said = '{"situation": "a login", "lesson": "use password=hunter2 next time"}'
+    script.say(said)
+    asking, call = with_writer(engine, writer), await calls(wall)
+    secret = "ml_" + "a" * 32 + "_" + "b" * 64
+
+    made = await a_summary(asking, call, run=f"curl -H 'Authorization: Bearer {secret}'")
+
+    assert made is not None
+    assert made.value.lesson == "use password=(redacted) next time"
+    assert secret not in str(script.asked)
+    [kept] = await on_record(asking, call)
+    assert secret not in kept.prompt
+    assert "hunter2" not in kept.answer
+    assert "(redacted)" in kept.prompt
+
+
+async def test_the_budget_of_a_day_stops_every_role_and_the_next_day_begins_anew(
+    engine: Engine, calls: Caller, wall: str, writer: ProviderWriter, script: Script
+) -> None:
+    asking, call = with_writer(engine, writer, tokens=1_700), await calls(wall)
+    assert await a_summary(asking, call) is not None
+    script.say()
+    while await a_summary(asking, call) is not None:
+        assert len(script.asked) < 20
+    asked = len(script.asked)
+
+    assert await a_reflection(asking, call) is None
+
+    assert len(script.asked) == asked
+    budget = await spent(asking, call)
+    assert budget.spent == TOKENS * (asked + 1)
+    assert (budget.reserved, budget.stopped) == (0, 2)
+    stopped = await on_record(asking, call, status="stopped")
+    assert {(one.fault, one.prompt, one.tokens) for one in stopped} == {("budget_exhausted", "", 0)}
+    assert asking.tally.results["summarise", "budget_exhausted"] == 1
+    tomorrow = type(call)(call.key, call.namespace, NOON + DAY)
+    assert (await spent(asking, tomorrow)).left == 1_700
+
+
+async def test_questions_at_once_do_not_share_the_same_tokens(
+    engine: Engine, calls: Caller, wall: str, writer: ProviderWriter
+) -> None:
+    asking, call = with_writer(engine, writer, tokens=4_000), await calls(wall)
+
+    made = await asyncio.gather(*(a_summary(asking, call) for _ in range(8)))
+
+    budget = await spent(asking, call)
+    assert sum(one is not None for one in made) + budget.stopped == 8
+    assert budget.stopped > 0
+    assert budget.spent <= 4_000
+
+
+async def test_one_namespace_does_not_spend_anothers_tokens(
+    engine: Engine, calls: Caller, wall: str, past: str, writer: ProviderWriter
+) -> None:
+    asking = with_writer(engine, writer)
+
+    await a_summary(asking, await calls(wall))
+
+    assert (await spent(asking, await calls(wall))).spent == TOKENS
+    assert (await spent(asking, await calls(past))).spent == 0
+
+
+async def test_a_provider_that_does_not_count_is_charged_what_was_set_aside(
+    engine: Engine, calls: Caller, wall: str
+) -> None:
+    silent = ScriptedWriter([Reply('{"situation": "s", "lesson": "l"}', 0)])
+    asking, call = with_writer(engine, silent), await calls(wall)
+
+    await a_summary(asking, call)
+
+    assert (await spent(asking, call)).spent > silent.asked[0].max_tokens
+
+
+@pytest.mark.parametrize("word", ["down", "denied", "filter-400", "busy"])
+async def test_what_a_provider_turned_away_costs_nothing(
+    *,
+    engine: Engine,
+    calls: Caller,
+    wall: str,
+    writer: ProviderWriter,
+    script: Script,
+    word: str,
+) -> None:
+    script.say(*[word] * 3)
+    asking, call = with_writer(engine, writer), await calls(wall)
+
+    await a_summary(asking, call)
+
+    assert (await spent(asking, call)).left == asking.settings.writing.daily_tokens
+
+
+@pytest.mark.parametrize(
+    "said", ["a \ud800 b", "a \x00 b", "x" * 300_000], ids=["surrogate", "nul", "long"]
+)
+async def test_an_answer_that_no_database_takes_is_kept_as_far_as_it_goes(
+    engine: Engine, calls: Caller, wall: str, said: str
+) -> None:
+    asking = with_writer(engine, ScriptedWriter([Reply(said, 2**40)]), tokens=10**12)
+    call = await calls(wall)
+
+    assert await a_summary(asking, call) is None
+
+    kept = await on_record(asking, call)
+    assert [one.fault for one in kept] == ["malformed"] * 3
+    assert kept[0].answer[:2] == said[:2]
+
+
+async def test_the_candidate_that_came_of_a_writing_can_be_named(
+    engine: Engine, calls: Caller, wall: str, writer: ProviderWriter
+) -> None:
+    asking, call = with_writer(engine, writer), await calls(wall)
+    made = await a_summary(asking, call)
+    assert made is not None
+
+    async with engine.database.transaction(call.namespace.id) as connection:
+        store = WritingStore(connection, call.namespace.id)
+        await store.attach(made.writing_id, memory_id=made.writing_id)
+
+    [kept] = await on_record(asking, call, memory_id=made.writing_id)
+    assert kept.id == made.writing_id
+
+
+async def test_an_erasure_while_the_model_thinks_leaves_no_text_behind(
+    engine: Engine, calls: Caller, wall: str
+) -> None:
+    call = await calls(wall)
+    task, _ = await add_task(engine, call, TaskDraft("the private words"), None)
+
+    class Eraser:
+        """Erases the task before it answers."""
+
+        name = "eraser"
+
+        async def write(self, prompt: Prompt, seconds: float) -> Reply:
+            assert "the private words" in prompt.material
+            await erase(engine, call, Erasure(task_id=task.id))
+            return Reply('{"situation": "s", "lesson": "the private words"}', 5)
+
+    asking = with_writer(engine, Eraser())
+    await a_summary(asking, call, Subject(task_id=task.id), task="the private words")
+
+    [kept] = await on_record(asking, call)
+    assert (kept.prompt, kept.answer) == ("", "")
+    assert kept.erased_at is not None

@@ -1,0 +1,66 @@
+"""Questions to a language model, and what is on record of them."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import timedelta
+from uuid import UUID
+
+from memory.domain.access import Call
+from memory.domain.task import Page
+from memory.domain.writing import Subject, Tally, TokenBudget, Writing, WritingFilter
+from memory.engine import Engine, WritingLimits
+from memory.flows.writing import Drafted, reflect, summarise
+from memory.flows.writings import budget_of, list_writings
+from memory.guideline.roles import (
+    Note,
+    Reflection,
+    ReflectMaterial,
+    SummariseMaterial,
+    Summary,
+)
+from memory.ports import Writer
+from tests.fixtures.engine import NOON
+
+PLENTY = 1_000_000
+
+
+def with_writer(
+    engine: Engine,
+    writer: Writer | None,
+    *,
+    seconds: float = 20,
+    compiling: float = 20,
+    tokens: int = PLENTY,
+) -> Engine:
+    """The same engine with a language model, and nothing counted yet."""
+    limits = WritingLimits(timedelta(seconds=seconds), timedelta(seconds=compiling), tokens)
+    settings = replace(engine.settings, writing=limits)
+    return replace(engine, writer=writer, settings=settings, tally=Tally())
+
+
+async def a_summary(
+    engine: Engine, call: Call, subject: Subject | None = None, **changes: object
+) -> Drafted[Summary] | None:
+    fields: dict[str, object] = {
+        "task": "a forecast of rain",
+        "category": "weather",
+        "reward": 0.1,
+        "run": "looked at one day only",
+    }
+    material = SummariseMaterial(**(fields | changes))  # pyright: ignore[reportArgumentType] - fields by name
+    return await summarise(engine, call.namespace.id, material, subject or Subject(), NOON)
+
+
+async def a_reflection(engine: Engine, call: Call) -> Drafted[Reflection] | None:
+    note = Note(UUID(int=1), "experience", "rain", "look up the base rate", 1.0, trusted=True)
+    material = ReflectMaterial("a forecast of rain", "weather", "advice", (note,), 0.2, 0.7)
+    return await reflect(engine, call.namespace.id, material, Subject(), NOON)
+
+
+async def on_record(engine: Engine, call: Call, **wanted: object) -> Sequence[Writing]:
+    which = WritingFilter(**wanted)  # pyright: ignore[reportArgumentType] - fields by name
+    return (await list_writings(engine, call, which, Page(200))).items
+
+
+async def spent(engine: Engine, call: Call) -> TokenBudget:
+    return await budget_of(engine, call)
