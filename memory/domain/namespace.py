@@ -39,7 +39,8 @@ class NamespaceSettings:
 
     raw_gate, score_floor: [0, 1], 0 switches off. control_rate: [0, 1), 0 switches the control arm
     off. slot_rate: [0, 1), the chance that the last place goes to a least-credited memory.
-    max_memories: the quota of living memories.
+    max_memories: the quota of living memories. meta_guidelines: whether guidelines are compiled by
+    one.
     """
 
     raw_gate: float | None = None
@@ -48,6 +49,7 @@ class NamespaceSettings:
     slot_rate: float = 0.03
     categories: Taxonomy = Taxonomy.OPEN
     max_memories: int = 1_000_000
+    meta_guidelines: bool = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "categories", Taxonomy(self.categories))

@@ -10,13 +10,16 @@ from memory.domain.bank import (
     EditRequest,
     Erased,
     Erasure,
+    Kind,
     Memory,
     MemoryFilter,
     MemoryText,
     StatusChange,
     fingerprint,
 )
+from memory.domain.guidance import INSTRUCTION
 from memory.domain.task import Listed, Page
+from memory.domain.text import cleaned
 from memory.engine import Engine
 from memory.errors import Conflict, StaleEdit
 from memory.flows.actors import viewer
@@ -66,7 +69,9 @@ async def edit_memory(engine: Engine, call: Call, memory_id: UUID, ask: EditRequ
     call.key.require(Act.REMEMBER)
     known_at = call.namespace.known_at(ask.known_at, call.now)
     current = await get_memory(engine, call, memory_id)
-    call.key.require_agent(current.agent)
+    _require_right(call, current)
+    if current.kind is Kind.META_GUIDELINE and ask.edit.lesson is not None:
+        cleaned(ask.edit.lesson, "lesson", INSTRUCTION)
     if current.version != ask.version:
         raise StaleEdit(f"the memory is at version {current.version}", field="If-Match")
     texts = (ask.edit.situation or current.situation, ask.edit.lesson or current.lesson)
@@ -98,6 +103,14 @@ async def edit_memory(engine: Engine, call: Call, memory_id: UUID, ask: EditRequ
         deed = Deed("memory.edit", str(memory_id), {"version": current.version + reworded})
         await CallStore(connection).note(deed, call.key.id, call.namespace.id, call.now)
     return await get_memory(engine, call, memory_id)
+
+
+def _require_right(call: Call, memory: Memory) -> None:
+    """An agent's key may change its agents' memories; how memory is used, managers decide."""
+    if memory.kind is Kind.META_GUIDELINE:
+        call.key.require(Act.MANAGE)
+    else:
+        call.key.require_agent(memory.agent)
 
 
 async def _write_edit(
@@ -133,7 +146,7 @@ async def change_status(
     """Suspend, retire or restore; the record stays."""
     call.key.require(Act.REMEMBER)
     current = await get_memory(engine, call, memory_id)
-    call.key.require_agent(current.agent)
+    _require_right(call, current)
     target = next_status(current.status, change.action)
     living = {"retire": -1, "restore": 1 if current.status.value == "retired" else 0}
     async with engine.database.transaction(call.namespace.id) as connection:

@@ -7,8 +7,9 @@ from datetime import datetime
 from uuid import UUID
 
 from memory.domain.access import Act, Call
-from memory.domain.bank import Draft, Remembered
+from memory.domain.bank import Draft, Kind, Remembered
 from memory.domain.ids import new_id
+from memory.domain.namespace import Namespace
 from memory.engine import Engine
 from memory.errors import MemoryFault
 from memory.flows.actors import GENERAL, Names
@@ -129,7 +130,7 @@ async def _store(
             lost = len(kept) - len(fresh)
             await NamespaceStore(connection).recount(call.namespace.id, lost)
         added = [new for new in fresh.values() if new.id in kept]
-        await _begin(connection, call, added, (model_id, version))
+        await begin(connection, call.namespace, added, Beginning(model_id, version, call.now))
         known = await store.twins(list(resolved.values()))
     again = [known[new.twin_key][0] for new in resolved.values() if new.id not in kept]
     await store.add_evidence(again)
@@ -141,21 +142,33 @@ async def _store(
     }
 
 
-async def _begin(
-    connection: Connection, call: Call, added: Sequence[NewMemory], at: tuple[UUID, int]
+@dataclass(frozen=True, slots=True)
+class Beginning:
+    """Whose vectors new memories have, and when they enter which version of the bank."""
+
+    model_id: UUID
+    bank_version: int
+    now: datetime
+
+
+async def begin(
+    connection: Connection, namespace: Namespace, added: Sequence[NewMemory], at: Beginning
 ) -> None:
-    """Vectors, centroids and the first state of each new memory, with its event in the ledger."""
-    model_id, version = at
-    policy = policy_named(call.namespace.policy)
-    store = MemoryStore(connection, call.namespace.id)
-    await store.add_all_vectors([(new.id, 1, new.vectors) for new in added], model_id)
-    await store.move_centroids(added, model_id)
+    """Vectors, centroids and the first state of each new memory, with its event in the ledger.
+
+    A category is where its experiences are: other kinds do not move its centroid.
+    """
+    policy = policy_named(namespace.policy)
+    store = MemoryStore(connection, namespace.id)
+    await store.add_all_vectors([(new.id, 1, new.vectors) for new in added], at.model_id)
+    experiences = [new for new in added if new.kind is Kind.EXPERIENCE]
+    await store.move_centroids(experiences, at.model_id)
     states = {new.id: policy.initial_memory(new.draft.weight) for new in added}
     stored = {id_: Stored(state.values, state.touched) for id_, state in states.items()}
-    await StateStore(connection, call.namespace.id).save_memories(stored)
+    await StateStore(connection, namespace.id).save_memories(stored)
     steps = [
         Step(
-            bank_version=version,
+            bank_version=at.bank_version,
             subject=Subject("memory", memory_id=new.id),
             kind="set",
             reason="created",
@@ -167,4 +180,4 @@ async def _begin(
         )
         for new in added
     ]
-    await LedgerStore(connection, call.namespace.id).append(steps, policy.name, call.now)
+    await LedgerStore(connection, namespace.id).append(steps, policy.name, at.now)

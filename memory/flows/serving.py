@@ -7,11 +7,14 @@ from uuid import UUID
 
 from memory.domain.access import Call
 from memory.domain.bank import Status, Trust
+from memory.domain.guidance import ServedGuidance
 from memory.domain.loop import Format, Item, ServedMemory
 from memory.domain.task import CategoryName
 from memory.engine import Engine
 from memory.flows.finding import Found
+from memory.flows.guidance import Chosen, View, choose
 from memory.guideline.compiler import Budget, Entry, Framing, Guideline, compile_guideline
+from memory.guideline.directives import sign_of
 from memory.learning.policy import Policy, policy_named
 from memory.learning.states import State
 from memory.retrieval.arms import Arm, Assignment, Purpose, assign
@@ -56,6 +59,7 @@ class Serving:
     memories: tuple[ServedMemory, ...]
     guideline: Guideline
     rankers: Mapping[str, float]
+    guidance: ServedGuidance | None = None
 
 
 def rank(engine: Engine, call: Call, found: Found, relevance: Mapping[UUID, float]) -> Ranked:
@@ -104,15 +108,18 @@ def serve(engine: Engine, call: Call, found: Found, ranked: Ranked) -> Serving:
     )
     serving = assignment.arm in SERVING
     items = _rivals(ranked) if ask.rivals else _selected(engine, ranked)
-    guideline = _compiled(engine, found, ranked, items if serving else ())
+    chosen = choose(call, found.guides, _view(found, ranked, len(items) + 1)) if items else None
+    guideline = _compiled(engine, (found, ranked, chosen), items if serving else ())
+    items = items if chosen is None else (*items, chosen.item)
     cited = _cited(ask.format, guideline, items) if serving else frozenset[UUID]()
     return Serving(
         assignment=assignment,
         eligible=can,
         items=tuple(replace(item, served=serving, cited=item.memory_id in cited) for item in items),
-        memories=tuple(_content(ranked.rows[i.memory_id]) for i in items) if serving else (),
+        memories=tuple(_content(row) for row in _rows(ranked, items)) if serving else (),
         guideline=guideline,
         rankers=prior(0) if ask.rivals else {RANKER: 1.0},
+        guidance=chosen.served if chosen is not None and serving else None,
     )
 
 
@@ -204,13 +211,27 @@ def _item(
     )
 
 
-def _compiled(engine: Engine, found: Found, ranked: Ranked, items: Sequence[Item]) -> Guideline:
+def _view(found: Found, ranked: Ranked, place: int) -> View:
+    """What a meta-guideline is weighed by, and the place it takes in the receipt."""
+    gate, ask = ranked.selection.gates.raw, found.asked
+    return View(found.agent.id, found.category, ask.as_of, found.past, gate, place)
+
+
+def _rows(ranked: Ranked, items: Sequence[Item]) -> list[Row]:
+    return [ranked.rows[item.memory_id] for item in items if item.memory_id in ranked.rows]
+
+
+def _compiled(
+    engine: Engine, parts: tuple[Found, Ranked, Chosen | None], items: Sequence[Item]
+) -> Guideline:
+    found, ranked, chosen = parts
     entries = [_entry(item, ranked.rows[item.memory_id]) for item in items]
     ask = found.asked.ask
     if ask.format is Format.MEMORIES:
         entries = []
     budget = Budget(ask.max_tokens, engine.counter)
-    return compile_guideline(entries, budget, Framing(_category_text(found.category)))
+    guidance = chosen.guidance if chosen is not None and entries else None
+    return compile_guideline(entries, budget, Framing(_category_text(found.category)), guidance)
 
 
 def _entry(item: Item, row: Row) -> Entry:
@@ -224,6 +245,9 @@ def _entry(item: Item, row: Row) -> Entry:
         effective_weight=item.effective_weight,
         trust=Trust(row.trust),
         learned_at=row.learned_at,
+        category=row.category,
+        rank=item.rank,
+        sign=sign_of(item.effective_weight, row.n_credited),
     )
 
 

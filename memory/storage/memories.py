@@ -1,7 +1,7 @@
 """MemoryStore: the bank on disk, seen through one namespace."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from uuid import UUID
 
@@ -29,6 +29,9 @@ class NewMemory:
     source_group: str
     learned_at: datetime
     vectors: Mapping[str, Embedding]
+    kind: Kind = Kind.EXPERIENCE
+    trust: Trust = Trust.UNVERIFIED
+    detail: Mapping[str, object] = field(default_factory=dict[str, object])
 
     @property
     def owner(self) -> str:
@@ -38,7 +41,7 @@ class NewMemory:
     @property
     def twin_key(self) -> tuple[str, str, UUID, bytes]:
         """What may stand in the living bank once."""
-        return (self.owner, Kind.EXPERIENCE.value, self.category_ids[0], self.draft.digest)
+        return (self.owner, self.kind.value, self.category_ids[0], self.draft.digest)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,9 +113,9 @@ class MemoryStore:
         return {
             "id": new.id,
             "namespace_id": self._namespace_id,
-            "kind": Kind.EXPERIENCE,
+            "kind": new.kind,
             "status": Status.ACTIVE,
-            "trust": Trust.UNVERIFIED,
+            "trust": new.trust,
             "visibility": draft.visibility,
             "pinned": draft.pinned,
             "owner": new.owner,
@@ -121,6 +124,7 @@ class MemoryStore:
             "subcategory_id": new.category_ids[1],
             "task_id": new.task_id,
             "source_group": new.source_group,
+            "detail": dict(new.detail),
             "metadata": dict(draft.metadata),
             "version": 1,
             "sha256": draft.digest,

@@ -16,7 +16,7 @@ from memory.domain.namespace import (
     Taxonomy,
 )
 from memory.domain.text import SLUG
-from server.schemas.base import In, Out, Share, UtcTime, changed
+from server.schemas.base import Flag, In, Out, Share, UtcTime, changed
 
 MAX_QUOTA = 10**12
 Quota = Annotated[int, Field(strict=True, ge=1, le=MAX_QUOTA)]
@@ -31,6 +31,7 @@ class SettingsIn(In):
     slot_rate: Share = 0.03
     categories: Taxonomy = Taxonomy.OPEN
     max_memories: Quota = 1_000_000
+    meta_guidelines: Flag = True
 
     def given(self) -> dict[str, object]:
         """What the caller named, as it is stored."""
@@ -46,6 +47,7 @@ class SettingsOut(Out):
     slot_rate: float
     categories: Taxonomy
     max_memories: int
+    meta_guidelines: bool
 
 
 class NamespaceIn(In):

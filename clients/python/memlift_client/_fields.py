@@ -20,6 +20,7 @@ class SettingsFields(TypedDict, total=False):
     slot_rate: float
     categories: Literal["open", "closed"]
     max_memories: int
+    meta_guidelines: bool
 
 
 class NamespaceFields(TypedDict, total=False):
