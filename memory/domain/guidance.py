@@ -22,8 +22,9 @@ MAX_MEMORIES = 64
 PER_CATEGORY = 50
 """How many living meta-guidelines a category may have."""
 
-OWN_AGENT = "memlift"
-"""Whom the server names as author of what it writes itself; no caller may speak for it."""
+OWN_AGENT, REFLECTOR = "memlift", "memlift-reflection"
+OWN_NAMES = frozenset({OWN_AGENT, REFLECTOR})
+"""Whom the server names as author of what it writes itself; no caller may speak for them."""
 
 
 class Order(StrEnum):

@@ -5,7 +5,7 @@ from datetime import datetime
 from uuid import UUID
 
 from memory.domain.access import Act, Call
-from memory.domain.guidance import OWN_AGENT
+from memory.domain.guidance import OWN_NAMES
 from memory.domain.namespace import Taxonomy
 from memory.domain.task import (
     Agent,
@@ -145,8 +145,8 @@ class Names:
 
 def _require_other(name: str) -> None:
     """What the server writes itself is under its own name, which no caller may take."""
-    if name == OWN_AGENT:
-        raise Rejected(f"{OWN_AGENT} is the server's own name", field="agent")
+    if name in OWN_NAMES:
+        raise Rejected(f"{name} is the server's own name", field="agent")
 
 
 async def viewer(connection: Connection, call: Call) -> Viewer:

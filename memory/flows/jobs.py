@@ -1,8 +1,10 @@
 """Jobs run once a period, whatever number of processes ask; a dry run says what would change."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from functools import partial
+from typing import Protocol
 
 from memory.domain.access import Act, Call
 from memory.domain.ids import new_id
@@ -11,22 +13,40 @@ from memory.domain.namespace import Namespace
 from memory.domain.task import Listed, Page
 from memory.engine import Engine
 from memory.errors import Conflict, NotFound
-from memory.flows.decay import Fading, fade
+from memory.flows.decay import fade
+from memory.flows.placing import write
+from memory.flows.reflect import REFLECT, plan
 from memory.storage.calls import CallStore, Deed
 from memory.storage.database import Connection
 from memory.storage.work import Leadership, RunDraft, WorkStore
 
-Work = Callable[..., Awaitable[Fading]]
+
+class Done(Protocol):
+    """What a run did, or would do."""
+
+    def result(self) -> dict[str, object]:
+        """Each memory that was changed, and how."""
+        ...
+
+
+Work = Callable[..., Awaitable[Done]]
+When = tuple[datetime, datetime]
+Think = Callable[[Engine, Namespace, When], Awaitable[object]]
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A line of the timetable."""
+    """A line of the timetable.
+
+    `think` is for what takes a model: it reads and thinks with no transaction open, and `work`
+    gets its `plan`.
+    """
 
     name: str
     every: timedelta
     description: str
     work: Work
+    think: Think | None = None
 
     def period(self, now: datetime) -> str:
         """Which run `now` belongs to: computed from the calendar, never from ticks."""
@@ -40,6 +60,13 @@ JOBS = (
         "Writes down the age of beliefs, retires what fell, reports what faded.",
         fade,
     ),
+    Job(
+        REFLECT,
+        timedelta(days=1),
+        "Makes a meta-guideline of each task that memory made worse, and merges what is alike.",
+        write,
+        plan,
+    ),
 )
 
 
@@ -50,6 +77,10 @@ class Times:
     now: datetime
     recorded_at: datetime
 
+    @property
+    def both(self) -> When:
+        return self.now, self.recorded_at
+
 
 async def run_job(engine: Engine, call: Call, name: str, request: JobRequest) -> JobRun:
     """Run a job for this namespace now, unless its period has had its run: then that run."""
@@ -58,11 +89,12 @@ async def run_job(engine: Engine, call: Call, name: str, request: JobRequest) ->
     times = Times(call.namespace.known_at(request.now, call.now, "now"), call.now)
     if request.dry_run:
         return await _rehearse(engine, call.namespace, job, times)
+    ready = await _thought(engine, call.namespace, job, times)
     async with engine.database.transaction(call.namespace.id) as connection:
         draft = RunDraft(
             job.name, call.namespace.id, job.period(times.now), times.now, call.key.id, None
         )
-        done = await _run_once(connection, call.namespace, job, (draft, times))
+        done = await _run_once(connection, call.namespace, ready, (draft, times))
         if done is not None:
             deed = Deed(f"job.{job.name}", str(done.id), {"period": done.period})
             await CallStore(connection).note(deed, call.key.id, call.namespace.id, call.now)
@@ -78,11 +110,13 @@ async def run_due(
 ) -> list[JobRun]:
     """Every job of this namespace whose period has had no run; for the leader."""
     done: list[JobRun] = []
+    times = Times(now, now)
     for job in JOBS:
+        ready = await _thought(engine, namespace, job, times)
         async with engine.database.transaction(namespace.id) as connection:
             await WorkStore(connection).guard(leadership)
             draft = RunDraft(job.name, namespace.id, job.period(now), now, None, leadership.epoch)
-            run = await _run_once(connection, namespace, job, (draft, Times(now, now)))
+            run = await _run_once(connection, namespace, ready, (draft, times))
             if run is not None:
                 done.append(run)
     return done
@@ -101,6 +135,23 @@ def job_named(name: str) -> Job:
     return found
 
 
+async def _thought(engine: Engine, namespace: Namespace, job: Job, times: Times) -> Job:
+    """The job with its plan, unless this period has had its run: then nothing is thought."""
+    if job.think is None:
+        return job
+    async with engine.database.transaction(namespace.id) as connection:
+        period = job.period(times.now)
+        if await WorkStore(connection).run_of(job.name, namespace.id, period) is not None:
+            return job
+    return await _planned(engine, namespace, job, times)
+
+
+async def _planned(engine: Engine, namespace: Namespace, job: Job, times: Times) -> Job:
+    if job.think is None:
+        return job
+    return replace(job, work=partial(job.work, plan=await job.think(engine, namespace, times.both)))
+
+
 async def _run_once(
     connection: Connection, namespace: Namespace, job: Job, what: tuple[RunDraft, Times]
 ) -> JobRun | None:
@@ -112,13 +163,14 @@ async def _run_once(
     run_id = await store.claim(draft, times.recorded_at)
     if run_id is None:
         return None
-    done = await job.work(connection, namespace, (times.now, times.recorded_at), dry=False)
+    done = await job.work(connection, namespace, times.both, dry=False)
     return await store.finish(run_id, done.result(), times.recorded_at)
 
 
 async def _rehearse(engine: Engine, namespace: Namespace, job: Job, times: Times) -> JobRun:
+    job = await _planned(engine, namespace, job, times)
     async with engine.database.transaction(namespace.id) as connection:
-        seen = await job.work(connection, namespace, (times.now, times.recorded_at), dry=True)
+        seen = await job.work(connection, namespace, times.both, dry=True)
     return JobRun(
         id=new_id(),
         job=job.name,

@@ -75,8 +75,9 @@ async def seed(engine: Engine, namespace: Namespace, learned_at: datetime, now: 
     vectors = await asyncio.gather(*(embedded(engine, draft) for draft in DEFAULTS))
     written = Written(None, now)
     async with engine.database.transaction(namespace.id) as connection:
-        category_ids = await ActorStore(connection, namespace.id).category_ids(GENERAL, None, now)
-        agent_id = await own_agent(connection, namespace, now)
+        actors = ActorStore(connection, namespace.id)
+        category_ids = await actors.category_ids(GENERAL, None, now)
+        agent_id = (await actors.ensure_agent(OWN_AGENT, None, now)).id
         news = [
             replace(
                 new_memory(draft, DEFAULT, (agent_id, category_ids, learned_at), made),
@@ -87,11 +88,6 @@ async def seed(engine: Engine, namespace: Namespace, learned_at: datetime, now: 
         model_id = require_model(engine, namespace)
         await admit(connection, namespace, news, (model_id, written))
     return True
-
-
-async def own_agent(connection: Connection, namespace: Namespace, now: datetime) -> UUID:
-    """The author of what the server writes itself."""
-    return (await ActorStore(connection, namespace.id).ensure_agent(OWN_AGENT, None, now)).id
 
 
 async def embedded(engine: Engine, draft: MetaGuidelineDraft) -> dict[str, Embedding]:

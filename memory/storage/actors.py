@@ -8,7 +8,7 @@ from sqlalchemy import RowMapping, Select, func, select, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from memory.domain.guidance import OWN_AGENT
+from memory.domain.guidance import OWN_NAMES
 from memory.domain.ids import new_id
 from memory.domain.task import Agent, AgentDraft, Category, CategoryName, Listed, Page
 from memory.errors import Conflict, NotFound, Rejected, StaleEdit
@@ -79,7 +79,7 @@ class ActorStore:
         count = await self._connection.scalar(
             select(func.count())
             .select_from(agent)
-            .where(agent.c.namespace_id == self._namespace_id, agent.c.name != OWN_AGENT)
+            .where(agent.c.namespace_id == self._namespace_id, agent.c.name.not_in(OWN_NAMES))
         )
         return count or 0
 

@@ -134,11 +134,11 @@ class GuidanceStore:
         )
         return [Rival(**row) for row in rows.mappings()]
 
-    async def failures(self, after: int, known_by: datetime, gap: float) -> list[Failure]:
+    async def failures(self, after: int, gap: float) -> list[Failure]:
         """Pairs applied after bank version `after` that lost more than `gap`, in their order."""
         rows = await self._connection.execute(
             _FAILURES,
-            {"ns": self._namespace_id, "after": after, "known_by": known_by, "gap": gap},
+            {"ns": self._namespace_id, "after": after, "gap": gap},
         )
         return [_failure(row) for row in rows.mappings()]
 
@@ -209,7 +209,7 @@ _FAILURES = text("""
     FROM outcome o JOIN retrieval r ON r.id = o.retrieval_id
     JOIN category c ON c.id = r.category_id JOIN task t ON t.id = r.task_id
     WHERE o.namespace_id = :ns AND o.status = 'applied' AND o.evidence = 'paired'
-      AND o.bank_version > :after AND o.known_at <= :known_by
+      AND o.bank_version > :after
       AND o.reward - o.reward_without < -CAST(:gap AS double precision)
       AND t.erased_at IS NULL
     ORDER BY o.bank_version, o.id

@@ -21,6 +21,7 @@ from memory.ports import Embedding
 from memory.storage.actors import ActorStore
 from memory.storage.database import Connection
 from memory.storage.erasure import ErasureStore
+from memory.storage.guidance import GuidanceStore, Near
 from memory.storage.ledger import LedgerStore, Step, Subject
 from memory.storage.memories import MemoryStore, NewMemory, Stamp
 from memory.storage.outcomes import Decision, OutcomeStore
@@ -38,6 +39,7 @@ from tests.storage.neighbours import Neighbours
 STORES = (
     ActorStore,
     ErasureStore,
+    GuidanceStore,
     LedgerStore,
     MemoryReader,
     MemoryStore,
@@ -74,6 +76,15 @@ class Foreign:
     @property
     def erasure(self) -> ErasureStore:
         return ErasureStore(self.connection, self.here)
+
+    @property
+    def guidance(self) -> GuidanceStore:
+        return GuidanceStore(self.connection, self.here)
+
+    @property
+    def near(self) -> Near:
+        here = (self.agent, (self.category, None), NOON + 9 * DAY, self.model)
+        return Near(*here, [VECTOR])
 
     @property
     def ledger(self) -> LedgerStore:
@@ -151,6 +162,10 @@ FINDS_NOTHING: dict[str, Ask] = {
     "ErasureStore.blank_lines": lambda f: f.erasure.blank_lines([f.memory]),
     "ErasureStore.blank_tasks": lambda f: f.erasure.blank_tasks([f.task], NOON),
     "ErasureStore.recount_centroids": lambda f: f.erasure.recount_centroids(),
+    "GuidanceStore.near": lambda f: f.guidance.near(f.near),
+    "GuidanceStore.rivals": lambda f: f.guidance.rivals(f.category, f.model, VECTOR),
+    "GuidanceStore.failures": lambda f: f.guidance.failures(0, -1.0),
+    "GuidanceStore.blamed": lambda f: f.guidance.blamed([f.retrieval]),
     "LedgerStore.of_memory": lambda f: f.ledger.of_memory(f.memory, PAGE),
     "LedgerStore.sets": lambda f: f.ledger.sets(),
     "LedgerStore.everything": lambda f: f.ledger.everything(),
