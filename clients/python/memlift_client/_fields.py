@@ -97,6 +97,38 @@ class EditFields(TypedDict, total=False):
     known_at: datetime
 
 
+class DirectivesFields(TypedDict, total=False):
+    """What the server's compiler does by itself; what is left out changes nothing."""
+
+    order: Literal["strongest", "newest", "as_ranked"]
+    max_memories: int
+    cross_category: Literal["allow", "exclude"]
+    on_disagreement: Literal["show_both", "strongest", "drop"]
+
+
+class MetaGuidelineFields(TypedDict, total=False):
+    """Why using memory failed, and how to use it instead; without a category for all tasks."""
+
+    agent: Required[str]
+    failure_reason: Required[str]
+    instruction: Required[str]
+    directives: DirectivesFields
+    category: str
+    subcategory: str
+    pinned: bool
+    weight: float
+    learned_at: datetime
+    metadata: Metadata
+
+
+class MetaGuidelineEditFields(TypedDict, total=False):
+    failure_reason: str
+    instruction: str
+    metadata: Metadata
+    pinned: bool
+    known_at: datetime
+
+
 class QueryFields(TypedDict):
     """One angle of search, and which text of a memory it is held against."""
 
@@ -168,6 +200,12 @@ class MemoryFilterFields(PageFields, total=False):
     category: str
     agent: str
     metadata: Metadata
+
+
+class MetaGuidelineFilterFields(PageFields, total=False):
+    status: Status
+    category: str
+    agent: str
 
 
 class TaskFilterFields(PageFields, total=False):
