@@ -222,6 +222,7 @@ class WeightRow:
     served: int
     credited: int
     touched_at: datetime | None
+    kind: str = "experience"
 
 
 @dataclass(frozen=True, slots=True)
