@@ -161,6 +161,12 @@ _THEN = f"""(SELECT max(v.version) FROM memory_version v
       AND m.status IN ('active', 'probation', 'retired', 'suspended')"""  # noqa: S608 - constants
 
 
+# The limit keeps the planner from joining: the vectors of few memories are read one by one by their
+# key, never through those of all experiences.
+_VECTOR = """SELECT e.vector FROM embedding e WHERE e.memory_id = m.id AND e.version = {version}
+    AND e.model_id = :model AND e.field || '' = '{field}' LIMIT 1"""
+
+
 def _near(vectors: int, *, past: bool) -> str:
     angles = [f"1 - (e.vector <=> CAST(:q{i} AS halfvec))" for i in range(vectors)]
     return f"""
@@ -170,8 +176,7 @@ def _near(vectors: int, *, past: bool) -> str:
             CASE WHEN m.category_id <> :first THEN 2
                 WHEN m.subcategory_id IS NOT DISTINCT FROM CAST(:second AS uuid) THEN 0
                 ELSE 1 END AS bucket
-        FROM seen m JOIN embedding e ON e.memory_id = m.id AND e.version = m.shown
-            AND e.model_id = :model AND e.field = 'situation'
+        FROM seen m CROSS JOIN LATERAL ({_VECTOR.format(version="m.shown", field="situation")}) e
     ),
     placed AS (
         SELECT n.*, count(*) OVER (PARTITION BY bucket) AS held,
@@ -196,8 +201,7 @@ def _near(vectors: int, *, past: bool) -> str:
 
 _RIVALS = text(f"""
     SELECT m.id, m.pinned, m.detail, 1 - (e.vector <=> CAST(:lesson AS halfvec)) AS likeness
-    FROM memory m JOIN embedding e ON e.memory_id = m.id AND e.version = m.version
-        AND e.model_id = :model AND e.field = 'lesson'
+    FROM memory m CROSS JOIN LATERAL ({_VECTOR.format(version="m.version", field="lesson")}) e
     WHERE {_SEEN} AND {LIVING} AND m.category_id = :category
     ORDER BY likeness DESC, m.id
 """)  # noqa: S608 - assembled from the constants above; every value is a parameter
