@@ -132,6 +132,7 @@ class Memory:
     task_id: UUID | None
     situation: str
     lesson: str
+    detail: Mapping[str, object]
     metadata: Mapping[str, object]
     version: int
     evidence: int
@@ -156,6 +157,7 @@ class Remembered:
 class MemoryFilter:
     """Which memories to list; None does not filter. `metadata` is contained in the memory's."""
 
+    kind: Kind = Kind.EXPERIENCE
     status: Status | None = None
     category: str | None = None
     agent: str | None = None

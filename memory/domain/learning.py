@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
+from memory.domain.bank import Kind
 from memory.errors import Rejected
 
 
@@ -72,6 +73,7 @@ class WeightRow:
     served: int
     credited: int
     touched_at: datetime | None
+    kind: Kind = Kind.EXPERIENCE
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,8 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from uuid import UUID
 
+from memory.domain.bank import Kind
+from memory.domain.guidance import ServedGuidance
 from memory.domain.task import CategoryName, TaskDraft
 from memory.domain.text import NAME, TASK, cleaned
 from memory.domain.verification import ReportedLesson
@@ -101,6 +103,7 @@ class Item:
     served: bool
     cited: bool
     slot: bool
+    kind: Kind = Kind.EXPERIENCE
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,6 +177,7 @@ class Served:
 
     receipt: Receipt
     memories: tuple[ServedMemory, ...]
+    guidance: ServedGuidance | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,9 +40,9 @@ class NamespaceSettings:
     raw_gate, score_floor: [0, 1], 0 switches off. control_rate: [0, 1), 0 switches the control arm
     off. slot_rate: [0, 1), the chance that the last place goes to a least-credited memory.
     max_memories: the quota of living memories. daily_credits: how many outcomes of one agent's key
-    count for one memory in a day.
-    max_memories: the quota of living memories. verification_trials: how often a candidate is tried,
-    1…16. verification_days: after so many days without a verdict it goes on probation, 1…365.
+    count for one memory in a day. verification_trials: how often a candidate is tried, 1…16.
+    verification_days: after so many days without a verdict it goes on probation, 1…365.
+    meta_guidelines: whether guidelines are compiled by one.
     """
 
     raw_gate: float | None = None
@@ -54,6 +54,7 @@ class NamespaceSettings:
     daily_credits: int = 50
     verification_trials: int = 3
     verification_days: int = 7
+    meta_guidelines: bool = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "categories", Taxonomy(self.categories))

@@ -5,6 +5,7 @@ from datetime import datetime
 from uuid import UUID
 
 from memory.domain.access import Act, Call
+from memory.domain.guidance import OWN_NAMES
 from memory.domain.namespace import Taxonomy
 from memory.domain.task import (
     Agent,
@@ -33,6 +34,7 @@ async def add_agent(engine: Engine, call: Call, draft: AgentDraft) -> Agent:
     """Raises Conflict where an agent of that name exists."""
     call.key.require(Act.REMEMBER)
     call.key.require_agent(draft.name)
+    _require_other(draft.name)
     async with engine.database.transaction(call.namespace.id) as connection:
         return await ActorStore(connection, call.namespace.id).add_agent(
             draft, call.key.id, call.now
@@ -117,6 +119,7 @@ class Names:
 
     async def agent(self, name: str) -> Agent:
         """The agent of that name, made at first use."""
+        _require_other(name)
         if name not in self._agents:
             found = await self._actors.ensure_agent(name, self._call.key.id, self._call.now)
             self._agents[name] = found
@@ -138,6 +141,12 @@ class Names:
         written = Written(self._call.key.id, known_at, self._call.now)
         named = replace(draft, category=name)
         return await self._tasks.ensure(named, await self.category(name), written)
+
+
+def _require_other(name: str) -> None:
+    """What the server writes itself is under its own name, which no caller may take."""
+    if name in OWN_NAMES:
+        raise Rejected(f"{name} is the server's own name", field="agent")
 
 
 async def viewer(connection: Connection, call: Call) -> Viewer:

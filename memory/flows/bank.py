@@ -10,6 +10,7 @@ from memory.domain.bank import (
     EditRequest,
     Erased,
     Erasure,
+    Kind,
     Memory,
     MemoryFilter,
     MemoryText,
@@ -17,7 +18,9 @@ from memory.domain.bank import (
     StatusChange,
     fingerprint,
 )
+from memory.domain.guidance import INSTRUCTION
 from memory.domain.task import Listed, Page
+from memory.domain.text import cleaned
 from memory.engine import Engine
 from memory.errors import Conflict, StaleEdit
 from memory.flows.actors import viewer
@@ -70,10 +73,7 @@ async def edit_memory(engine: Engine, call: Call, memory_id: UUID, ask: EditRequ
     """A new text makes a new version, and half of what was believed of the old one goes with it."""
     call.key.require(Act.REMEMBER)
     known_at = call.namespace.known_at(ask.known_at, call.now)
-    current = await get_memory(engine, call, memory_id)
-    call.key.require_agent(current.agent)
-    if current.version != ask.version:
-        raise StaleEdit(f"the memory is at version {current.version}", field="If-Match")
+    current = await _to_edit(engine, call, memory_id, ask)
     texts = (ask.edit.situation or current.situation, ask.edit.lesson or current.lesson)
     reworded = texts != (current.situation, current.lesson)
     vectors: dict[str, Embedding] = {}
@@ -106,9 +106,28 @@ async def edit_memory(engine: Engine, call: Call, memory_id: UUID, ask: EditRequ
     return await get_memory(engine, call, memory_id)
 
 
+async def _to_edit(engine: Engine, call: Call, memory_id: UUID, ask: EditRequest) -> Memory:
+    """The memory as the caller saw it, if it is theirs to edit."""
+    current = await get_memory(engine, call, memory_id)
+    _require_right(call, current)
+    if current.kind is Kind.META_GUIDELINE and ask.edit.lesson is not None:
+        cleaned(ask.edit.lesson, "lesson", INSTRUCTION)
+    if current.version != ask.version:
+        raise StaleEdit(f"the memory is at version {current.version}", field="If-Match")
+    return current
+
+
 def _require_settled(current: Memory) -> None:
     if current.status in UNVERIFIED:
         raise Conflict("a candidate is reworded by refining it", code="status_conflict", field="id")
+
+
+def _require_right(call: Call, memory: Memory) -> None:
+    """An agent's key may change its agents' memories; how memory is used, managers decide."""
+    if memory.kind is Kind.META_GUIDELINE:
+        call.key.require(Act.MANAGE)
+    else:
+        call.key.require_agent(memory.agent)
 
 
 async def _write_edit(
@@ -144,7 +163,7 @@ async def change_status(
     """Suspend, retire or restore; the record stays."""
     call.key.require(Act.REMEMBER)
     current = await get_memory(engine, call, memory_id)
-    call.key.require_agent(current.agent)
+    _require_right(call, current)
     target = next_status(current.status, change.action)
     living = {"retire": -1, "restore": 1 if current.status.value == "retired" else 0}
     async with engine.database.transaction(call.namespace.id) as connection:

@@ -58,7 +58,12 @@ async def _rewritten(engine: Engine, call: Call, part: Part, seconds: float) -> 
         return part
     notes = _notes(ranked, serving)
     role = compile_role(
-        CompileMaterial(found.asked.text, found.category.name, notes),
+        CompileMaterial(
+            found.asked.text,
+            found.category.name,
+            notes,
+            None if serving.guidance is None else serving.guidance.instruction,
+        ),
         serving.guideline,
         Budget(found.asked.ask.max_tokens, engine.counter),
     )
@@ -79,7 +84,7 @@ async def _rewritten(engine: Engine, call: Call, part: Part, seconds: float) -> 
 def _notes(ranked: Ranked, serving: Serving) -> tuple[Note, ...]:
     """The served memories by falling score; what is in quarantine is shown to no model."""
     strongest = sorted(serving.items, key=lambda item: (-item.score, item.memory_id))
-    rows = [(ranked.rows[item.memory_id], item) for item in strongest]
+    rows = [(ranked.rows[i.memory_id], i) for i in strongest if i.memory_id in ranked.rows]
     return tuple(
         Note(
             id=row.id,
@@ -95,7 +100,9 @@ def _notes(ranked: Ranked, serving: Serving) -> tuple[Note, ...]:
 
 
 def _reworded(serving: Serving, guideline: Guideline, model: str) -> Serving:
-    """Only what the model's lines cite may be credited."""
+    """Only what the model's lines cite may be credited, and the meta-guideline it wrote them by."""
     cited = {memory_id for line in guideline.lines for memory_id in line.memory_ids}
+    if serving.guidance is not None:
+        cited |= {item.memory_id for item in serving.items if item.kind == "meta_guideline"}
     items = tuple(replace(item, cited=item.memory_id in cited) for item in serving.items)
     return replace(serving, guideline=guideline, items=items, compiler=f"model/{model}")

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from memory.domain.bank import Remembered
+from memory.domain.bank import Kind, Remembered
 from memory.domain.namespace import Namespace
 from memory.flows.sheets import Cause, Change, sheet_of, steps
 from memory.learning.policy import policy_named
@@ -45,7 +45,7 @@ async def enter(
         if len(kept) < len(fresh):
             await NamespaceStore(connection).recount(namespace.id, len(kept) - len(fresh))
         added = [new for new in fresh.values() if new.id in kept]
-        await _begin(connection, entrance, added, version)
+        await begin(connection, entrance, added, version)
         known = await store.twins(list(resolved.values()))
     again = [known[new.twin_key][0] for new in resolved.values() if new.id not in kept]
     await store.add_evidence(again)
@@ -57,16 +57,20 @@ async def enter(
     return answers
 
 
-async def _begin(
+async def begin(
     connection: Connection, entrance: Entrance, added: Sequence[NewMemory], version: int
 ) -> None:
-    """Vectors, centroids and the first state of each new memory, with its event in the ledger."""
+    """Vectors, centroids and the first state of each new memory, with its event in the ledger.
+
+    A category is where its experiences are: other kinds do not move its centroid.
+    """
     namespace = entrance.namespace
     policy = policy_named(namespace.policy)
     store = MemoryStore(connection, namespace.id)
     owned = [(new.id, 1, new.vectors) for new in added]
     await store.add_all_vectors(owned, entrance.model_id)
-    await store.move_centroids(added, entrance.model_id)
+    experiences = [new for new in added if new.kind is Kind.EXPERIENCE]
+    await store.move_centroids(experiences, entrance.model_id)
     made = [
         (Change(_subject(new), None, policy.initial_memory(new.draft.weight)), new.learned_at)
         for new in added

@@ -11,6 +11,7 @@ from memory.domain.access import Call
 from memory.domain.loop import Ask, Query
 from memory.domain.task import Agent, CategoryName, Task
 from memory.flows.actors import GENERAL, Names
+from memory.flows.guidance import look
 from memory.flows.rebuild import past_states
 from memory.flows.sheets import read
 from memory.learning.fold import Learned
@@ -20,6 +21,7 @@ from memory.retrieval.head import margin, to_stored_precision
 from memory.retrieval.routing import route
 from memory.storage.actors import ActorStore
 from memory.storage.database import Connection
+from memory.storage.guidance import Guide, Near
 from memory.storage.memories import MemoryStore
 from memory.storage.search import Head, Probe, Scope, SearchStore
 from memory.storage.states import StateStore
@@ -73,6 +75,7 @@ class Found:
     head: Head
     head_size: int
     past: Learned | None
+    guides: tuple[Guide, ...] = ()
 
 
 class Finder:
@@ -105,6 +108,8 @@ class Finder:
         head = await SearchStore(self._connection, self._call.namespace.id).head(
             _probes(asked), scope, None if whole else size, margin(len(asked.vectors[0].vector))
         )
+        near = Near(agent.id, ids, asked.as_of, self._model_id, asked.vectors, past is not None)
+        guides = await look(self._connection, self._call, asked.ask, near) if head.rows else ()
         return Found(
             asked=asked,
             agent=agent,
@@ -116,6 +121,7 @@ class Finder:
             head=head,
             head_size=head.matching if whole else size,
             past=past,
+            guides=guides,
         )
 
     async def _states_of_then(self, as_of: datetime) -> Learned | None:

@@ -53,7 +53,7 @@ def followed(found: Found, policy: Policy) -> Followed:
     return Followed(strength, is_suspended(state))
 
 
-def chosen(found: Found, policy: Policy, chance: random.Random, *, signal: bool) -> Choice:
+def choose_ranker(found: Found, policy: Policy, chance: random.Random, *, signal: bool) -> Choice:
     """The ranker by its record; drawn, unless the caller answers from each."""
     if not policy.guarded:
         return Choice(UNGUARDED, MappingProxyType({UNGUARDED: 1.0}))

@@ -2,8 +2,9 @@
 
 import logging
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Protocol
 
 from memory.domain.access import Act, Call
@@ -16,6 +17,8 @@ from memory.errors import Conflict, NotFound, Overloaded, Unavailable
 from memory.flows.acquire import queue, work_off
 from memory.flows.decay import fade
 from memory.flows.history import verify
+from memory.flows.placing import write
+from memory.flows.reflect import REFLECT, plan
 from memory.flows.settling import settle
 from memory.storage.calls import CallStore, Deed
 from memory.storage.database import Connection
@@ -31,22 +34,26 @@ class Done(Protocol):
 
 
 Work = Callable[..., Awaitable[Done]]
-Thinking = Callable[[Engine, Namespace, datetime, Leadership | None], Awaitable[None]]
+When = tuple[datetime, datetime]
+Think = Callable[[Engine, Namespace, When], Awaitable[object]]
+After = Callable[[Engine, Namespace, datetime, Leadership | None], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
     """A line of the timetable.
 
-    `work` is done in the transaction of the run. What needs a model cannot be: `after` comes when
-    the run is committed, and again until nothing of it is left.
+    `work` is done in the transaction of the run; what needs a model cannot be. `think` comes before
+    it, with no transaction open, and `work` gets its `plan`. `after` comes when the run is
+    committed, and again until nothing of it is left.
     """
 
     name: str
     every: timedelta
     description: str
     work: Work
-    after: Thinking | None = None
+    think: Think | None = None
+    after: After | None = None
 
     def period(self, now: datetime) -> str:
         """Which run `now` belongs to: computed from the calendar, never from ticks."""
@@ -74,6 +81,13 @@ JOBS = (
         settle,
     ),
     Job(
+        REFLECT,
+        timedelta(days=1),
+        "Makes a meta-guideline of each task that memory made worse, and merges what is alike.",
+        write,
+        think=plan,
+    ),
+    Job(
         "rebuild",
         timedelta(days=1),
         "Folds the whole ledger and holds it against the live states, bit for bit.",
@@ -89,6 +103,10 @@ class Times:
     now: datetime
     recorded_at: datetime
 
+    @property
+    def both(self) -> When:
+        return self.now, self.recorded_at
+
 
 async def run_job(engine: Engine, call: Call, name: str, request: JobRequest) -> JobRun:
     """Run a job for this namespace now, unless its period has had its run: then that run."""
@@ -98,11 +116,11 @@ async def run_job(engine: Engine, call: Call, name: str, request: JobRequest) ->
     if request.dry_run:
         return await _rehearse(engine, call.namespace, job, times)
     run = await _run_by_hand(engine, call, job, times)
-    await _think(engine, call.namespace, job, (call.now, None))
+    await _finished(engine, call.namespace, job, (call.now, None))
     return run
 
 
-async def _think(
+async def _finished(
     engine: Engine, namespace: Namespace, job: Job, when: tuple[datetime, Leadership | None]
 ) -> None:
     """What the job leaves to be done with a model; while that is away it waits, and so does no
@@ -117,11 +135,12 @@ async def _think(
 
 
 async def _run_by_hand(engine: Engine, call: Call, job: Job, times: Times) -> JobRun:
+    ready = await _thought(engine, call.namespace, job, times)
     async with engine.database.transaction(call.namespace.id) as connection:
         draft = RunDraft(
             job.name, call.namespace.id, job.period(times.now), times.now, call.key.id, None
         )
-        done = await _run_once(connection, call.namespace, job, (draft, times))
+        done = await _run_once(connection, call.namespace, ready, (draft, times))
         if done is not None:
             deed = Deed(f"job.{job.name}", str(done.id), {"period": done.period})
             await CallStore(connection).note(deed, call.key.id, call.namespace.id, call.now)
@@ -137,14 +156,16 @@ async def run_due(
 ) -> list[JobRun]:
     """Every job of this namespace whose period has had no run; for the leader."""
     done: list[JobRun] = []
+    times = Times(now, now)
     for job in JOBS:
+        ready = await _thought(engine, namespace, job, times)
         async with engine.database.transaction(namespace.id) as connection:
             await WorkStore(connection).guard(leadership)
             draft = RunDraft(job.name, namespace.id, job.period(now), now, None, leadership.epoch)
-            run = await _run_once(connection, namespace, job, (draft, Times(now, now)))
+            run = await _run_once(connection, namespace, ready, (draft, times))
             if run is not None:
                 done.append(run)
-        await _think(engine, namespace, job, (now, leadership))
+        await _finished(engine, namespace, job, (now, leadership))
     return done
 
 
@@ -161,6 +182,23 @@ def job_named(name: str) -> Job:
     return found
 
 
+async def _thought(engine: Engine, namespace: Namespace, job: Job, times: Times) -> Job:
+    """The job with its plan, unless this period has had its run: then nothing is thought."""
+    if job.think is None:
+        return job
+    async with engine.database.transaction(namespace.id) as connection:
+        period = job.period(times.now)
+        if await WorkStore(connection).run_of(job.name, namespace.id, period) is not None:
+            return job
+    return await _planned(engine, namespace, job, times)
+
+
+async def _planned(engine: Engine, namespace: Namespace, job: Job, times: Times) -> Job:
+    if job.think is None:
+        return job
+    return replace(job, work=partial(job.work, plan=await job.think(engine, namespace, times.both)))
+
+
 async def _run_once(
     connection: Connection, namespace: Namespace, job: Job, what: tuple[RunDraft, Times]
 ) -> JobRun | None:
@@ -172,13 +210,14 @@ async def _run_once(
     run_id = await store.claim(draft, times.recorded_at)
     if run_id is None:
         return None
-    done = await job.work(connection, namespace, (times.now, times.recorded_at), dry=False)
+    done = await job.work(connection, namespace, times.both, dry=False)
     return await store.finish(run_id, done.result(), times.recorded_at)
 
 
 async def _rehearse(engine: Engine, namespace: Namespace, job: Job, times: Times) -> JobRun:
+    job = await _planned(engine, namespace, job, times)
     async with engine.database.transaction(namespace.id) as connection:
-        seen = await job.work(connection, namespace, (times.now, times.recorded_at), dry=True)
+        seen = await job.work(connection, namespace, times.both, dry=True)
     return JobRun(
         id=new_id(),
         job=job.name,

@@ -3,13 +3,24 @@
 from uuid import UUID
 
 from memory.domain.access import Call
+from memory.domain.bank import Kind
 from memory.domain.loop import Explanation, Item, Receipt, ReceiptFilter
 from memory.domain.namespace import Clock
 from memory.domain.task import Listed, Page
 from memory.engine import Engine
 from memory.errors import Rejected
+from memory.guideline.entry import CutReason
 from memory.storage.paging import listed
 from memory.storage.receipts import ReceiptStore
+
+_WHY = {
+    CutReason.BUDGET: "the budget was spent",
+    CutReason.QUARANTINED: "its source is not believed",
+    CutReason.EMPTY: "nothing of it was left to show",
+    CutReason.CATEGORY: "the meta-guideline leaves out other categories",
+    CutReason.DISAGREEMENT: "it disagrees with others, and the meta-guideline left it out",
+    CutReason.MAX_MEMORIES: "the meta-guideline asks for fewer memories",
+}
 
 
 async def get_receipt(engine: Engine, call: Call, retrieval_id: UUID) -> Receipt:
@@ -41,16 +52,28 @@ async def explain(engine: Engine, call: Call, retrieval_id: UUID) -> Explanation
 
 
 def _sentence(receipt: Receipt, item: Item) -> str:
-    parts = [
-        f"Rank {item.rank} by ranker {receipt.ranker}: relevance {item.relevance:.3f}",
-        f"ranking weight {item.ranking_weight:.3f}",
-        f"effective weight {item.effective_weight:.3f}, so score {item.score:.3f}",
-        f"gates {receipt.raw_gate:.3f} on similarity and {receipt.score_floor:.3f} on score",
-    ]
+    parts = _reasons(receipt, item)
     if item.slot:
         parts.append("drawn into the last place because it has been credited least")
     if not item.served:
         parts.append(f"not served: the arm was {receipt.arm}")
     elif not item.cited:
-        parts.append("not in the guideline: the budget was spent")
+        reasons = {cut.memory_id: cut.reason for cut in receipt.cut}
+        why = _WHY[CutReason(reasons.get(item.memory_id, CutReason.BUDGET))]
+        parts.append(f"not in the guideline: {why}")
     return "; ".join(parts) + f". Propensity {item.propensity:g}."
+
+
+def _reasons(receipt: Receipt, item: Item) -> list[str]:
+    if item.kind is Kind.META_GUIDELINE:
+        return [
+            f"The meta-guideline of this guideline: similarity {item.similarity:.3f}",
+            f"counted as {item.relevance:.3f} in the category where it was found",
+            f"effective weight {item.effective_weight:.3f}, so score {item.score:.3f}",
+        ]
+    return [
+        f"Rank {item.rank} by ranker {receipt.ranker}: relevance {item.relevance:.3f}",
+        f"ranking weight {item.ranking_weight:.3f}",
+        f"effective weight {item.effective_weight:.3f}, so score {item.score:.3f}",
+        f"gates {receipt.raw_gate:.3f} on similarity and {receipt.score_floor:.3f} on score",
+    ]

@@ -112,6 +112,7 @@ async def _resolve(
         learned_at=one.learned_at,
         vectors=one.vectors,
         status=Status.PROPOSED if draft.verify else Status.ACTIVE,
+        detail={"verification": draft.verification} if draft.verification else {},
         trust=trust_of(draft.verification or "none", manages=call.key.may(Act.MANAGE)),
     )
 

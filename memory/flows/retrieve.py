@@ -23,6 +23,7 @@ from memory.engine import Engine
 from memory.errors import MemoryFault, Rejected
 from memory.flows.compiling import in_a_models_words
 from memory.flows.finding import Asked, Finder, Found
+from memory.flows.meta_guidelines import seeded
 from memory.flows.models import require_model
 from memory.flows.serving import Ranked, Serving, rank, serve
 from memory.storage.database import undone
@@ -44,24 +45,15 @@ async def retrieve(engine: Engine, call: Call, asks: Sequence[Ask]) -> list[Answ
     committed.
     """
     call.key.require(Act.RETRIEVE)
-    model_id = require_model(engine, call.namespace)
+    require_model(engine, call.namespace)
     clock = _Stopwatch()
     answers: dict[int, Answer] = {}
     asked = await _embedded(engine, await _checked(engine, call, asks, answers))
     clock.lap("embed_ms")
 
-    found: list[Found] = []
-    async with engine.database.transaction(call.namespace.id) as connection:
-        finder = Finder(connection, call, model_id)
-        for one in asked:
-            try:
-                if one.ask.purpose == PREVIEW:
-                    async with undone(connection):
-                        found.append(await Finder(connection, call, model_id).find(one))
-                else:
-                    found.append(await finder.find(one))
-            except Rejected as fault:
-                answers[one.position] = fault
+    found = await _found(engine, call, asked, answers)
+    if await seeded(engine, call, found):
+        found = await _found(engine, call, asked, answers)
     clock.lap("search_ms")
 
     served: list[tuple[Found, Ranked, Serving]] = []
@@ -76,6 +68,26 @@ async def retrieve(engine: Engine, call: Call, asks: Sequence[Ask]) -> list[Answ
 
     answers |= await _committed(engine, call, served, clock)
     return [answers[position] for position in range(len(asks))]
+
+
+async def _found(
+    engine: Engine, call: Call, asked: Sequence[Asked], answers: dict[int, Answer]
+) -> list[Found]:
+    """What ranking needs for each ask; what cannot be looked for goes to `answers`."""
+    found: list[Found] = []
+    model_id = require_model(engine, call.namespace)
+    async with engine.database.transaction(call.namespace.id) as connection:
+        finder = Finder(connection, call, model_id)
+        for one in asked:
+            try:
+                if one.ask.purpose == PREVIEW:
+                    async with undone(connection):
+                        found.append(await Finder(connection, call, model_id).find(one))
+                else:
+                    found.append(await finder.find(one))
+            except Rejected as fault:
+                answers[one.position] = fault
+    return found
 
 
 class _Stopwatch:
@@ -182,7 +194,7 @@ async def _committed(
                 answers[position] = fault
                 continue
             receipt = _receipt(engine, call, (found, ranked, serving, clock), task_id)
-            answers[position] = Served(receipt, serving.memories)
+            answers[position] = Served(receipt, serving.memories, serving.guidance)
             if found.asked.ask.purpose != PREVIEW:
                 receipts.append(
                     NewReceipt(receipt, found.agent, found.category_ids, engine.model.id)

@@ -7,13 +7,16 @@ from uuid import UUID
 
 from memory.domain.access import Call
 from memory.domain.bank import Status, Trust
+from memory.domain.guidance import ServedGuidance
 from memory.domain.ids import new_id
 from memory.domain.loop import Format, Item, ServedMemory
 from memory.domain.task import CategoryName
 from memory.engine import Engine
 from memory.flows.finding import Found
-from memory.flows.following import Followed, chosen, followed
+from memory.flows.following import Followed, choose_ranker, followed
+from memory.flows.guidance import Chosen, View, choose
 from memory.guideline.compiler import Budget, Entry, Framing, Guideline, compile_guideline
+from memory.guideline.directives import sign_of
 from memory.learning.policy import Policy, policy_named
 from memory.learning.states import State
 from memory.retrieval.arms import Arm, Assignment, Purpose, assign
@@ -57,6 +60,7 @@ class Serving:
     guideline: Guideline
     compiler: str = "deterministic/1"
     receipt_id: UUID = field(default_factory=new_id)
+    guidance: ServedGuidance | None = None
 
 
 def rank(engine: Engine, call: Call, found: Found, relevance: Mapping[UUID, float]) -> Ranked:
@@ -68,7 +72,7 @@ def rank(engine: Engine, call: Call, found: Found, relevance: Mapping[UUID, floa
     candidates = tuple(
         _candidate(found, rows[near.id], near.similarity, relevance, policy) for near in head
     )
-    choice = chosen(found, policy, engine.chance, signal=call.namespace.signal)
+    choice = choose_ranker(found, policy, engine.chance, signal=call.namespace.signal)
     selection = Selection(
         k=found.asked.ask.k,
         gates=gates(engine, call, policy),
@@ -107,14 +111,17 @@ def serve(engine: Engine, call: Call, found: Found, ranked: Ranked) -> Serving:
     )
     serving = assignment.arm in SERVING
     items = _rivals(ranked) if ask.rivals else _selected(engine, ranked)
-    guideline = _compiled(engine, found, ranked, items if serving else ())
+    chosen = choose(call, found.guides, _view(found, ranked, len(items) + 1)) if items else None
+    guideline = _compiled(engine, (found, ranked, chosen), items if serving else ())
+    items = items if chosen is None else (*items, chosen.item)
     cited = _cited(ask.format, guideline, items) if serving else frozenset[UUID]()
     return Serving(
         assignment=assignment,
         eligible=can,
         items=tuple(replace(item, served=serving, cited=item.memory_id in cited) for item in items),
-        memories=tuple(_content(ranked.rows[i.memory_id]) for i in items) if serving else (),
+        memories=tuple(_content(row) for row in _rows(ranked, items)) if serving else (),
         guideline=guideline,
+        guidance=chosen.served if chosen is not None and serving else None,
     )
 
 
@@ -207,14 +214,28 @@ def _item(
     )
 
 
-def _compiled(engine: Engine, found: Found, ranked: Ranked, items: Sequence[Item]) -> Guideline:
+def _view(found: Found, ranked: Ranked, place: int) -> View:
+    """What a meta-guideline is weighed by, and the place it takes in the receipt."""
+    gate, ask = ranked.selection.gates.raw, found.asked
+    return View(found.agent.id, found.category, ask.as_of, found.past, gate, place)
+
+
+def _rows(ranked: Ranked, items: Sequence[Item]) -> list[Row]:
+    return [ranked.rows[item.memory_id] for item in items if item.memory_id in ranked.rows]
+
+
+def _compiled(
+    engine: Engine, parts: tuple[Found, Ranked, Chosen | None], items: Sequence[Item]
+) -> Guideline:
+    found, ranked, chosen = parts
     entries = [_entry(item, ranked.rows[item.memory_id]) for item in items]
     ask = found.asked.ask
     if ask.format is Format.MEMORIES:
         entries = []
     budget = Budget(ask.max_tokens, engine.counter)
+    guidance = chosen.guidance if chosen is not None and entries else None
     framing = Framing(_category_text(found.category), ranked.followed.strength)
-    return compile_guideline(entries, budget, framing)
+    return compile_guideline(entries, budget, framing, guidance)
 
 
 def _entry(item: Item, row: Row) -> Entry:
@@ -228,6 +249,9 @@ def _entry(item: Item, row: Row) -> Entry:
         effective_weight=item.effective_weight,
         trust=Trust(row.trust),
         learned_at=row.learned_at,
+        category=row.category,
+        rank=item.rank,
+        sign=sign_of(item.effective_weight, row.n_credited),
     )
 
 

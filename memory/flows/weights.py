@@ -107,6 +107,7 @@ async def list_weights(
             served=counts[memory_id][0],
             credited=counts[memory_id][1].credited,
             touched_at=sheet.memories[memory_id].touched,
+            kind=memories[memory_id].kind,
         )
         for weight, memory_id in part
     ]

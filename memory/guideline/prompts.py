@@ -68,10 +68,10 @@ COMPILE_SCHEMA: Final = _object(
 )
 
 DIRECTIVES: Final[Schema] = {
-    "order": {"type": "string", "enum": ["score", "similarity", "newest"]},
+    "order": {"type": "string", "enum": ["strongest", "newest", "as_ranked"]},
     "max_memories": {"type": "integer", "minimum": 1, "maximum": 64},
-    "cross_category": {"type": "boolean"},
-    "on_disagreement": {"type": "string", "enum": ["show_both", "stronger", "leave_out"]},
+    "cross_category": {"type": "string", "enum": ["allow", "exclude"]},
+    "on_disagreement": {"type": "string", "enum": ["show_both", "strongest", "drop"]},
 }
 
 REFLECT_SCHEMA: Final = _object(

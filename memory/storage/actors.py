@@ -8,6 +8,7 @@ from sqlalchemy import RowMapping, Select, func, select, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from memory.domain.guidance import OWN_NAMES
 from memory.domain.ids import new_id
 from memory.domain.task import Agent, AgentDraft, Category, CategoryName, Listed, Page
 from memory.errors import Conflict, NotFound, Rejected, StaleEdit
@@ -31,14 +32,16 @@ class ActorStore:
             )
         return found
 
-    async def ensure_agent(self, name: str, key_id: UUID, now: datetime) -> Agent:
+    async def ensure_agent(self, name: str, key_id: UUID | None, now: datetime) -> Agent:
         """The agent of that name, made at first use."""
         known = await self.find_agent(name)
         if known is None:
             known = await self._insert_agent(AgentDraft(name), key_id, now)
         return known if known is not None else await self.get_agent(name)
 
-    async def _insert_agent(self, draft: AgentDraft, key_id: UUID, now: datetime) -> Agent | None:
+    async def _insert_agent(
+        self, draft: AgentDraft, key_id: UUID | None, now: datetime
+    ) -> Agent | None:
         inserted = await self._connection.execute(
             insert(agent)
             .values(
@@ -72,10 +75,11 @@ class ActorStore:
         return found
 
     async def count_agents(self) -> int:
+        """How many callers there are; what the server writes itself is no caller's."""
         count = await self._connection.scalar(
             select(func.count())
             .select_from(agent)
-            .where(agent.c.namespace_id == self._namespace_id)
+            .where(agent.c.namespace_id == self._namespace_id, agent.c.name.not_in(OWN_NAMES))
         )
         return count or 0
 
@@ -113,7 +117,7 @@ class ActorStore:
         return listed(found, page, total, lambda row: (row.name,))
 
     async def category_ids(
-        self, name: CategoryName, key_id: UUID, now: datetime
+        self, name: CategoryName, key_id: UUID | None, now: datetime
     ) -> tuple[UUID, UUID | None]:
         """Ids of both levels, made where they are missing."""
         first = await self._ensure_category(name.name, None, key_id, now)
@@ -141,7 +145,7 @@ class ActorStore:
             )
 
     async def _ensure_category(
-        self, name: str, parent_id: UUID | None, key_id: UUID, now: datetime
+        self, name: str, parent_id: UUID | None, key_id: UUID | None, now: datetime
     ) -> UUID:
         known = await self.find_category(name, parent_id)
         if known is not None:

@@ -1,7 +1,7 @@
 """MemoryStore: the bank on disk, seen through one namespace."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from uuid import UUID
 
@@ -31,8 +31,10 @@ class NewMemory:
     source_group: str
     learned_at: datetime
     vectors: Mapping[str, Embedding]
+    kind: Kind = Kind.EXPERIENCE
     status: Status = Status.ACTIVE
     trust: Trust = Trust.UNVERIFIED
+    detail: Mapping[str, object] = field(default_factory=dict[str, object])
 
     @property
     def owner(self) -> str:
@@ -42,7 +44,7 @@ class NewMemory:
     @property
     def twin_key(self) -> TwinKey:
         """What may stand in the living bank once."""
-        return (self.owner, Kind.EXPERIENCE.value, self.category_ids[0], self.draft.digest)
+        return (self.owner, self.kind.value, self.category_ids[0], self.draft.digest)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,10 +119,9 @@ class MemoryStore:
         return {
             "id": new.id,
             "namespace_id": self._namespace_id,
-            "kind": Kind.EXPERIENCE,
+            "kind": new.kind,
             "status": new.status,
             "trust": new.trust,
-            "detail": {"verification": draft.verification} if draft.verification else {},
             "visibility": draft.visibility,
             "pinned": draft.pinned,
             "owner": new.owner,
@@ -129,6 +130,7 @@ class MemoryStore:
             "subcategory_id": new.category_ids[1],
             "task_id": new.task_id,
             "source_group": new.source_group,
+            "detail": dict(new.detail),
             "metadata": dict(draft.metadata),
             "version": 1,
             "sha256": draft.digest,

@@ -107,7 +107,7 @@ class MemoryReader:
 
 
 def _matching(wanted: MemoryFilter) -> ColumnElement[bool]:
-    condition: ColumnElement[bool] = memory.c.kind == Kind.EXPERIENCE
+    condition: ColumnElement[bool] = memory.c.kind == wanted.kind
     if wanted.status is not None:
         condition &= memory.c.status == wanted.status
     if wanted.category is not None:

@@ -8,6 +8,7 @@ from uuid import UUID
 from sqlalchemy import ColumnElement, RowMapping, Select, exists, func, insert, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from memory.domain.bank import Kind
 from memory.domain.loop import (
     CutMemory,
     Format,
@@ -31,7 +32,7 @@ _NAMES = (
     category.c.name.label("category"),
     _sub.c.name.label("subcategory"),
 )
-_ITEM_COLUMNS = tuple(name for name in Item.__slots__)
+_ITEM_COLUMNS = tuple(name for name in Item.__slots__ if name != "kind")
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,13 +177,15 @@ class ReceiptStore:
 
     async def _items(self, retrieval_ids: Sequence[UUID]) -> dict[UUID, tuple[Item, ...]]:
         rows = await self._connection.execute(
-            select(retrieval_item)
+            select(retrieval_item, memory.c.kind)
+            .join(memory, memory.c.id == retrieval_item.c.memory_id)
             .where(retrieval_item.c.retrieval_id.in_(retrieval_ids))
             .order_by(retrieval_item.c.retrieval_id, retrieval_item.c.rank)
         )
         items: dict[UUID, tuple[Item, ...]] = {}
         for row in rows.mappings():
-            item = Item(**{name: row[name] for name in _ITEM_COLUMNS})
+            numbers = {name: row[name] for name in _ITEM_COLUMNS}
+            item = Item(kind=Kind(row["kind"]), **numbers)
             items[row["retrieval_id"]] = (*items.get(row["retrieval_id"], ()), item)
         return items
 

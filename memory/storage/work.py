@@ -127,6 +127,22 @@ class WorkStore:
         found = row.mappings().first()
         return None if found is None else _run(found)
 
+    async def last(self, job: str, namespace_id: UUID) -> JobRun | None:
+        """The newest run that was finished."""
+        row = await self._connection.execute(
+            select(job_run)
+            .where(
+                job_run.c.job == job,
+                job_run.c.namespace_id == namespace_id,
+                job_run.c.state == "done",
+                ~job_run.c.dry_run,
+            )
+            .order_by(job_run.c.id.desc())
+            .limit(1)
+        )
+        found = row.mappings().first()
+        return None if found is None else _run(found)
+
     async def runs(self, namespace_id: UUID, page: Page) -> Listed[JobRun]:
         """Oldest first."""
         here: ColumnElement[bool] = job_run.c.namespace_id == namespace_id

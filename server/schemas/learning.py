@@ -3,6 +3,7 @@
 from typing import Literal
 from uuid import UUID
 
+from memory.domain.bank import Kind
 from memory.domain.learning import (
     EffectView,
     JobRequest,
@@ -82,6 +83,7 @@ class WeightRowOut(Out):
     served: int
     credited: int
     touched_at: UtcTime | None
+    kind: Kind
 
     @classmethod
     def of(cls, row: WeightRow) -> "WeightRowOut":

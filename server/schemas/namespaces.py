@@ -16,7 +16,7 @@ from memory.domain.namespace import (
     Taxonomy,
 )
 from memory.domain.text import SLUG
-from server.schemas.base import In, Out, Share, UtcTime, changed
+from server.schemas.base import Flag, In, Out, Share, UtcTime, changed
 
 MAX_QUOTA = 10**12
 Quota = Annotated[int, Field(strict=True, ge=1, le=MAX_QUOTA)]
@@ -34,6 +34,7 @@ class SettingsIn(In):
     daily_credits: Quota = 50
     verification_trials: Annotated[int, Field(strict=True, ge=1, le=16)] = 3
     verification_days: Annotated[int, Field(strict=True, ge=1, le=365)] = 7
+    meta_guidelines: Flag = True
 
     def given(self) -> dict[str, object]:
         """What the caller named, as it is stored."""
@@ -52,6 +53,7 @@ class SettingsOut(Out):
     daily_credits: int
     verification_trials: int
     verification_days: int
+    meta_guidelines: bool
 
 
 class NamespaceIn(In):

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Literal
 from uuid import UUID
 
+from memory.domain.bank import Kind
 from memory.domain.loop import Explanation, Format, Item, Receipt, ReceiptFilter
 from server.schemas.base import AgentQuery, Out, UtcTime
 
@@ -78,6 +79,7 @@ class ItemOut(Out):
     served: bool
     cited: bool
     slot: bool
+    kind: Kind
     sentence: str | None = None
 
     @classmethod
@@ -96,6 +98,7 @@ class ItemOut(Out):
             served=item.served,
             cited=item.cited,
             slot=item.slot,
+            kind=item.kind,
             sentence=sentence,
         )
 

@@ -26,6 +26,7 @@ from memory.domain.loop import (
 from memory.domain.text import TASK
 from server.schemas.actors import TaskIn
 from server.schemas.base import Flag, Free, In, Moment, Name, Out, UtcTime, Whole, hint
+from server.schemas.meta_guidelines import MetaGuidelineServed
 from server.schemas.problems import Problem
 from server.schemas.receipts import Gates, Guideline, Timings
 
@@ -159,6 +160,7 @@ class Retrieval(Out):
     compiler: str
     guideline: Guideline
     memories: list[MemoryServed]
+    meta_guideline: MetaGuidelineServed | None
     gates: Gates
     expires_at: UtcTime
     timings: Timings
@@ -189,6 +191,7 @@ class Retrieval(Out):
             compiler=receipt.compiler,
             guideline=Guideline.of(receipt, text=receipt.text or ""),
             memories=_memories(receipt, served.memories),
+            meta_guideline=_meta_guideline(served),
             gates=Gates(raw=receipt.raw_gate, score=receipt.score_floor),
             expires_at=receipt.expires_at,
             timings=Timings.of(receipt.timings),
@@ -199,6 +202,13 @@ class Retrieval(Out):
 def _memories(receipt: Receipt, memories: tuple[ServedMemory, ...]) -> list[MemoryServed]:
     items = {item.memory_id: item for item in receipt.items}
     return [MemoryServed.of(memory, items[memory.memory_id]) for memory in memories]
+
+
+def _meta_guideline(served: Served) -> MetaGuidelineServed | None:
+    if served.guidance is None:
+        return None
+    items = {item.memory_id: item for item in served.receipt.items}
+    return MetaGuidelineServed.of(served.guidance, items[served.guidance.memory_id])
 
 
 class RetrievalItem(Out):

@@ -7,15 +7,17 @@ from sqlalchemy import text
 
 from memory.domain.access import Call, Key
 from memory.domain.bank import Edit, EditRequest, StatusChange
+from memory.domain.guidance import MetaGuidelineDraft
 from memory.domain.ids import new_id
 from memory.domain.namespace import Clock
-from memory.domain.task import TaskDraft
+from memory.domain.task import CategoryName, TaskDraft
 from memory.domain.writing import Subject
 from memory.engine import Engine
 from memory.flows.acquire import queue
 from memory.flows.actors import add_task
 from memory.flows.bank import change_status, edit_memory
 from memory.flows.learn import apply_now
+from memory.flows.meta_guidelines import add
 from memory.flows.writing import summarise
 from memory.guideline.roles import SummariseMaterial
 from memory.inference.stand_ins import ScriptedWriter
@@ -47,6 +49,8 @@ async def fill(engine: Engine, operator: Key, slug: str) -> None:
     answer = await served(engine, call, as_of=NOON, purpose="paired")
     await reported(engine, call, answer, without={"reward": 0.1}, known_at=NOON + DAY)
     await apply_now(engine, call)
+    place = {"category": CategoryName("weather"), "learned_at": NOON}
+    await add(engine, call, MetaGuidelineDraft("solver", "it failed", "check", **place))  # pyright: ignore[reportArgumentType] - fields by name
     edit = EditRequest(Edit(lesson="said better"), 1, NOON + 2 * DAY)
     await edit_memory(engine, call, lesson.id, edit)
     await change_status(engine, call, lesson.id, StatusChange("suspend"))

@@ -34,7 +34,9 @@ from tests.storage.bank_builders import (
 )
 from tests.storage.steps import a_call, remembered, served
 
-BARE = NamespaceSettings(raw_gate=0.0, score_floor=0.0, control_rate=0.0, slot_rate=0.0)
+BARE = NamespaceSettings(
+    raw_gate=0.0, score_floor=0.0, control_rate=0.0, slot_rate=0.0, meta_guidelines=False
+)
 AT = NOON + 30 * DAY
 ASKED = "what is asked"
 STRAIGHT: Numbers = (1.0, 0.0, 0.0, 0.0)

@@ -25,6 +25,7 @@ from memory.storage.admitting import AdmittingStore, Move
 from memory.storage.candidates import CandidateStore, Case, End
 from memory.storage.database import Connection
 from memory.storage.erasure import ErasureStore, Reach
+from memory.storage.guidance import GuidanceStore, Near
 from memory.storage.halves import Half, HalfStore
 from memory.storage.ledger import LedgerStore, Step
 from memory.storage.memories import MemoryStore, NewMemory, Stamp
@@ -59,6 +60,7 @@ STORES = (
     AdmittingStore,
     CandidateStore,
     ErasureStore,
+    GuidanceStore,
     HalfStore,
     LedgerStore,
     MemoryReader,
@@ -102,6 +104,15 @@ class Foreign:
     @property
     def erasure(self) -> ErasureStore:
         return ErasureStore(self.connection, self.here)
+
+    @property
+    def guidance(self) -> GuidanceStore:
+        return GuidanceStore(self.connection, self.here)
+
+    @property
+    def near(self) -> Near:
+        here = (self.agent, (self.category, None), NOON + 9 * DAY, self.model)
+        return Near(*here, [VECTOR])
 
     @property
     def ledger(self) -> LedgerStore:
@@ -267,6 +278,10 @@ FINDS_NOTHING: dict[str, Ask] = {
         Erasure(agent="solver"), Reach((f.memory,), (f.task,), 1), NOON
     ),
     "ErasureStore.recount_centroids": lambda f: f.erasure.recount_centroids(),
+    "GuidanceStore.near": lambda f: f.guidance.near(f.near),
+    "GuidanceStore.rivals": lambda f: f.guidance.rivals(f.category, f.model, VECTOR),
+    "GuidanceStore.failures": lambda f: f.guidance.failures(0, -1.0),
+    "GuidanceStore.blamed": lambda f: f.guidance.blamed([f.retrieval]),
     "LedgerStore.of_memory": lambda f: f.ledger.of_memory(f.memory, PAGE),
     "HalfStore.off_run": lambda f: f.halves.off_run(f.half()),
     "HalfStore.on_run": lambda f: f.halves.on_run(f.half()),

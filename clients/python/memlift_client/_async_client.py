@@ -10,6 +10,7 @@ import httpx
 
 from memlift_client import _calls_admin as calls_admin
 from memlift_client import _calls_loop as calls_loop
+from memlift_client import _calls_meta as calls_meta
 from memlift_client import _calls_tickets as calls_tickets
 from memlift_client._connection import Connection, no_answer, reply_of
 from memlift_client._results_bank import Page
@@ -161,6 +162,13 @@ class AsyncMemLift:
     suspend = _method(calls_loop.suspend)
     retire = _method(calls_loop.retire)
     restore = _method(calls_loop.restore)
+    add_meta_guideline = _method(calls_meta.add_meta_guideline)
+    get_meta_guideline = _method(calls_meta.get_meta_guideline)
+    list_meta_guidelines = _method(calls_meta.list_meta_guidelines)
+    edit_meta_guideline = _method(calls_meta.edit_meta_guideline)
+    suspend_meta_guideline = _method(calls_meta.suspend_meta_guideline)
+    retire_meta_guideline = _method(calls_meta.retire_meta_guideline)
+    restore_meta_guideline = _method(calls_meta.restore_meta_guideline)
     retrieve = _method(calls_loop.retrieve)
     retrieve_all = _method(calls_loop.retrieve_all)
     get_retrieval = _method(calls_loop.get_retrieval)
@@ -200,6 +208,7 @@ class AsyncMemLift:
     each_job_run = _each(calls_admin.list_job_runs)
     each_audit_entry = _each(calls_admin.audit)
     each_experience = _each(calls_loop.list_experiences)
+    each_meta_guideline = _each(calls_meta.list_meta_guidelines)
     each_retrieval = _each(calls_loop.list_retrievals)
     each_outcome = _each(calls_loop.list_outcomes)
     each_weight_event = _each(calls_loop.list_weight_events)

@@ -23,6 +23,7 @@ class SettingsFields(TypedDict, total=False):
     daily_credits: int
     verification_trials: int
     verification_days: int
+    meta_guidelines: bool
 
 
 class NamespaceFields(TypedDict, total=False):
@@ -98,6 +99,38 @@ class ExperienceFields(TypedDict, total=False):
 class EditFields(TypedDict, total=False):
     situation: str
     lesson: str
+    metadata: Metadata
+    pinned: bool
+    known_at: datetime
+
+
+class DirectivesFields(TypedDict, total=False):
+    """What the server's compiler does by itself; what is left out changes nothing."""
+
+    order: Literal["strongest", "newest", "as_ranked"]
+    max_memories: int
+    cross_category: Literal["allow", "exclude"]
+    on_disagreement: Literal["show_both", "strongest", "drop"]
+
+
+class MetaGuidelineFields(TypedDict, total=False):
+    """Why using memory failed, and how to use it instead; without a category for all tasks."""
+
+    agent: Required[str]
+    failure_reason: Required[str]
+    instruction: Required[str]
+    directives: DirectivesFields
+    category: str
+    subcategory: str
+    pinned: bool
+    weight: float
+    learned_at: datetime
+    metadata: Metadata
+
+
+class MetaGuidelineEditFields(TypedDict, total=False):
+    failure_reason: str
+    instruction: str
     metadata: Metadata
     pinned: bool
     known_at: datetime
@@ -182,6 +215,12 @@ class MemoryFilterFields(PageFields, total=False):
     category: str
     agent: str
     metadata: Metadata
+
+
+class MetaGuidelineFilterFields(PageFields, total=False):
+    status: Status
+    category: str
+    agent: str
 
 
 class TaskFilterFields(PageFields, total=False):

@@ -188,6 +188,44 @@ class Memory:
 
 
 @dataclass(frozen=True, slots=True)
+class Directives:
+    """What the server's compiler does by itself when it follows a meta-guideline."""
+
+    order: str
+    max_memories: int | None
+    cross_category: str
+    on_disagreement: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class MetaGuideline:
+    """How memories are to be used: why using them failed, and what to do instead. `origin` is
+    default, reflection or written.
+    """
+
+    id: str
+    origin: str
+    status: str
+    status_reason: str | None
+    trust: str
+    pinned: bool
+    agent: str
+    category: str
+    subcategory: str | None
+    task_id: str | None
+    failure_reason: str
+    instruction: str
+    directives: Directives
+    metadata: Mapping[str, object]
+    version: int
+    evidence: int
+    effective_weight: float
+    learned_at: datetime
+    recorded_at: datetime
+    bank_version: int
+
+
+@dataclass(frozen=True, slots=True)
 class MemoryText:
     """The texts of one version."""
 

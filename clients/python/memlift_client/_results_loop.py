@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
+from memlift_client._results_bank import Directives
+
 
 @dataclass(frozen=True, slots=True)
 class GuidelineLine:
@@ -55,6 +57,28 @@ class ServedMemory:
     subcategory: str | None = None
     learned_at: datetime | None = None
     sentence: str | None = None
+    kind: str = "experience"
+
+
+@dataclass(frozen=True, slots=True)
+class ServedMetaGuideline:
+    """The meta-guideline a guideline was compiled by, and the numbers it was chosen by."""
+
+    memory_id: str
+    version: int
+    similarity: float
+    relevance: float
+    effective_weight: float
+    ranking_weight: float
+    score: float
+    cited: bool
+    failure_reason: str
+    instruction: str
+    directives: Directives
+    agent: str
+    category: str
+    subcategory: str | None
+    learned_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +117,7 @@ class Retrieval:
     gates: Gates | None = None
     rankers: Mapping[str, float] | None = None
     memories: tuple[ServedMemory, ...] = ()
+    meta_guideline: ServedMetaGuideline | None = None
     expires_at: datetime | None = None
     timings: Mapping[str, float] | None = None
     key_id: str | None = None
@@ -197,6 +222,7 @@ class WeightRow:
     served: int
     credited: int
     touched_at: datetime | None
+    kind: str = "experience"
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,9 @@ import re
 from datetime import UTC, datetime
 from uuid import UUID
 
+from memory.domain.guidance import Directives
 from memory.guideline.compiler import Budget, Entry, Framing, Trust, compile_guideline
+from memory.guideline.entry import Guidance
 
 
 class WordCounter:
@@ -53,3 +55,23 @@ def an_entry(number: int = 1, **changes: object) -> Entry:
 def compiled(entries, max_tokens=32_000, counter=None, **framing):
     budget = Budget(max_tokens, counter or WordCounter())
     return compile_guideline(entries, budget, Framing(**framing))
+
+
+def a_guidance(**changes: object) -> Guidance:
+    fields: dict[str, object] = {
+        "id": UUID(int=0xFEED),
+        "instruction": "check that a note fits",
+        "author": "memlift",
+        "effective_weight": 0.8,
+        "trust": Trust.TRUSTED,
+        "learned_at": datetime(2025, 6, 1, tzinfo=UTC),
+        "directives": Directives(),
+        "category": "weather",
+    }
+    return Guidance(**{**fields, **changes})
+
+
+def guided(entries, max_tokens=32_000, counter=None, **directives):
+    budget = Budget(max_tokens, counter or WordCounter())
+    guidance = a_guidance(directives=Directives(**directives))
+    return compile_guideline(entries, budget, Framing(), guidance)

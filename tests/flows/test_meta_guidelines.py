@@ -1,0 +1,337 @@
+"""A guideline is compiled by at most one meta-guideline, and outcomes credit it like the others."""
+
+from dataclasses import replace
+
+import pytest
+
+from memory.domain.access import Call, Role
+from memory.domain.bank import Kind, MemoryFilter, Remembered, StatusChange, Trust
+from memory.domain.guidance import (
+    OWN_AGENT,
+    CrossCategory,
+    Directives,
+    MetaGuideline,
+    MetaGuidelineDraft,
+)
+from memory.domain.loop import Format, Item, Served
+from memory.domain.namespace import Clock
+from memory.domain.task import CategoryName, Page
+from memory.engine import Engine
+from memory.errors import Conflict, Forbidden, MemoryFault, Rejected
+from memory.flows.actors import list_agents
+from memory.flows.bank import change_status, list_memories
+from memory.flows.learn import apply_now
+from memory.flows.meta_guidelines import add, browse, get
+from memory.flows.receipts import explain, get_receipt
+from memory.flows.remember import remember
+from memory.flows.retrieve import retrieve
+from memory.flows.weights import weight_events, weight_of
+from memory.guideline.defaults import DEFAULTS
+from tests.fixtures.builders import a_draft, an_ask
+from tests.fixtures.engine import DAY, NOON, OPEN, Caller, a_namespace
+from tests.storage.steps import live_and_rebuilt, remembered, reported, served
+
+GUIDED = replace(OPEN, meta_guidelines=True)
+PAGE = Page(200)
+RAIN = "forecasts of rain went wrong because dry months were forgotten"
+
+
+@pytest.fixture
+async def guided(engine: Engine, operator) -> str:
+    """A fresh namespace in which guidelines are compiled by meta-guidelines."""
+    return await a_namespace(engine, operator, settings=GUIDED)
+
+
+@pytest.fixture
+async def guided_past(engine: Engine, operator) -> str:
+    return await a_namespace(engine, operator, settings=GUIDED, clock=Clock.REPLAY)
+
+
+def a_meta(**changes: object) -> MetaGuidelineDraft:
+    fields: dict[str, object] = {
+        "agent": "curator",
+        "failure_reason": RAIN,
+        "instruction": "read the month first",
+        "category": CategoryName("weather"),
+    }
+    return MetaGuidelineDraft(**(fields | changes))  # pyright: ignore[reportArgumentType] - by name
+
+
+def guide_of(answer: Served) -> Item | None:
+    found = [item for item in answer.receipt.items if item.kind is Kind.META_GUIDELINE]
+    assert len(found) <= 1
+    return found[0] if found else None
+
+
+async def metas(engine: Engine, call: Call) -> list[MetaGuideline]:
+    return list((await browse(engine, call, MemoryFilter(), PAGE)).items)
+
+
+async def test_the_built_in_set_comes_in_at_the_first_guideline_and_guides_it(
+    engine: Engine, calls: Caller, guided: str
+):
+    [lesson] = await remembered(engine, await calls(guided), a_draft())
+
+    answer = await served(engine, await calls(guided))
+
+    stored = await metas(engine, await calls(guided))
+    assert {meta.instruction for meta in stored} == {draft.instruction for draft in DEFAULTS}
+    assert {(m.origin, m.memory.trust, m.memory.agent) for m in stored} == {
+        ("default", Trust.TRUSTED, OWN_AGENT)
+    }
+    guide = guide_of(answer)
+    assert guide is not None
+    assert (guide.served, guide.cited, guide.rank) == (True, True, 2)
+    assert guide.memory_id in {meta.memory.id for meta in stored}
+    assert [memory.memory_id for memory in answer.memories] == [lesson.id]
+    assert "How to use these notes, by «memlift»" in (answer.receipt.text or "")
+    assert answer.guidance is not None
+    assert answer.guidance.instruction in (answer.receipt.text or "")
+
+
+async def test_the_built_in_set_comes_once_and_what_was_retired_stays_away(
+    engine: Engine, calls: Caller, guided: str
+):
+    await remembered(engine, await calls(guided), a_draft())
+    await served(engine, await calls(guided))
+    for meta in await metas(engine, await calls(guided)):
+        retire = StatusChange("retire")
+        await change_status(engine, await calls(guided), meta.memory.id, retire)
+
+    answer = await served(engine, await calls(guided))
+
+    assert guide_of(answer) is None
+    assert len(await metas(engine, await calls(guided))) == len(DEFAULTS)
+
+
+async def test_the_built_in_set_leaves_the_bank_of_experiences_and_the_callers_as_they_were(
+    engine: Engine, calls: Caller, guided: str
+):
+    mine = await calls(guided, role=Role.AGENT, agents=("solver",))
+    [own] = await remembered(engine, mine, a_draft())
+    answer = await served(engine, mine, purpose="paired")
+    await reported(engine, mine, answer, reward=1.0, without={"reward": 0.0})
+    await apply_now(engine, mine)
+
+    assert (await list_memories(engine, mine, MemoryFilter(), PAGE)).total == 1
+    assert [agent.name for agent in (await list_agents(engine, mine, PAGE)).items] == [
+        OWN_AGENT,
+        "solver",
+    ]
+    # Were the server's own name a second agent, an author's word would no longer count.
+    assert (await weight_of(engine, mine, own.id, None)).effective_weight > 1.0
+
+
+async def test_no_caller_speaks_in_the_servers_name(engine: Engine, calls: Caller, guided: str):
+    [answer] = await remember(engine, await calls(guided), [a_draft(agent=OWN_AGENT)])
+
+    assert isinstance(answer, Rejected)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"format": Format.MEMORIES},
+        {"format": Format.MEMORIES, "rivals": True},
+        {"max_tokens": 0},
+    ],
+)
+async def test_without_a_compiled_guideline_none_is_chosen(
+    engine: Engine, calls: Caller, guided: str, changes: dict[str, object]
+):
+    await remembered(engine, await calls(guided), a_draft())
+    await add(engine, await calls(guided), a_meta())
+
+    answer = await served(engine, await calls(guided), **changes)
+
+    assert guide_of(answer) is None
+    assert answer.guidance is None
+
+
+async def test_a_preview_is_guided_and_stores_nothing(engine: Engine, calls: Caller, guided: str):
+    await remembered(engine, await calls(guided), a_draft())
+
+    before = await served(engine, await calls(guided), purpose="preview")
+    stored = await metas(engine, await calls(guided))
+    await served(engine, await calls(guided))
+    after = await served(engine, await calls(guided), purpose="preview")
+
+    assert (guide_of(before), stored) == (None, [])
+    assert guide_of(after) is not None
+
+
+async def test_an_arm_without_memory_records_what_would_have_guided(
+    engine: Engine, calls: Caller, guided: str
+):
+    await remembered(engine, await calls(guided), a_draft())
+
+    answer = await served(engine, await calls(guided), arm="off")
+
+    guide = guide_of(answer)
+    assert guide is not None
+    assert (guide.served, guide.cited, answer.guidance) == (False, False, None)
+    assert answer.receipt.text == ""
+
+
+async def test_the_one_most_like_the_task_in_its_category_is_chosen(
+    engine: Engine, calls: Caller, guided: str
+):
+    await remembered(engine, await calls(guided), a_draft())
+    [near, far, foreign] = [
+        await add(engine, await calls(guided), draft)
+        for draft in (
+            a_meta(),
+            a_meta(failure_reason="snow was not expected", instruction="look north"),
+            a_meta(failure_reason="a forecast of rain", category=CategoryName("sport")),
+        )
+    ]
+
+    answer = await served(engine, await calls(guided))
+
+    guide = guide_of(answer)
+    assert guide is not None
+    # Fewer than three are of the category, so that others count as well, at .7 of their similarity.
+    assert guide.memory_id == foreign.id
+    assert guide.relevance == pytest.approx(0.7 * guide.similarity)
+    for name in ("third", "fourth"):
+        await add(engine, await calls(guided), a_meta(failure_reason=f"quite {name}"))
+    again = guide_of(await served(engine, await calls(guided)))
+    assert again is not None
+    assert (again.memory_id, far.id != near.id) == (near.id, True)
+
+
+async def test_directives_shape_the_guideline_and_what_is_cut_is_named(
+    engine: Engine, calls: Caller, guided: str
+):
+    [native, foreign] = await remembered(
+        engine,
+        await calls(guided),
+        a_draft(),
+        a_draft(lesson="look at the radar", category=CategoryName("sport")),
+    )
+    directives = Directives(cross_category=CrossCategory.EXCLUDE)
+    meta = await add(engine, await calls(guided), a_meta(directives=directives))
+
+    answer = await served(engine, await calls(guided))
+
+    assert [(cut.memory_id, cut.reason) for cut in answer.receipt.cut] == [(foreign.id, "category")]
+    cited = {item.memory_id: item.cited for item in answer.receipt.items}
+    assert cited == {native.id: True, foreign.id: False, meta.id: True}
+    told = await explain(engine, await calls(guided), answer.receipt.id)
+    assert "leaves out other categories" in told.sentences[foreign.id]
+    assert "The meta-guideline of this guideline" in told.sentences[meta.id]
+
+
+async def test_the_receipt_reads_back_with_its_kinds(engine: Engine, calls: Caller, guided: str):
+    await remembered(engine, await calls(guided), a_draft())
+    answer = await served(engine, await calls(guided))
+
+    receipt = await get_receipt(engine, await calls(guided), answer.receipt.id)
+
+    assert [item.kind for item in receipt.items] == [Kind.EXPERIENCE, Kind.META_GUIDELINE]
+    assert receipt.items == answer.receipt.items
+
+
+async def test_an_outcome_credits_it_like_the_memories_it_stood_with(
+    engine: Engine, calls: Caller, guided: str
+):
+    await remembered(engine, await calls(guided), a_draft())
+    meta = await add(engine, await calls(guided), a_meta())
+    for reward, without in ((0.9, 0.4), (0.1, 0.8)):
+        before = await weight_of(engine, await calls(guided), meta.id, None)
+        answer = await served(engine, await calls(guided), purpose="paired")
+        half = {"reward": without}
+        await reported(engine, await calls(guided), answer, reward=reward, without=half)
+        await apply_now(engine, await calls(guided))
+        after = await weight_of(engine, await calls(guided), meta.id, None)
+
+        assert after.credited == before.credited + 1
+        assert (after.effective_weight > before.effective_weight) == (reward > without)
+    live, again = await live_and_rebuilt(engine, await calls(guided))
+    assert live == again
+    assert (await weight_events(engine, await calls(guided), meta.id, PAGE)).total > 2
+
+
+async def test_a_retrieval_in_the_past_is_guided_by_what_was_known_then(
+    engine: Engine, calls: Caller, guided_past: str
+):
+    await remembered(engine, await calls(guided_past), a_draft(learned_at=NOON))
+    first = await served(engine, await calls(guided_past), as_of=NOON + DAY)
+    late = a_meta(learned_at=NOON + 3 * DAY)
+    meta = await add(engine, await calls(guided_past), late)
+    now = await served(engine, await calls(guided_past), as_of=NOON + 4 * DAY, purpose="paired")
+    half = {"reward": 0.1}
+    await reported(
+        engine, await calls(guided_past), now, without=half, reward=0.9, known_at=NOON + 5 * DAY
+    )
+    await apply_now(engine, await calls(guided_past))
+
+    before = guide_of(await served(engine, await calls(guided_past), as_of=NOON + 2 * DAY))
+    between = guide_of(await served(engine, await calls(guided_past), as_of=NOON + 4 * DAY))
+    after = guide_of(await served(engine, await calls(guided_past), as_of=NOON + 6 * DAY))
+
+    original = guide_of(first)
+    assert original is not None
+    assert before is not None
+    assert between is not None
+    assert after is not None
+    assert before.memory_id == original.memory_id
+    assert (between.memory_id, after.memory_id) == (meta.id, meta.id)
+    assert between.effective_weight == 1.0 < after.effective_weight
+
+
+async def test_the_same_words_again_are_one_and_with_other_directives_a_conflict(
+    engine: Engine, calls: Caller, guided: str
+):
+    first = await add(engine, await calls(guided), a_meta())
+
+    again = await add(engine, await calls(guided), a_meta())
+
+    assert (again.id, again.deduplicated) == (first.id, True)
+    assert (await get(engine, await calls(guided), first.id)).memory.evidence == 2
+    with pytest.raises(Conflict):
+        await add(engine, await calls(guided), a_meta(directives=Directives(max_memories=1)))
+
+
+async def test_how_memory_is_used_is_for_managers_to_say(
+    engine: Engine, calls: Caller, guided: str
+):
+    agent = await calls(guided, role=Role.AGENT)
+    meta = await add(engine, await calls(guided), a_meta())
+
+    with pytest.raises(Forbidden):
+        await add(engine, agent, a_meta())
+    with pytest.raises(Forbidden):
+        await change_status(engine, agent, meta.id, StatusChange("retire"))
+    assert (await get(engine, agent, meta.id)).memory.status == "active"
+
+
+async def test_an_experience_is_no_meta_guideline(engine: Engine, calls: Caller, guided: str):
+    [lesson] = await remembered(engine, await calls(guided), a_draft())
+
+    with pytest.raises(MemoryFault, match="no such meta-guideline"):
+        await get(engine, await calls(guided), lesson.id)
+
+
+async def test_a_batch_of_first_guidelines_brings_the_set_in_once(
+    engine: Engine, calls: Caller, guided: str
+):
+    await remembered(engine, await calls(guided), a_draft())
+
+    answers = await retrieve(engine, await calls(guided), [an_ask(), an_ask(agent="rival")])
+
+    assert all(isinstance(one, Served) and guide_of(one) for one in answers)
+    assert len(await metas(engine, await calls(guided))) == len(DEFAULTS)
+
+
+async def test_a_written_one_is_a_remembered_one(engine: Engine, calls: Caller, guided: str):
+    made = await add(engine, await calls(guided), a_meta(weight=0.8))
+
+    assert isinstance(made, Remembered)
+    stored = await get(engine, await calls(guided), made.id)
+    assert (stored.origin, stored.memory.trust, stored.failure_reason) == (
+        "written",
+        Trust.TRUSTED,
+        RAIN,
+    )
+    assert stored.memory.effective_weight == pytest.approx(0.8)
