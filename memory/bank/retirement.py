@@ -1,8 +1,4 @@
-"""The rules of the bank: which texts are one, what a change of status may be, when a memory
-retires.
-
-Pure: no clock, no database.
-"""
+"""When a memory retires, and what a change of status by hand may be."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
