@@ -1,6 +1,7 @@
 """The bank is read, edited, paused, retired and erased."""
 
 from dataclasses import replace
+from datetime import datetime
 from uuid import UUID
 
 from memory.bank import next_status
@@ -16,6 +17,7 @@ from memory.domain.bank import (
     StatusChange,
     fingerprint,
 )
+from memory.domain.namespace import Clock
 from memory.domain.task import Listed, Page
 from memory.engine import Engine
 from memory.errors import Conflict, StaleEdit
@@ -34,6 +36,7 @@ from memory.storage.namespaces import NamespaceStore
 from memory.storage.paging import listed
 from memory.storage.reading import MemoryReader
 from memory.storage.states import StateStore
+from memory.storage.weighing import WeighingStore
 
 
 async def get_memory(engine: Engine, call: Call, memory_id: UUID) -> Memory:
@@ -151,6 +154,9 @@ async def change_status(
             ) from fault
         if not changed:
             raise Conflict("the memory's status was changed since", code="status_conflict")
+        if change.action == "restore":
+            weighing = WeighingStore(connection, call.namespace.id)
+            await weighing.returned(memory_id, _present(call))
         deed = Deed(f"memory.{change.action}", str(memory_id), {"reason": change.reason})
         await CallStore(connection).note(deed, call.key.id, call.namespace.id, call.now)
     return await get_memory(engine, call, memory_id)
@@ -168,7 +174,9 @@ async def erase(engine: Engine, call: Call, erasure: Erasure) -> Erased:
             await MemoryReader(connection, call.namespace.id, await viewer(connection, call)).get(
                 erasure.memory_id
             )
+        await store.hold_receipts(reach.memory_ids)
         version = await NamespaceStore(connection).bump(call.namespace.id, memories=-reach.living)
+        await store.hold_memories(reach.memory_ids)
         erased = await _erase(store, call, reach)
         stamp = Stamp(call.key.id, call.now, version)
         await MemoryStore(connection, call.namespace.id).feed(stamp, "erased", reach.memory_ids)
@@ -196,7 +204,7 @@ async def _weighed(connection: Connection, call: Call, memories: list[Memory]) -
     """Each memory with its effective weight now, for no agent in particular."""
     policy = policy_named(call.namespace.policy)
     sheet = await StateStore(connection, call.namespace.id).load([m.id for m in memories])
-    now = call.namespace.newest_known_at if call.namespace.clock.value == "replay" else call.now
+    now = _present(call)
 
     def weight(memory_id: UUID) -> float:
         known = sheet.memories[memory_id]
@@ -204,3 +212,8 @@ async def _weighed(connection: Connection, call: Call, memories: list[Memory]) -
         return policy.effective_weight(policy.age_memory(state, now) if now else state, None)
 
     return [replace(memory, effective_weight=weight(memory.id)) for memory in memories]
+
+
+def _present(call: Call) -> datetime | None:
+    """Now; in a replay namespace, the newest fact that was applied, if any was."""
+    return call.namespace.newest_known_at if call.namespace.clock is Clock.REPLAY else call.now
