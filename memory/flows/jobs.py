@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Protocol
 
 from memory.domain.access import Act, Call
 from memory.domain.ids import new_id
@@ -11,12 +12,21 @@ from memory.domain.namespace import Namespace
 from memory.domain.task import Listed, Page
 from memory.engine import Engine
 from memory.errors import Conflict, NotFound
-from memory.flows.decay import Fading, fade
+from memory.flows.decay import fade
+from memory.flows.merge import NAME as MERGE
+from memory.flows.merge import merge
 from memory.storage.calls import CallStore, Deed
 from memory.storage.database import Connection
 from memory.storage.work import Leadership, RunDraft, WorkStore
 
-Work = Callable[..., Awaitable[Fading]]
+
+class Done(Protocol):
+    """What a run came to, or a dry run would."""
+
+    def result(self) -> dict[str, object]: ...
+
+
+Work = Callable[..., Awaitable[Done]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +49,12 @@ JOBS = (
         timedelta(days=1),
         "Writes down the age of beliefs, retires what fell, reports what faded.",
         fade,
+    ),
+    Job(
+        MERGE,
+        timedelta(days=1),
+        "Merges near-twins among memories that changed since the last run, with their evidence.",
+        merge,
     ),
 )
 

@@ -127,6 +127,20 @@ class WorkStore:
         found = row.mappings().first()
         return None if found is None else _run(found)
 
+    async def last_result(self, job: str, namespace_id: UUID) -> Mapping[str, object] | None:
+        """What the job's last finished run of this namespace came to."""
+        return await self._connection.scalar(
+            select(job_run.c.result)
+            .where(
+                job_run.c.job == job,
+                job_run.c.namespace_id == namespace_id,
+                job_run.c.state == "done",
+                ~job_run.c.dry_run,
+            )
+            .order_by(job_run.c.id.desc())
+            .limit(1)
+        )
+
     async def runs(self, namespace_id: UUID, page: Page) -> Listed[JobRun]:
         """Oldest first."""
         here: ColumnElement[bool] = job_run.c.namespace_id == namespace_id
