@@ -1,5 +1,6 @@
 """Experiences: add, browse, edit, see how they were."""
 
+from collections.abc import Iterable
 from typing import Annotated
 from uuid import UUID
 
@@ -19,7 +20,7 @@ from server.answers import (
     rejoined,
     whole,
 )
-from server.dependencies import EngineDep, Reads, Remembers, Version
+from server.dependencies import EngineDep, Reads, Remembers, SharedDep, Version
 from server.errors import status_of
 from server.routing import INSIDE, router_at
 from server.schemas.base import Listing
@@ -34,6 +35,7 @@ from server.schemas.experiences import (
     RememberedOut,
     VersionOut,
 )
+from server.shared import Shared
 
 router = router_at(f"{INSIDE}/experiences", "experiences")
 
@@ -41,22 +43,34 @@ router = router_at(f"{INSIDE}/experiences", "experiences")
 @router.post(
     "", status_code=201, response_model=RememberedOut, responses={200: {"model": RememberedOut}}
 )
-async def add_experience(engine: EngineDep, call: Remembers, body: ExperienceIn) -> Response:
+async def add_experience(
+    engine: EngineDep, call: Remembers, shared: SharedDep, body: ExperienceIn
+) -> Response:
     """Remember what a task taught; 200 where a memory already says the same."""
     remembered = only(await remember(engine, call, [body.to_draft()]))
+    _count(shared, [remembered])
     return answered(RememberedOut.of(remembered), _status(remembered))
 
 
 @router.post("/batch", status_code=207, response_model=RememberedBatch)
 async def add_experiences(
-    engine: EngineDep, call: Remembers, batch: BatchDep, body: ExperienceBatch
+    engine: EngineDep,
+    call: Remembers,
+    batch: BatchDep,
+    shared: SharedDep,
+    body: ExperienceBatch,
 ) -> Response:
     """Remember many; each item has its own status."""
     drafts = made(item.to_draft for item in body.items)
     good = [draft for draft in drafts if isinstance(draft, Draft)]
     results = rejoined(drafts, await remember(engine, call, good) if good else [])
+    _count(shared, results)
     items = [_item(batch, index, result) for index, result in enumerate(results)]
     return batch.answered(RememberedBatch(items=items), (item.status for item in items))
+
+
+def _count(shared: Shared, results: Iterable[Remembered | MemoryFault]) -> None:
+    shared.meters.echoes.inc(sum(isinstance(one, Remembered) and one.echo for one in results))
 
 
 def _status(remembered: Remembered) -> int:
@@ -74,6 +88,8 @@ def _item(batch: Batch, index: int, result: Remembered | MemoryFault) -> Remembe
         version=result.version,
         deduplicated=result.deduplicated,
         bank_version=result.bank_version,
+        echo=result.echo,
+        echoes=list(result.echoes),
     )
 
 
