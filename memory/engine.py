@@ -38,7 +38,8 @@ class Engine:
     """The opened memory: database, ports and settings.
 
     `registered` is the model this process embeds with, once it is loaded and registered;
-    `arrived` wakes the applier when an outcome was accepted here.
+    `arrived` wakes the applier when an outcome was accepted here; `vitals` is the health of
+    learning over all namespaces, in the process that leads.
     """
 
     settings: EngineSettings
@@ -50,6 +51,7 @@ class Engine:
     registered: RegisteredModel | None = None
     failure: str | None = None
     arrived: asyncio.Event = field(default_factory=asyncio.Event)
+    vitals: dict[str, float] = field(default_factory=dict[str, float])
 
     @property
     def model(self) -> RegisteredModel:

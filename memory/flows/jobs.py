@@ -13,6 +13,7 @@ from memory.domain.task import Listed, Page
 from memory.engine import Engine
 from memory.errors import Conflict, NotFound
 from memory.flows.decay import fade
+from memory.flows.health import check_up
 from memory.flows.merge import NAME as MERGE
 from memory.flows.merge import merge
 from memory.storage.calls import CallStore, Deed
@@ -55,6 +56,12 @@ JOBS = (
         timedelta(days=1),
         "Merges near-twins among memories that changed since the last run, with their evidence.",
         merge,
+    ),
+    Job(
+        "health",
+        timedelta(days=1),
+        "Takes a sample of the health of learning, for trends; changes no memory.",
+        check_up,
     ),
 )
 

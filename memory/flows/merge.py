@@ -30,16 +30,16 @@ class Merging:
     """What a run would merge, or merged; and what it left as it was because it had changed."""
 
     changed: Changed
+    through: Place
     unions: Sequence[Union]
     voided: Sequence[Union] = ()
 
     def result(self) -> dict[str, object]:
         """As the run's record says it; `through` is where the next run goes on."""
-        through = self.changed.through
         return {
             "examined": self.changed.examined,
             "left": self.changed.left,
-            "through": [through.bank_version, str(through.memory_id)],
+            "through": [self.through.bank_version, str(self.through.memory_id)],
             "changes": [
                 *(_change(union, "merged") for union in self.unions),
                 *(_change(union, "kept: it was changed meanwhile") for union in self.voided),
@@ -64,10 +64,11 @@ async def merge(
     last = await WorkStore(connection).last_result(NAME, namespace.id)
     after = _place(last)
     changed = await store.changed(after, now, LIMIT)
-    pairs = await store.pairs(after, changed.through, now, TWIN)
+    through = changed.through or after
+    pairs = await store.pairs(after, through, now, TWIN)
     unions = unions_of(pairs)
     if dry or not unions:
-        return Merging(changed, unions)
+        return Merging(changed, through, unions)
     version = await NamespaceStore(connection).bump(namespace.id, memories=-len(unions))
     await store.hold([member.id for union in unions for member in (union.survivor, union.merged)])
     merged = [union for union in unions if await store.merge(union, version)]
@@ -75,7 +76,8 @@ async def merge(
     subjects = sorted({member.id for union in merged for member in (union.survivor, union.merged)})
     stamp = Stamp(None, recorded_at, version)
     await MemoryStore(connection, namespace.id).feed(stamp, "merged", subjects)
-    return Merging(changed, merged, [union for union in unions if union not in merged])
+    voided = [union for union in unions if union not in merged]
+    return Merging(changed, through, merged, voided)
 
 
 def unions_of(pairs: Sequence[Pair]) -> list[Union]:

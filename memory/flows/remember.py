@@ -138,18 +138,21 @@ async def _store(
     """Insert what is new and count what is not; the unique index decides between equals."""
     store = MemoryStore(connection, call.namespace.id)
     known = await store.twins(list(resolved.values()))
-    fresh = {new.twin_key: new for new in reversed(resolved.values()) if new.twin_key not in known}
     version = call.namespace.bank_version
     kept: set[UUID] = set()
-    if fresh:
-        version = await NamespaceStore(connection).bump(call.namespace.id, memories=len(fresh))
-        stamp = Stamp(call.key.id, call.now, version)
-        kept = await store.add(list(fresh.values()), stamp)
-        if len(kept) < len(fresh):
-            lost = len(kept) - len(fresh)
-            await NamespaceStore(connection).recount(call.namespace.id, lost)
-        added = [new for new in fresh.values() if new.id in kept]
-        await _begin(connection, call, added, (model_id, version))
+    if missing := {new.twin_key for new in resolved.values()} - known.keys():
+        version = await NamespaceStore(connection).bump(call.namespace.id, memories=len(missing))
+        # Asked again under the version: a twin that was there may be retired or erased since.
+        known = await store.twins(list(resolved.values()))
+        fresh = {
+            new.twin_key: new for new in reversed(resolved.values()) if new.twin_key not in known
+        }
+        if fresh:
+            kept = await store.add(list(fresh.values()), Stamp(call.key.id, call.now, version))
+            added = [new for new in fresh.values() if new.id in kept]
+            await _begin(connection, call, added, (model_id, version))
+        if len(kept) != len(missing):
+            await NamespaceStore(connection).recount(call.namespace.id, len(kept) - len(missing))
         known = await store.twins(list(resolved.values()))
     again = [known[new.twin_key][0] for new in resolved.values() if new.id not in kept]
     await store.add_evidence(again)

@@ -55,11 +55,13 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """How many changed memories were looked at, how many are left, and where the look ended."""
+    """How many changed memories are looked at, how many are left, and where the look ends; None
+    where nothing changed.
+    """
 
     examined: int
     left: int
-    through: Place
+    through: Place | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +85,7 @@ class MergingStore:
             _CHANGED, {**self._from(after), "now": now, "limit": limit}
         )
         row = rows.mappings().one()
-        through = Place(row["version"], row["id"]) if row["examined"] else after
+        through = Place(row["version"], row["id"]) if row["examined"] else None
         return Changed(row["examined"], row["total"] - row["examined"], through)
 
     async def pairs(self, after: Place, through: Place, now: datetime, cosine: float) -> list[Pair]:

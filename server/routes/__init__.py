@@ -10,6 +10,7 @@ from server.routes import (
     erasures,
     experiences,
     health,
+    hygiene,
     jobs,
     keys,
     me,
@@ -39,5 +40,6 @@ ROUTERS: tuple[APIRouter, ...] = (
     receipts.router,
     outcomes.router,
     effect.router,
+    hygiene.router,
     audit.router,
 )

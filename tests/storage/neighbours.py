@@ -7,11 +7,13 @@ from sqlalchemy import text
 from memory.domain.access import Call, Key
 from memory.domain.bank import Edit, EditRequest, StatusChange
 from memory.domain.ids import new_id
+from memory.domain.learning import JobRequest
 from memory.domain.namespace import Clock
 from memory.domain.task import TaskDraft
 from memory.engine import Engine
 from memory.flows.actors import add_task
 from memory.flows.bank import change_status, edit_memory
+from memory.flows.jobs import run_job
 from memory.flows.learn import apply_now
 from tests.fixtures.builders import a_draft
 from tests.fixtures.engine import DAY, NOON, a_namespace
@@ -48,6 +50,8 @@ async def fill(engine: Engine, operator: Key, slug: str) -> None:
         here = {"ns": call.namespace.id, "task": task.id, "id": new_id(), "now": NOON}
         await connection.execute(text(TRAJECTORY), here)
         await connection.execute(text(RECORD), here)
+    call = await a_call(engine, operator, slug)
+    await run_job(engine, call, "health", JobRequest(NOON + 3 * DAY))
 
 
 # No flow fills these two tables yet.

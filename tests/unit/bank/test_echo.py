@@ -19,9 +19,8 @@ NEWS = (
     "was stale and had to be dropped from the sample"
 )
 SERVED = {ONE: [LESSON]}
-WORDS = st.lists(
-    st.sampled_from(["rain", "dry", "month", "base", "rate", "wind", "late", "early"]), max_size=40
-)
+WORD = st.sampled_from(["rain", "dry", "month", "base", "rate", "wind", "late", "early"])
+WORDS = st.lists(WORD, max_size=40)
 
 
 def found(text: str, served: dict[UUID, list[str]] = SERVED) -> tuple[UUID, ...]:
