@@ -50,6 +50,14 @@ from memlift_client._results_bank import (
     Remembered,
     Task,
 )
+from memlift_client._results_health import (
+    Ages,
+    Coverage,
+    Duplicates,
+    Health,
+    ItemVariance,
+    WeightShares,
+)
 from memlift_client._results_loop import (
     Applied,
     ArmMean,
@@ -74,6 +82,7 @@ from memlift_client._retries import Patience
 __all__ = [
     "Agent",
     "AgentFields",
+    "Ages",
     "Applied",
     "ArmMean",
     "AskFields",
@@ -82,8 +91,10 @@ __all__ = [
     "BatchItem",
     "Category",
     "Check",
+    "Coverage",
     "CutMemory",
     "Deletion",
+    "Duplicates",
     "EditFields",
     "Effect",
     "Erased",
@@ -93,6 +104,8 @@ __all__ = [
     "Gates",
     "Guideline",
     "GuidelineLine",
+    "Health",
+    "ItemVariance",
     "Job",
     "JobRun",
     "Key",
@@ -128,4 +141,5 @@ __all__ = [
     "Weight",
     "WeightEvent",
     "WeightRow",
+    "WeightShares",
 ]

@@ -174,6 +174,8 @@ class AsyncMemLift:
     list_weight_events = _method(calls_loop.list_weight_events)
     list_weights = _method(calls_loop.list_weights)
     effect = _method(calls_loop.effect)
+    health = _method(calls_loop.health)
+    list_health = _method(calls_loop.list_health)
 
     each_namespace = _each(calls_admin.list_namespaces)
     each_key = _each(calls_admin.list_keys)
@@ -187,3 +189,4 @@ class AsyncMemLift:
     each_outcome = _each(calls_loop.list_outcomes)
     each_weight_event = _each(calls_loop.list_weight_events)
     each_weight = _each(calls_loop.list_weights)
+    each_health = _each(calls_loop.list_health)

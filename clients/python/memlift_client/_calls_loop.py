@@ -5,6 +5,7 @@ from typing import Unpack
 
 from memlift_client import _fields as f
 from memlift_client import _results_bank as bank
+from memlift_client import _results_health as state
 from memlift_client import _results_loop as loop
 from memlift_client._building import batch, get, listed, one, page, patched, posted
 from memlift_client._wire import Call, Reply
@@ -131,6 +132,16 @@ def list_weights(**filters: Unpack[f.WeightOrderFields]) -> Call[bank.Page[loop.
 def effect(**filters: Unpack[f.EffectFilterFields]) -> Call[tuple[loop.Effect, ...]]:
     """What memory did, agent by category."""
     return listed("/effect", filters, _effects)
+
+
+def health() -> Call[state.Health]:
+    """Whether learning is fed, moves, and carries a signal."""
+    return get("/health", one(state.Health))
+
+
+def list_health(**filters: Unpack[f.PageFields]) -> Call[bank.Page[state.Health]]:
+    """How the health of learning was, day by day."""
+    return listed("/health/history", filters, page(state.Health))
 
 
 def _effects(reply: Reply) -> tuple[loop.Effect, ...]:
