@@ -168,7 +168,8 @@ _MEMBER = """{m}.id AS {name}_id, {m}.version AS {name}_version, {m}.status AS {
     {m}.detail ->> 'merged_into' AS {name}_merged_into"""
 
 # Exact: the distance is taken to every vector of the same owner, kind and category, in a
-# materialised step without an order, so that no approximate index can serve it.
+# materialised step without an order, so that no approximate index can serve it. Vectors are unit
+# but for rounding to halves, so the cheaper inner product passes over what is far off.
 _PAIRS = text(f"""
     WITH living AS MATERIALIZED (
         SELECT m.id, m.bank_version, m.owner, m.kind, m.category_id, m.trust, m.status,
@@ -187,6 +188,8 @@ _PAIRS = text(f"""
           AND o.id <> c.id
         WHERE (c.bank_version, c.id) > (:first_version, :first_id)
           AND (c.bank_version, c.id) <= (:last_version, :last_id)
+          AND -(c.lesson <#> o.lesson) >= :cosine - 0.01
+          AND -(c.situation <#> o.situation) >= :cosine - 0.01
     ), nearest AS (
         SELECT one, other, cosine,
             row_number() OVER (PARTITION BY one ORDER BY cosine DESC, other) AS place
