@@ -46,6 +46,11 @@ class Meters:
         self.outcomes = Counter(
             "memlift_outcomes", "Outcomes taken in", ("status",), registry=self.registry
         )
+        self.echoes = Counter(
+            "memlift_echoes",
+            "Texts that only repeated what was served and were not stored",
+            registry=self.registry,
+        )
 
     def observe(self, route: str, method: str, status: str, seconds: float) -> None:
         """One answered request; methods the protocol does not know share a label."""

@@ -54,7 +54,9 @@ def _writer(settings: Settings) -> WriterPolicy | None:
 
 
 def gauges(engine: Engine) -> dict[str, float]:
-    """Queues, batches and connections as they are now."""
+    """Queues, batches and connections as they are now; where this process leads, the health of
+    learning as last sampled.
+    """
     numbers: dict[str, float] = {
         f"pool_{name}": float(value) for name, value in engine.database.gauges().items()
     }
@@ -62,4 +64,4 @@ def gauges(engine: Engine) -> dict[str, float]:
         if isinstance(model, (LocalEmbedder, LocalReranker)):
             stats = asdict(model.stats)
             numbers |= {f"{part}_{name}": float(value) for name, value in stats.items()}
-    return numbers
+    return numbers | {f"health_{name}": value for name, value in engine.vitals.items()}

@@ -144,13 +144,22 @@ class Memory:
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """What became of a draft: a new memory, or one that already said the same."""
+    """What became of a draft: a new memory, or one that already said the same.
+
+    `echoes`: the served memories that it only repeats; then nothing was stored, and `id` is the
+    first of them.
+    """
 
     id: UUID
     version: int
     deduplicated: bool
     bank_version: int
     memory_status: Status
+    echoes: tuple[UUID, ...] = ()
+
+    @property
+    def echo(self) -> bool:
+        return bool(self.echoes)
 
 
 @dataclass(frozen=True, slots=True)

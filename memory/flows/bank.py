@@ -1,6 +1,7 @@
 """The bank is read, edited, paused, retired and erased."""
 
 from dataclasses import replace
+from datetime import datetime
 from uuid import UUID
 
 from memory.bank import next_status
@@ -19,6 +20,7 @@ from memory.domain.bank import (
     fingerprint,
 )
 from memory.domain.guidance import INSTRUCTION
+from memory.domain.namespace import Clock
 from memory.domain.task import Listed, Page
 from memory.domain.text import cleaned
 from memory.engine import Engine
@@ -39,6 +41,7 @@ from memory.storage.paging import listed
 from memory.storage.reading import MemoryReader
 from memory.storage.states import StateStore
 from memory.storage.tickets import TicketStore
+from memory.storage.weighing import WeighingStore
 
 UNVERIFIED = frozenset({Status.PROPOSED, Status.VERIFYING, Status.REJECTED})
 """Of these the words are on trial, or were."""
@@ -183,6 +186,9 @@ async def change_status(
             ) from fault
         if not changed:
             raise Conflict("the memory's status was changed since", code="status_conflict")
+        if change.action == "restore":
+            weighing = WeighingStore(connection, call.namespace.id)
+            await weighing.returned(memory_id, _present(call))
         deed = Deed(f"memory.{change.action}", str(memory_id), {"reason": change.reason})
         await CallStore(connection).note(deed, call.key.id, call.namespace.id, call.now)
     return await get_memory(engine, call, memory_id)
@@ -210,7 +216,9 @@ async def erase(engine: Engine, call: Call, erasure: Erasure) -> Erased:
         # Before the version is taken: whoever ends a ticket locks it first, too.
         await TicketStore(connection, call.namespace.id).blank(reach.memory_ids, call.now)
         await store.blank_lessons(erasure, reach.memory_ids)
+        await store.hold_receipts(reach.memory_ids)
         version = await NamespaceStore(connection).bump(call.namespace.id, memories=-reach.living)
+        await store.hold_memories(reach.memory_ids)
         erased = await _erase(store, call, (erasure, reach))
         stamp = Stamp(call.key.id, call.now, version)
         await MemoryStore(connection, call.namespace.id).feed(stamp, "erased", reach.memory_ids)
@@ -240,10 +248,15 @@ async def _weighed(connection: Connection, call: Call, memories: list[Memory]) -
     """Each memory with its effective weight now, for no agent in particular."""
     policy = policy_named(call.namespace.policy)
     sheet = read(await StateStore(connection, call.namespace.id).load([m.id for m in memories]))
-    now = call.namespace.newest_known_at if call.namespace.clock.value == "replay" else call.now
+    now = _present(call)
 
     def weight(memory_id: UUID) -> float:
         state = sheet.memories[memory_id]
         return policy.effective_weight(policy.age_memory(state, now) if now else state, None)
 
     return [replace(memory, effective_weight=weight(memory.id)) for memory in memories]
+
+
+def _present(call: Call) -> datetime | None:
+    """Now; in a replay namespace, the newest fact that was applied, if any was."""
+    return call.namespace.newest_known_at if call.namespace.clock is Clock.REPLAY else call.now

@@ -11,7 +11,9 @@ from datetime import datetime
 from uuid import UUID
 
 from memory.bank import Standing, retires
+from memory.domain.bank import Status
 from memory.domain.namespace import Namespace
+from memory.flows.serving import PROBATION
 from memory.flows.setting import set_states
 from memory.flows.sheets import read
 from memory.learning.fold import Learned, Operation
@@ -42,7 +44,7 @@ class Fading:
             if abs(weights[0] - weights[1]) >= FADED
         ]
         retired = [
-            _change(memory_id, f"retired: {reason}", (weight, weight))
+            _change(memory_id, f"retired: {reason}", (weight, weight)) | {"reason": reason}
             for memory_id, (reason, weight) in sorted(self.retired.items())
         ]
         changes = [*faded, *retired]
@@ -93,9 +95,11 @@ def foresee(policy: Policy, living: Sequence[Living], sheet: Learned, now: datet
         weight = policy.effective_weight(after, None)
         if after.values != before.values:
             aged[one.id] = (policy.effective_weight(before, None), weight)
-        reason = retires(Standing(weight, one.credited, one.last_used, one.pinned), now)
+        # As it ranks: what is on probation counts half.
+        effective = weight * (PROBATION if one.status == Status.PROBATION else 1.0)
+        reason = retires(Standing(effective, one.credited, one.last_used, one.pinned), now)
         if reason is not None:
-            retired[one.id] = (reason, weight)
+            retired[one.id] = (reason, effective)
     return Fading(len(living), aged, retired)
 
 

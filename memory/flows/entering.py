@@ -33,19 +33,13 @@ async def enter(
     namespace = entrance.namespace
     store = MemoryStore(connection, namespace.id)
     known = await store.twins(list(resolved.values()))
-    fresh = {
-        new.twin_key: new for new in reversed(list(resolved.values())) if new.twin_key not in known
-    }
     version = namespace.bank_version
     kept: set[UUID] = set()
-    if fresh:
-        version = await NamespaceStore(connection).bump(namespace.id, memories=len(fresh))
-        stamp = Stamp(entrance.key_id, entrance.now, version)
-        kept = await store.add(list(fresh.values()), stamp)
-        if len(kept) < len(fresh):
-            await NamespaceStore(connection).recount(namespace.id, len(kept) - len(fresh))
-        added = [new for new in fresh.values() if new.id in kept]
-        await begin(connection, entrance, added, version)
+    if missing := {new.twin_key for new in resolved.values()} - known.keys():
+        version = await NamespaceStore(connection).bump(namespace.id, memories=len(missing))
+        kept = await _insert(connection, entrance, resolved, version)
+        if len(kept) != len(missing):
+            await NamespaceStore(connection).recount(namespace.id, len(kept) - len(missing))
         known = await store.twins(list(resolved.values()))
     again = [known[new.twin_key][0] for new in resolved.values() if new.id not in kept]
     await store.add_evidence(again)
@@ -55,6 +49,24 @@ async def enter(
         deduplicated = new.id not in kept
         answers[position] = Remembered(memory_id, text_version, deduplicated, version, status)
     return answers
+
+
+async def _insert(
+    connection: Connection, entrance: Entrance, resolved: Mapping[int, NewMemory], version: int
+) -> set[UUID]:
+    """Insert what has no twin now that the version is held: one that was there may be retired or
+    erased since.
+    """
+    store = MemoryStore(connection, entrance.namespace.id)
+    known = await store.twins(list(resolved.values()))
+    candidates = reversed(list(resolved.values()))
+    fresh = {new.twin_key: new for new in candidates if new.twin_key not in known}
+    if not fresh:
+        return set()
+    stamp = Stamp(entrance.key_id, entrance.now, version)
+    kept = await store.add(list(fresh.values()), stamp)
+    await begin(connection, entrance, [new for new in fresh.values() if new.id in kept], version)
+    return kept
 
 
 async def begin(

@@ -16,7 +16,10 @@ from memory.engine import Engine
 from memory.errors import Conflict, NotFound, Overloaded, Unavailable
 from memory.flows.acquire import queue, work_off
 from memory.flows.decay import fade
+from memory.flows.health import check_up
 from memory.flows.history import verify
+from memory.flows.merge import NAME as MERGE
+from memory.flows.merge import merge
 from memory.flows.placing import write
 from memory.flows.reflect import REFLECT, plan
 from memory.flows.settling import settle
@@ -86,6 +89,18 @@ JOBS = (
         "Makes a meta-guideline of each task that memory made worse, and merges what is alike.",
         write,
         think=plan,
+    ),
+    Job(
+        MERGE,
+        timedelta(days=1),
+        "Merges near-twins among memories that changed since the last run, with their evidence.",
+        merge,
+    ),
+    Job(
+        "health",
+        timedelta(days=1),
+        "Takes a sample of the health of learning, for trends; changes no memory.",
+        check_up,
     ),
     Job(
         "rebuild",

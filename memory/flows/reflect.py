@@ -72,8 +72,8 @@ async def plan(engine: Engine, namespace: Namespace, times: tuple[datetime, date
     """Read what failed since the last run, and write a candidate for each task group."""
     model_id = require_model(engine, namespace)
     async with engine.database.transaction(namespace.id) as connection:
-        last = await WorkStore(connection).last(REFLECT, namespace.id)
-        after = 0 if last is None or last.result is None else int(str(last.result["until"]))
+        last = await WorkStore(connection).last_result(REFLECT, namespace.id)
+        after = 0 if last is None else int(str(last["until"]))
         now = await NamespaceStore(connection).get(namespace.id)
         store = GuidanceStore(connection, namespace.id)
         failures = await store.failures(after, GAP)

@@ -13,6 +13,7 @@ from memory.domain.ids import new_id
 from memory.engine import Engine
 from memory.errors import MemoryFault
 from memory.flows.actors import GENERAL, Names
+from memory.flows.echoes import echoes
 from memory.flows.entering import Entrance, enter
 from memory.flows.models import adopt_model, require_model
 from memory.flows.proposing import Proposal, propose
@@ -39,12 +40,10 @@ async def remember(engine: Engine, call: Call, drafts: Sequence[Draft]) -> list[
     """Store each draft once; the answers are in the drafts' order, each true by itself."""
     call.key.require(Act.REMEMBER)
     require_model(engine, call.namespace)
-    answers: dict[int, Answer] = {}
+    answers, fresh = await _sifted(engine, call, drafts)
     embedded: list[_Embedded] = []
-    made = await asyncio.gather(
-        *(_embedded(engine, call, position, draft) for position, draft in enumerate(drafts))
-    )
-    for position, one in enumerate(made):
+    made = await asyncio.gather(*(_embedded(engine, p, *fresh[p]) for p in fresh))
+    for position, one in zip(fresh, made, strict=True):
         if isinstance(one, MemoryFault):
             answers[position] = one
         else:
@@ -66,15 +65,36 @@ async def remember(engine: Engine, call: Call, drafts: Sequence[Draft]) -> list[
     return [answers[position] for position in range(len(drafts))]
 
 
+async def _sifted(
+    engine: Engine, call: Call, drafts: Sequence[Draft]
+) -> tuple[dict[int, Answer], dict[int, tuple[Draft, datetime]]]:
+    """What is answered before any model thinks, bad drafts and echoes; and the rest, dated."""
+    dated = [_dated(call, draft) for draft in drafts]
+    answers: dict[int, Answer] = {
+        position: one for position, one in enumerate(dated) if isinstance(one, MemoryFault)
+    }
+    good = {p: (drafts[p], one) for p, one in enumerate(dated) if isinstance(one, datetime)}
+    found = await echoes(engine, call, list(good.values()))
+    repeated = {p: one for p, one in zip(good, found, strict=True) if one is not None}
+    return answers | repeated, {p: one for p, one in good.items() if p not in repeated}
+
+
+def _dated(call: Call, draft: Draft) -> datetime | MemoryFault:
+    """When the draft was learned, or why this key may not bring it."""
+    try:
+        call.key.require_agent(draft.agent)
+        return call.namespace.known_at(draft.learned_at, call.now, "learned_at")
+    except MemoryFault as fault:
+        return fault
+
+
 async def _embedded(
-    engine: Engine, call: Call, position: int, draft: Draft
+    engine: Engine, position: int, draft: Draft, learned_at: datetime
 ) -> _Embedded | MemoryFault:
     """The draft with its vectors, or what is wrong with it; the batcher joins all drafts of a call,
     and one that cannot be embedded fails alone.
     """
     try:
-        call.key.require_agent(draft.agent)
-        learned_at = call.namespace.known_at(draft.learned_at, call.now, "learned_at")
         situation, lesson = await engine.embedder.embed([draft.situation, draft.lesson])
     except MemoryFault as fault:
         return fault

@@ -16,9 +16,11 @@ from datetime import UTC, datetime
 
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
 
+from memory.domain.learning import JobRun
 from memory.domain.namespace import Clock
 from memory.engine import Engine
 from memory.errors import Conflict, MemoryFault
+from memory.flows.health import vitals
 from memory.flows.jobs import run_due
 from memory.flows.learn import drain
 from memory.flows.upkeep import forget, namespaces
@@ -109,9 +111,12 @@ async def _keep_timetable(engine: Engine, leadership: Leadership, now: Now) -> N
     moment = now()
     try:
         await forget(engine, moment)
+        runs: list[JobRun] = []
         for namespace in await namespaces(engine):
             if namespace.clock is Clock.WALL:
-                await run_due(engine, namespace, moment, leadership)
+                runs += await run_due(engine, namespace, moment, leadership)
+        if runs or not engine.vitals:
+            engine.vitals = await vitals(engine)
     except MemoryFault as fault:
         log.warning("the timetable waits: %s", fault.detail)
 

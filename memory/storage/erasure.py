@@ -66,6 +66,18 @@ class ErasureStore:
         rows = await self._connection.execute(select(task.c.id).where(here, condition))
         return tuple(row.id for row in rows)
 
+    async def hold_receipts(self, memory_ids: Sequence[UUID]) -> None:
+        """Reports on receipts that cite these wait; taken before the bank's version, because a
+        report waits for outcomes that are being applied, and applying waits for the version.
+        """
+        here = {"ns": self._namespace_id, "ids": list(memory_ids)}
+        await self._connection.execute(_HOLD_RECEIPTS, here)
+
+    async def hold_memories(self, memory_ids: Sequence[UUID]) -> None:
+        """In id order, as everyone who changes several memories does, against deadlock."""
+        here = {"ns": self._namespace_id, "ids": list(memory_ids)}
+        await self._connection.execute(_HOLD_MEMORIES, here)
+
     async def blank_memories(self, memory_ids: Sequence[UUID], now: datetime) -> tuple[int, int]:
         """Texts go blank, vectors and tokens go; returns (versions, embeddings)."""
         await self._connection.execute(
@@ -157,6 +169,18 @@ def _whose(erasure: Erasure) -> ColumnElement[bool]:
         return memory.c.key_id == erasure.key_id
     return memory.c.task_id == erasure.task_id
 
+
+_HOLD_RECEIPTS = text("""
+    SELECT r.id FROM retrieval r
+    WHERE r.namespace_id = :ns AND r.id IN (
+        SELECT i.retrieval_id FROM retrieval_item i WHERE i.memory_id = ANY(:ids) AND i.cited)
+    ORDER BY r.id FOR NO KEY UPDATE
+""")
+
+_HOLD_MEMORIES = text("""
+    SELECT id FROM memory WHERE namespace_id = :ns AND id = ANY(:ids)
+    ORDER BY id FOR NO KEY UPDATE
+""")
 
 _BLANK_LINES = text("""
     UPDATE retrieval r SET text = '', lines = (

@@ -179,6 +179,12 @@ class NamespaceStore:
         assert isinstance(used, UUID)
         return used
 
+    async def found_signal(self, namespace_id: UUID, *, signal: bool) -> None:
+        """Whether residuals of one memory on different dates agree, as the health job found."""
+        await self._connection.execute(
+            update(namespace).where(namespace.c.id == namespace_id).values(signal=signal)
+        )
+
     async def saw(self, namespace_id: UUID, known_at: datetime) -> None:
         """Remember the newest known_at that was applied."""
         await self._connection.execute(

@@ -19,7 +19,9 @@ from memory.storage.tables.bank import LIVING
 
 @dataclass(frozen=True, slots=True)
 class Living:
-    """A living memory as retirement sees it."""
+    """A living memory as retirement sees it. `credited` counts from its last return, and returning
+    is a use: who restores a memory gives it another chance.
+    """
 
     id: UUID
     status: str
@@ -64,6 +66,7 @@ class WeighingStore:
     async def retire(self, reasons: Mapping[UUID, str], stamp: Stamp) -> list[UUID]:
         """Retire, each for its reason, what still lives and was not pinned since; returns which."""
         retired: list[UUID] = []
+        await self._connection.execute(_HOLD, {"ns": self._namespace_id, "ids": sorted(reasons)})
         for reason in sorted(set(reasons.values())):
             ids = sorted(memory_id for memory_id, why in reasons.items() if why == reason)
             values = {"status": Status.RETIRED, "status_reason": reason}
@@ -77,10 +80,28 @@ class WeighingStore:
             retired.extend(row.id for row in rows)
         return retired
 
+    async def returned(self, memory_id: UUID, at: datetime | None) -> None:
+        """It begins anew for retirement: its evidence and its disuse count from here."""
+        await self._connection.execute(
+            _RETURNED, {"ns": self._namespace_id, "id": memory_id, "at": at}
+        )
+
+
+_RETURNED = text("""
+    UPDATE memory m SET returned_at = :at, returned_credits = w.n_credited
+    FROM memory_weight w
+    WHERE m.namespace_id = :ns AND m.id = :id AND w.memory_id = m.id
+""")
+
+# Whoever changes several memories takes them in id order, against deadlock.
+_HOLD = text("""
+    SELECT id FROM memory WHERE namespace_id = :ns AND id = ANY(:ids)
+    ORDER BY id FOR NO KEY UPDATE
+""")
 
 _STANDING = text("""
-    SELECT m.id, m.status, m.pinned, w.n_credited AS credited,
-        greatest(m.learned_at, w.touched_at, (
+    SELECT m.id, m.status, m.pinned, w.n_credited - m.returned_credits AS credited,
+        greatest(m.learned_at, m.returned_at, w.touched_at, (
             SELECT max(r.known_at) FROM retrieval_item i JOIN retrieval r ON r.id = i.retrieval_id
             WHERE i.memory_id = m.id AND i.served)) AS last_used
     FROM memory m JOIN memory_weight w ON w.memory_id = m.id

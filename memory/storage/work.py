@@ -127,10 +127,10 @@ class WorkStore:
         found = row.mappings().first()
         return None if found is None else _run(found)
 
-    async def last(self, job: str, namespace_id: UUID) -> JobRun | None:
-        """The newest run that was finished."""
-        row = await self._connection.execute(
-            select(job_run)
+    async def last_result(self, job: str, namespace_id: UUID) -> Mapping[str, object] | None:
+        """What the job's last finished run of this namespace came to."""
+        return await self._connection.scalar(
+            select(job_run.c.result)
             .where(
                 job_run.c.job == job,
                 job_run.c.namespace_id == namespace_id,
@@ -140,8 +140,6 @@ class WorkStore:
             .order_by(job_run.c.id.desc())
             .limit(1)
         )
-        found = row.mappings().first()
-        return None if found is None else _run(found)
 
     async def runs(self, namespace_id: UUID, page: Page) -> Listed[JobRun]:
         """Oldest first."""

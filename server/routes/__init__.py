@@ -11,6 +11,7 @@ from server.routes import (
     experiences,
     health,
     history,
+    hygiene,
     jobs,
     keys,
     me,
@@ -47,5 +48,6 @@ ROUTERS: tuple[APIRouter, ...] = (
     effect.router,
     history.router,
     writings.router,
+    hygiene.router,
     audit.router,
 )

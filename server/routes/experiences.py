@@ -1,6 +1,6 @@
 """Experiences: add, browse, edit, see how they were."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Annotated
 from uuid import UUID
 
@@ -22,7 +22,7 @@ from server.answers import (
     rejoined,
     whole,
 )
-from server.dependencies import EngineDep, Reads, Remembers, Version
+from server.dependencies import EngineDep, Reads, Remembers, SharedDep, Version
 from server.errors import status_of
 from server.routing import INSIDE, router_at
 from server.schemas.base import Listing
@@ -38,6 +38,7 @@ from server.schemas.experiences import (
     VersionOut,
 )
 from server.schemas.histories import HistoryBatch
+from server.shared import Shared
 
 router = router_at(f"{INSIDE}/experiences", "experiences")
 
@@ -45,36 +46,54 @@ router = router_at(f"{INSIDE}/experiences", "experiences")
 @router.post(
     "", status_code=201, response_model=RememberedOut, responses={200: {"model": RememberedOut}}
 )
-async def add_experience(engine: EngineDep, call: Remembers, body: ExperienceIn) -> Response:
+async def add_experience(
+    engine: EngineDep, call: Remembers, shared: SharedDep, body: ExperienceIn
+) -> Response:
     """Remember what a task taught; 200 where a memory already says the same."""
     remembered = only(await remember(engine, call, [body.to_draft()]))
+    _count(shared, [remembered])
     return answered(RememberedOut.of(remembered), _status(remembered))
 
 
 @router.post("/batch", status_code=207, response_model=RememberedBatch)
 async def add_experiences(
-    engine: EngineDep, call: Remembers, batch: BatchDep, body: ExperienceBatch
+    engine: EngineDep,
+    call: Remembers,
+    batch: BatchDep,
+    shared: SharedDep,
+    body: ExperienceBatch,
 ) -> Response:
     """Remember many; each item has its own status."""
-    return await _added(engine, call, batch, [item.to_draft for item in body.items])
+    results = await _added(engine, call, [item.to_draft for item in body.items])
+    _count(shared, results)
+    return _answered(batch, results)
 
 
 @router.post("/import", status_code=207, response_model=RememberedBatch)
 async def import_experiences(
-    engine: EngineDep, call: Remembers, batch: BatchDep, body: HistoryBatch
+    engine: EngineDep, call: Remembers, batch: BatchDep, shared: SharedDep, body: HistoryBatch
 ) -> Response:
     """Take in history; who manages the namespace may vouch for a person or a test."""
-    return await _added(engine, call, batch, [item.to_draft for item in body.items])
+    results = await _added(engine, call, [item.to_draft for item in body.items])
+    _count(shared, results)
+    return _answered(batch, results)
 
 
 async def _added(
-    engine: Engine, call: Call, batch: Batch, makers: Sequence[Callable[[], Draft]]
-) -> Response:
+    engine: Engine, call: Call, makers: Sequence[Callable[[], Draft]]
+) -> list[Remembered | MemoryFault]:
     drafts = made(makers)
     good = [draft for draft in drafts if isinstance(draft, Draft)]
-    results = rejoined(drafts, await remember(engine, call, good) if good else [])
+    return rejoined(drafts, await remember(engine, call, good) if good else [])
+
+
+def _answered(batch: Batch, results: Sequence[Remembered | MemoryFault]) -> Response:
     items = [_item(batch, index, result) for index, result in enumerate(results)]
     return batch.answered(RememberedBatch(items=items), (item.status for item in items))
+
+
+def _count(shared: Shared, results: Iterable[Remembered | MemoryFault]) -> None:
+    shared.meters.echoes.inc(sum(isinstance(one, Remembered) and one.echo for one in results))
 
 
 def _status(remembered: Remembered) -> int:
@@ -93,6 +112,8 @@ def _item(batch: Batch, index: int, result: Remembered | MemoryFault) -> Remembe
         deduplicated=result.deduplicated,
         bank_version=result.bank_version,
         memory_status=result.memory_status,
+        echo=result.echo,
+        echoes=list(result.echoes),
     )
 
 

@@ -91,13 +91,19 @@ class ExperienceBatch(In):
 
 
 class RememberedOut(Out):
-    """What became of an experience: `deduplicated` where a memory already said the same."""
+    """What became of an experience: `deduplicated` where a memory already said the same.
+
+    `echo`: it only repeats what this key was served lately (`echoes`), so nothing was stored and
+    nothing counts as evidence; `id` is the memory it repeats most.
+    """
 
     id: UUID
     version: int
     deduplicated: bool
     bank_version: int
     memory_status: Status
+    echo: bool = False
+    echoes: list[UUID] = Field(default_factory=list[UUID])
 
     @classmethod
     def of(cls, remembered: Remembered) -> "RememberedOut":
@@ -114,6 +120,8 @@ class RememberedItem(Out):
     deduplicated: bool | None = None
     bank_version: int | None = None
     memory_status: Status | None = None
+    echo: bool | None = None
+    echoes: list[UUID] | None = None
     problem: Problem | None = None
 
 

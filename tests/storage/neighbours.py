@@ -9,6 +9,7 @@ from memory.domain.access import Call, Key
 from memory.domain.bank import Edit, EditRequest, StatusChange
 from memory.domain.guidance import MetaGuidelineDraft
 from memory.domain.ids import new_id
+from memory.domain.learning import JobRequest
 from memory.domain.namespace import Clock
 from memory.domain.task import CategoryName, TaskDraft
 from memory.domain.writing import Subject
@@ -16,6 +17,7 @@ from memory.engine import Engine
 from memory.flows.acquire import queue
 from memory.flows.actors import add_task
 from memory.flows.bank import change_status, edit_memory
+from memory.flows.jobs import run_job
 from memory.flows.learn import apply_now
 from memory.flows.meta_guidelines import add
 from memory.flows.writing import summarise
@@ -62,6 +64,8 @@ async def fill(engine: Engine, operator: Key, slug: str) -> None:
     subject = Subject(memory_ids=(lesson.id,), task_id=task.id, agent="solver", key_id=call.key.id)
     material = SummariseMaterial("a forecast of rain", "weather", 0.1)
     assert await summarise(asking, call.namespace.id, material, subject, NOON)
+    call = await a_call(engine, operator, slug)
+    await run_job(engine, call, "health", JobRequest(NOON + 3 * DAY))
 
 
 async def add_candidate(engine: Engine, call: Call, task_id: UUID) -> None:

@@ -12,6 +12,14 @@ from sqlalchemy.exc import DBAPIError
 
 from memory.domain.access import Call
 from memory.domain.bank import Draft, Erasure, MemoryFilter, Status
+from memory.domain.health import (
+    Ages,
+    Coverage,
+    Duplicates,
+    Health,
+    ItemVariance,
+    WeightShares,
+)
 from memory.domain.ids import new_id
 from memory.domain.loop import OutcomeFilter, ReceiptFilter
 from memory.domain.task import AgentDraft, CategoryName, Page, TaskDraft
@@ -27,12 +35,15 @@ from memory.storage.database import Connection
 from memory.storage.erasure import ErasureStore, Reach
 from memory.storage.guidance import GuidanceStore, Near
 from memory.storage.halves import Half, HalfStore
+from memory.storage.health import HealthStore
 from memory.storage.ledger import LedgerStore, Step
 from memory.storage.memories import MemoryStore, NewMemory, Stamp
+from memory.storage.merging import START, Member, MergingStore, Place, Union
 from memory.storage.outcomes import Decision, OutcomeStore
 from memory.storage.reading import MemoryReader, Viewer
 from memory.storage.receipts import NewReceipt, ReceiptStore
 from memory.storage.search import Probe, Scope, SearchStore
+from memory.storage.serving import ServedStore
 from memory.storage.sources import Source, SourceStore
 from memory.storage.states import Counts, StateStore, Stored, Subject
 from memory.storage.tables import (
@@ -62,13 +73,16 @@ STORES = (
     ErasureStore,
     GuidanceStore,
     HalfStore,
+    HealthStore,
     LedgerStore,
     MemoryReader,
     MemoryStore,
+    MergingStore,
     OutcomeStore,
     ReceiptStore,
     SearchStore,
     SourceStore,
+    ServedStore,
     StateStore,
     TaskStore,
     TicketStore,
@@ -125,6 +139,18 @@ class Foreign:
     @property
     def memories(self) -> MemoryStore:
         return MemoryStore(self.connection, self.here)
+
+    @property
+    def health(self) -> HealthStore:
+        return HealthStore(self.connection, self.here)
+
+    @property
+    def merging(self) -> MergingStore:
+        return MergingStore(self.connection, self.here)
+
+    @property
+    def serving(self) -> ServedStore:
+        return ServedStore(self.connection, self.here)
 
     @property
     def outcomes(self) -> OutcomeStore:
@@ -221,6 +247,19 @@ class Foreign:
         ids = (self.agent, (self.category, None), self.task)
         return NewMemory(self.memory, self.draft(), *ids, "task:1", NOON, vectors)
 
+    def union(self) -> Union:
+        member = Member(
+            id=self.memory,
+            version=2,
+            status="suspended",
+            text="",
+            pinned=False,
+            credited=0,
+            learned_at=NOON,
+            merged_into=None,
+        )
+        return Union(member, member)
+
     def step(self) -> Step:
         subject = Subject("memory", memory_id=self.memory)
         return Step(1, subject, "set", "decay", None, STORED, (None, 1.0), None, NOON)
@@ -230,6 +269,19 @@ VECTOR = Embedding(np.ones(384, np.float32) / np.float32(np.sqrt(384)), ())
 PROBE = Probe(VECTOR.vector.astype(np.float16), "situation")
 STORED = Stored((0.0, 0.0), NOON)
 PAGE = Page(200)
+EVERYTHING = Place(2**40, UUID(int=0))
+HEALTH = Health(
+    known_at=NOON,
+    weights=WeightShares(0, 0.0, 0.0, 0.0),
+    coverage=Coverage(0, 0, None),
+    pending_outcomes=Ages(),
+    pending_receipts=Ages(),
+    suspended_cells=0,
+    duplicates=Duplicates(0, 0, None),
+    evidence={},
+    egl={},
+    item_variance=ItemVariance(0, None, alert=False),
+)
 Ask = Callable[[Foreign], Awaitable[object]]
 
 FINDS_NOTHING: dict[str, Ask] = {
@@ -278,6 +330,20 @@ FINDS_NOTHING: dict[str, Ask] = {
         Erasure(agent="solver"), Reach((f.memory,), (f.task,), 1), NOON
     ),
     "ErasureStore.recount_centroids": lambda f: f.erasure.recount_centroids(),
+    "ErasureStore.hold_receipts": lambda f: f.erasure.hold_receipts([f.memory]),
+    "ErasureStore.hold_memories": lambda f: f.erasure.hold_memories([f.memory]),
+    "HealthStore.living": lambda f: f.health.living(NOON + 9 * DAY),
+    "HealthStore.coverage": lambda f: f.health.coverage(NOON + 9 * DAY),
+    "HealthStore.pending_outcomes": lambda f: f.health.pending_outcomes(NOON + 9 * DAY),
+    "HealthStore.pending_receipts": lambda f: f.health.pending_receipts(NOON + 9 * DAY),
+    "HealthStore.duplicates": lambda f: f.health.duplicates(NOON + 9 * DAY),
+    "HealthStore.evidence": lambda f: f.health.evidence(NOON + 9 * DAY),
+    "HealthStore.growth": lambda f: f.health.growth(NOON + 9 * DAY),
+    "HealthStore.products": lambda f: f.health.products(NOON + 9 * DAY),
+    "HealthStore.strengths": lambda f: f.health.strengths(),
+    "HealthStore.forget": lambda f: f.health.forget(NOON + 999 * DAY),
+    "HealthStore.newest": lambda f: f.health.newest(),
+    "HealthStore.samples": lambda f: f.health.samples(PAGE),
     "GuidanceStore.near": lambda f: f.guidance.near(f.near),
     "GuidanceStore.rivals": lambda f: f.guidance.rivals(f.category, f.model, VECTOR),
     "GuidanceStore.failures": lambda f: f.guidance.failures(0, -1.0),
@@ -303,6 +369,10 @@ FINDS_NOTHING: dict[str, Ask] = {
     "MemoryStore.add": lambda f: f.memories.add([f.new()], f.stamp),
     "MemoryStore.edit": lambda f: f.memories.edit(f.memory, {"pinned": True}, 2),
     "MemoryStore.centroids": lambda f: f.memories.centroids(f.model),
+    "MergingStore.changed": lambda f: f.merging.changed(START, NOON + 9 * DAY, 9),
+    "MergingStore.pairs": lambda f: f.merging.pairs(START, EVERYTHING, NOON + 9 * DAY, -1.0),
+    "MergingStore.hold": lambda f: f.merging.hold([f.memory]),
+    "MergingStore.merge": lambda f: f.merging.merge(f.union(), 1),
     "OutcomeStore.of_retrievals": lambda f: f.outcomes.of_retrievals([f.retrieval]),
     "OutcomeStore.lock_retrievals": lambda f: f.outcomes.lock_retrievals([f.retrieval]),
     "OutcomeStore.get": lambda f: f.outcomes.get(f.outcome),
@@ -323,6 +393,7 @@ FINDS_NOTHING: dict[str, Ask] = {
     "SearchStore.head": lambda f: f.search.head(
         [PROBE], Scope(f.agent, private=True, as_of=NOON + 9 * DAY, model_id=f.model), None, 0.0
     ),
+    "ServedStore.lately": lambda f: f.serving.lately(f.key, NOON),
     "StateStore.lock": lambda f: f.states.lock(),
     "StateStore.load": lambda f: f.states.load([f.memory]),
     "StateStore.count": lambda f: f.states.count({f.memory: Counts(1, 1, 1)}),
@@ -353,6 +424,7 @@ FINDS_NOTHING: dict[str, Ask] = {
     ),
     "TicketStore.waiting": lambda f: f.tickets.waiting(),
     "WeighingStore.living": lambda f: f.weighing.living(Viewer((f.agent,))),
+    "WeighingStore.returned": lambda f: f.weighing.returned(f.memory, NOON),
     "WeighingStore.retire": lambda f: f.weighing.retire({f.memory: "disuse"}, f.stamp),
     "WeighingStore.standing": lambda f: f.weighing.standing(NOON + 9 * DAY),
     "WritingStore.attach": lambda f: f.writings.attach(f.writing, memory_id=f.memory),
@@ -368,6 +440,7 @@ WRITES_HERE: dict[str, Ask] = {
         CategoryName("weather"), f.key, NOON
     ),
     "CandidateStore.add": lambda f: f.candidates.add([f.outcome], NOON),
+    "HealthStore.keep": lambda f: f.health.keep(HEALTH, NOON),
     "LedgerStore.append": lambda f: f.ledger.append([f.step()], "belief", NOON),
     "MemoryStore.add_vectors": lambda f: f.memories.add_vectors(
         f.memory, 1, f.model, {"situation": VECTOR}

@@ -53,6 +53,14 @@ from memlift_client._results_bank import (
     Remembered,
     Task,
 )
+from memlift_client._results_health import (
+    Ages,
+    Coverage,
+    Duplicates,
+    Health,
+    ItemVariance,
+    WeightShares,
+)
 from memlift_client._results_history import (
     Conjectured,
     Difference,
@@ -88,6 +96,7 @@ from memlift_client._retries import Patience
 __all__ = [
     "Agent",
     "AgentFields",
+    "Ages",
     "Applied",
     "ArmMean",
     "AskFields",
@@ -98,10 +107,12 @@ __all__ = [
     "Category",
     "Check",
     "Conjectured",
+    "Coverage",
     "CutMemory",
     "Deletion",
     "Difference",
     "Directives",
+    "Duplicates",
     "EditFields",
     "Effect",
     "Erased",
@@ -112,7 +123,9 @@ __all__ = [
     "Gates",
     "Guideline",
     "GuidelineLine",
+    "Health",
     "HistoryFields",
+    "ItemVariance",
     "Job",
     "JobRun",
     "Key",
@@ -157,4 +170,5 @@ __all__ = [
     "WeightChange",
     "WeightEvent",
     "WeightRow",
+    "WeightShares",
 ]

@@ -5,6 +5,7 @@ from typing import Unpack
 
 from memlift_client import _fields as f
 from memlift_client import _results_bank as bank
+from memlift_client import _results_health as state
 from memlift_client import _results_history as history
 from memlift_client import _results_loop as loop
 from memlift_client._building import batch, get, listed, one, page, patched, posted
@@ -161,6 +162,16 @@ def rollback(**source: Unpack[f.RollbackFields]) -> Call[history.RolledBack]:
 
 def _rankers(reply: Reply) -> tuple[loop.Rankers, ...]:
     return page(loop.Rankers)(reply).items
+
+
+def health() -> Call[state.Health]:
+    """Whether learning is fed, moves, and carries a signal."""
+    return get("/health", one(state.Health))
+
+
+def list_health(**filters: Unpack[f.PageFields]) -> Call[bank.Page[state.Health]]:
+    """How the health of learning was, day by day."""
+    return listed("/health/history", filters, page(state.Health))
 
 
 def _effects(reply: Reply) -> tuple[loop.Effect, ...]:

@@ -193,6 +193,8 @@ class MemLift:
     retry_ticket = _method(calls_tickets.retry_ticket)
     list_candidates = _method(calls_tickets.list_candidates)
     retry_candidate = _method(calls_tickets.retry_candidate)
+    health = _method(calls_loop.health)
+    list_health = _method(calls_loop.list_health)
 
     each_namespace = _each(calls_admin.list_namespaces)
     each_key = _each(calls_admin.list_keys)
@@ -209,3 +211,4 @@ class MemLift:
     each_weight = _each(calls_loop.list_weights)
     each_ticket = _each(calls_tickets.list_tickets)
     each_candidate = _each(calls_tickets.list_candidates)
+    each_health = _each(calls_loop.list_health)

@@ -152,13 +152,18 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """What became of an experience: a new memory, or one that already said the same."""
+    """What became of an experience: a new memory, or one that already said the same.
+
+    `echo`: it only repeats what this key was served (`echoes`), and nothing was stored.
+    """
 
     id: str
     version: int
     deduplicated: bool
     bank_version: int
     memory_status: str = "active"
+    echo: bool = False
+    echoes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from memory.storage.tables.access import api_key, audit, idempotency, namespace
 from memory.storage.tables.actors import agent, category, centroid, task, trajectory
 from memory.storage.tables.bank import embedding, embedding_model, memory, memory_version
 from memory.storage.tables.base import metadata
+from memory.storage.tables.health import health_sample
 from memory.storage.tables.learning import (
     cell,
     effect_day,
@@ -47,6 +48,7 @@ ISOLATED = (
     trial,
     writing,
     writing_budget,
+    health_sample,
 )
 
 __all__ = [
@@ -62,6 +64,7 @@ __all__ = [
     "effect_day",
     "embedding",
     "embedding_model",
+    "health_sample",
     "idempotency",
     "job_run",
     "lease",

@@ -87,6 +87,9 @@ memory = Table(
     moment("learned_at"),
     moment("recorded_at"),
     moment("erased_at", nullable=True),
+    # Restored last, and how often it had been credited by then: retirement counts from here.
+    moment("returned_at", nullable=True),
+    Column("returned_credits", Integer, nullable=False, server_default="0"),
     bank_version(),
     key_id(),
     one_of("kind", KINDS),

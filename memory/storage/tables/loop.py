@@ -75,6 +75,8 @@ retrieval = Table(
     one_of("purpose", ("act", "paired", "replay")),
     Index("ix_retrieval_namespace_id_id", "namespace_id", "id"),
     Index("ix_retrieval_namespace_id_task_id", "namespace_id", "task_id"),
+    # What a key was served lately.
+    Index("ix_retrieval_namespace_id_key_id_id", "namespace_id", "key_id", "id"),
 )
 
 retrieval_item = Table(

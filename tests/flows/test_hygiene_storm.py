@@ -1,0 +1,182 @@
+"""Clients, decay, merges and erasures at once, over two engines: no deadlock, nothing is lost."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from random import Random
+from uuid import UUID
+
+import pytest
+
+from memory.domain.access import Call, Key
+from memory.domain.bank import Erasure, MemoryFilter, Status, StatusChange
+from memory.domain.learning import JobRequest
+from memory.domain.loop import OutcomeFilter, Report, Reported, Served
+from memory.domain.namespace import Clock
+from memory.domain.task import Page
+from memory.engine import Engine
+from memory.errors import Conflict, MemoryFault
+from memory.flows.bank import change_status, erase, get_memory, list_memories
+from memory.flows.feedback import list_outcomes, report
+from memory.flows.jobs import run_job
+from memory.flows.learn import drain
+from memory.flows.remember import remember
+from memory.flows.retrieve import retrieve
+from tests.fixtures.builders import a_draft, a_report, an_ask
+from tests.fixtures.engine import DAY, NOON, a_namespace, an_engine
+from tests.storage.steps import a_call, live_and_rebuilt, remembered, reported
+
+PAGE = Page(200)
+CLIENTS, RECEIPTS, DAYS = 20, 4, 8
+LONG = "start from the base rate of the month and move little unless the pressure falls {}"
+
+
+@pytest.fixture
+async def other(engine: Engine, database_url: str) -> AsyncGenerator[Engine]:
+    """A second process, as far as the database can tell."""
+    opened = an_engine(database_url)
+    opened.registered = engine.registered
+    yield opened
+    await opened.close()
+
+
+@asynccontextmanager
+async def appliers(call: Call, *engines: Engine) -> AsyncGenerator[None]:
+    """Each engine applies what is pending, over and over; all of it by the end."""
+    over = asyncio.Event()
+
+    async def apply(engine: Engine) -> None:
+        last = False
+        while not last:
+            last = over.is_set()
+            await drain(engine, call.namespace.id, NOON, None)
+            await asyncio.sleep(0.005)
+
+    tasks = [asyncio.create_task(apply(engine)) for engine in engines]
+    try:
+        yield
+    finally:
+        over.set()
+        await asyncio.gather(*tasks)
+
+
+@dataclass(frozen=True, slots=True)
+class Storm:
+    """What is at work in one namespace. Nothing is tried twice: contention would be a fault."""
+
+    engines: tuple[Engine, Engine]
+    call: Call
+    batches: Sequence[Sequence[Served]]
+    lessons: Sequence[UUID]
+    accepted: list[UUID] = field(default_factory=list[UUID])
+
+    async def client(self, seed: int) -> None:
+        """Reports on all it was served in one batch, in an order of its own."""
+        order = list(self.batches[seed])
+        Random(seed).shuffle(order)
+        reports: list[tuple[UUID, Report]] = [
+            (answer.receipt.id, a_report(reward=seed / CLIENTS, known_at=NOON + seed * DAY))
+            for answer in order
+        ]
+        for reply in await report(self.engines[seed % 2], self.call, reports):
+            assert isinstance(reply, Reported), reply
+            self.accepted.append(reply.outcome.id)
+
+    async def keeper(self, job: str, engine: Engine) -> None:
+        for day in range(1, DAYS):
+            await run_job(engine, self.call, job, JobRequest(NOON + day * DAY))
+
+    async def repeater(self, engine: Engine) -> None:
+        """Brings texts that are there, several at a time, and in another order each time."""
+        drafts = [a_draft(lesson=LONG.format(i), learned_at=NOON + 40 * DAY) for i in range(10)]
+        for seed in range(6):
+            Random(seed).shuffle(drafts)
+            answers = await remember(engine, self.call, drafts)
+            assert not [one for one in answers if isinstance(one, MemoryFault)]
+
+    async def eraser(self) -> None:
+        """Some by themselves, the rest of the author's at once."""
+        for lesson in self.lessons[:3]:
+            await erase(self.engines[1], self.call, Erasure(memory_id=lesson))
+        await erase(self.engines[0], self.call, Erasure(agent="solver"))
+
+
+async def test_reports_decay_merges_and_erasures_at_once_end_in_what_the_ledger_says(
+    engine: Engine, other: Engine, operator: Key
+) -> None:
+    slug = await a_namespace(engine, operator, clock=Clock.REPLAY)
+    call = await a_call(engine, operator, slug)
+    drafts = [a_draft(lesson=LONG.format(i), learned_at=NOON, pinned=i > 7) for i in range(10)]
+    lessons = [lesson.id for lesson in await remembered(engine, call, *drafts)]
+    batches = [await served_often(engine, call) for _ in range(CLIENTS)]
+    storm = Storm((engine, other), call, batches, lessons)
+
+    async with appliers(call, engine, other):
+        await asyncio.gather(
+            *(storm.client(seed) for seed in range(CLIENTS)),
+            storm.keeper("decay", engine),
+            storm.keeper("merge", other),
+            storm.repeater(other),
+            storm.eraser(),
+        )
+
+    call = await a_call(engine, operator, slug)
+    applied = await list_outcomes(engine, call, OutcomeFilter("applied"), PAGE)
+    ignored = await list_outcomes(engine, call, OutcomeFilter("ignored"), PAGE)
+    assert {o.id for o in (*applied.items, *ignored.items)} == set(storm.accepted)
+    assert len(storm.accepted) == CLIENTS * RECEIPTS
+    live, again = await live_and_rebuilt(engine, call)
+    assert live == again
+    assert call.namespace.n_memories == await living(engine, call)
+
+
+async def served_often(engine: Engine, call: Call) -> list[Served]:
+    answers = await retrieve(engine, call, [an_ask(as_of=NOON, k=10)] * RECEIPTS)
+    return [answer for answer in answers if isinstance(answer, Served)]
+
+
+async def living(engine: Engine, call: Call) -> int:
+    listed = await list_memories(engine, call, MemoryFilter(), PAGE)
+    return sum(memory.status is not Status.RETIRED for memory in listed.items)
+
+
+async def test_a_hundred_praises_and_a_hundred_blames_come_to_what_the_ledger_says(
+    engine: Engine, other: Engine, operator: Key, wall: str
+) -> None:
+    """The memory is retired half-way: it stays retired, and every outcome is answered."""
+    call = await a_call(engine, operator, wall)
+    [lesson] = await remembered(engine, call, a_draft())
+    answers = [a for _ in range(50) for a in await four(engine, call)]
+    queue, told = asyncio.Semaphore(12), asyncio.Event()
+    done = 0
+
+    async def tell(i: int) -> None:
+        nonlocal done
+        async with queue:
+            await reported((engine, other)[i // 2 % 2], call, answers[i], reward=float(i % 2))
+        done += 1
+        if done == len(answers) // 2:
+            told.set()
+
+    async def retire() -> None:
+        await told.wait()
+        await change_status(other, call, lesson.id, StatusChange("retire"))
+        with suppress(Conflict):
+            await change_status(engine, call, lesson.id, StatusChange("retire"))
+
+    async with appliers(call, engine, other):
+        await asyncio.gather(*(tell(i) for i in range(len(answers))), retire())
+
+    kept = await get_memory(engine, call, lesson.id)
+    assert kept.status is Status.RETIRED
+    applied = await list_outcomes(engine, call, OutcomeFilter("applied"), PAGE)
+    assert applied.total == len(answers) == 200
+    live, again = await live_and_rebuilt(engine, call)
+    assert live == again
+    assert (await a_call(engine, operator, wall)).namespace.n_memories == 0
+
+
+async def four(engine: Engine, call: Call) -> list[Served]:
+    answers = await retrieve(engine, call, [an_ask()] * 4)
+    return [answer for answer in answers if isinstance(answer, Served)]
