@@ -190,24 +190,25 @@ class _Book:
             self._deviations[memory, entry.agent] = state
             self._deviants[memory].add((memory, entry.agent))
         if entry.beside is not None:
-            self._learn_strength(
-                entry, entry.beside, self._policy.observed_gain(before, entry.observation)
-            )
+            self._learn_strength(entry, entry.beside, before)
             self._count(entry, entry.beside)
             self._score(entry, entry.beside)
 
-    def _learn_strength(
-        self, entry: Learn, beside: Beside, gain: tuple[float, float] | None
-    ) -> None:
-        if beside.numeric is None and gain is None:
+    def _learn_strength(self, entry: Learn, beside: Beside, before: States) -> None:
+        readings = self._policy.readings(before, entry.observation)
+        if beside.numeric is None and not readings:
             return
         cell = (entry.agent, entry.category)
         self._strengths[cell] = learn_strength(
-            self._strengths.get(cell) or initial_strength(),
-            Shown(beside.numeric, gain, entry.now),
+            self._strengths.get(cell) or self._initial_strength(before),
+            Shown(beside.numeric, readings, entry.now),
             others(self._strengths, *cell),
             own_information=beside.own_information,
         )
+
+    def _initial_strength(self, before: States) -> State:
+        baseline = self._policy.baseline(before)
+        return initial_strength() if baseline is None else initial_strength(baseline)
 
     def _count(self, entry: Learn, beside: Beside) -> None:
         day = day_of(entry)

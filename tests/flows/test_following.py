@@ -116,8 +116,8 @@ async def test_an_agent_with_information_of_its_own_starts_without_memory(
 
 async def test_rewards_alone_teach_strength_too(engine: Engine, calls: Caller, past: str):
     await remembered(engine, await calls(past), a_draft(learned_at=NOON))
-    for day in range(9):
-        at = NOON + day * DAY
+    for pair_number in range(18):
+        at = NOON + pair_number // 2 * DAY
         run = await served(engine, await calls(past), as_of=at, purpose="paired")
         pair = {"reward": 0.0, "without": {"reward": 1.0}, "known_at": at}
         await reported(engine, await calls(past), run, **pair)
