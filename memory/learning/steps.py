@@ -75,7 +75,11 @@ class Steps:
         after = offmean.counted(states, observation)
         if not step:
             return after
-        moved = {i: _moved(states.memories[i], step, observation) for i in observation.counted}
+        moved = {
+            i: _moved(states.memories[i], step, observation)
+            for i in observation.counted
+            if i not in observation.author_of
+        }
         return replace(after, memories={**states.memories, **moved})
 
 

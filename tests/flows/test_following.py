@@ -181,7 +181,7 @@ async def test_without_rivals_one_ranker_is_drawn_and_weighed_by_its_chance(
     assert shares["flat/none"] == pytest.approx(0.01 + 0.9 * 0.8 * 0.6)
     [view, _] = sorted(await rankers(engine, await calls(past)), key=lambda v: v.category is None)
     lost = {ranker: loss for ranker, loss in view.losses.items() if loss}
-    due = min(5.0, 0.6 / shares[run.receipt.ranker]) / 2
+    due = min(5.0, (0.5 - 0.4) / shares[run.receipt.ranker]) / 2
     assert lost == {run.receipt.ranker: pytest.approx(due)}
 
 
