@@ -70,8 +70,8 @@ def _learned(say: Say, memory: MemLift, scored: Sequence[Scored]) -> None:
     _tell(say, "Lift: what memory added to the reward, 1 - Brier", record.lift(effects, scored))
     _tell(say, "Strength: how far memory is followed", record.strengths(effects))
     _tell(say, "Guard: how far each ranker is believed", record.guard(memory.rankers()))
-    stored = memory.list_experiences(limit=1).total
-    say(f"\n{len(scored)} outcomes are remembered as {stored} memories.")
+    say("")
+    say(report.stored(len(scored), memory.list_experiences(limit=1).total))
     for title, memories in report.ends_of_the_bank(memory).items():
         _tell(say, f"The {len(memories)} {title} memories", report.weights(memories))
 
