@@ -42,25 +42,29 @@ class Pairing:
             return row
         return row | (_joined(row, off) or {})
 
-    async def close(self, binding: Binding, row: Row) -> None:
-        """The outcome is written: the run without memory is used, whichever came last."""
+    async def close(self, binding: Binding, row: Row) -> UUID | None:
+        """The outcome is written: the run without memory is used, whichever came last. Returns the
+        other retrieval whose outcome changed by it.
+        """
         if row["partner_id"] is not None:
             await self._halves.use(cast("UUID", row["partner_id"]), cast("UUID", row["id"]))
         elif binding.arm == "forced_off":
-            await self._complete(binding, row)
+            return await self._complete(binding, row)
+        return None
 
-    async def _complete(self, binding: Binding, row: Row) -> None:
+    async def _complete(self, binding: Binding, row: Row) -> UUID | None:
         on = await self._halves.on_run(_half(binding, row))
         if on is None:
-            return
+            return None
         [off] = await self._outcomes.some([cast("UUID", row["id"])])
         joined = _joined({"raw": on.outcome.raw, "metric": on.outcome.metric}, off)
         if joined is None or on.outcome.reward_kind != off.outcome.reward_kind:
-            return
+            return None
         await self._outcomes.supersede([on.outcome.id], "completed", self._call.now)
         pair = new_id()
         await self._halves.copy(on.outcome.id, self._pair(pair, on, off) | joined)
         await self._halves.use(off.outcome.id, pair)
+        return on.outcome.retrieval_id
 
     def _pair(self, pair: UUID, on: StoredOutcome, off: StoredOutcome) -> Row:
         return {
