@@ -67,6 +67,7 @@ class Soaked:
             *self.tally.table(),
             "",
             f"{done} operations in {self.seconds:.0f} s, {self.kills} kills",
+            *self.tally.reasons(),
             *self.rebuilds,
             *(self.tally.complaints() or ["no violation"]),
         ]

@@ -3,6 +3,7 @@
 import threading
 from collections import Counter
 from dataclasses import dataclass, field
+from typing import cast
 
 LOST = 0
 """The status of a request whose connection broke."""
@@ -18,6 +19,7 @@ class Tally:
     """Counts of one soak, from many threads."""
 
     counts: Counter[tuple[str, int]] = field(default_factory=Counter[tuple[str, int]])
+    later: Counter[tuple[int, str]] = field(default_factory=Counter[tuple[int, str]])
     violations: Counter[str] = field(default_factory=Counter[str])
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -25,6 +27,8 @@ class Tally:
         """One operation was answered so; any other answer than those is a violation."""
         with self._lock:
             self.counts[kind, status] += 1
+            if status in PASSING - {LOST}:
+                self.later[status, _code(detail)] += 1
         if status not in allowed | PASSING:
             self.violate(f"{kind} was answered {status}: {detail}")
 
@@ -51,7 +55,15 @@ class Tally:
         lines.append(f"{'all':<26}{sum(sums):>8}" + "".join(f"{n:>8}" for n in sums))
         return lines
 
+    def reasons(self) -> list[str]:
+        """Why callers were asked to come back later."""
+        return [f"{times} x {status} {code}" for (status, code), times in self.later.most_common()]
+
     def complaints(self) -> list[str]:
         """The violations, the most frequent first."""
         found = self.violations.most_common(SHOWN)
         return [f"{times} x {what}" for what, times in found]
+
+
+def _code(problem: object) -> str:
+    return str(cast("dict[str, object]", problem).get("code")) if problem else "?"

@@ -1,7 +1,7 @@
 """Jobs run once a period, under one leader, and change no ranking by when they run."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -16,18 +16,14 @@ from memory.domain.learning import JobRequest, JobRun
 from memory.domain.loop import OutcomeFilter
 from memory.domain.namespace import Clock
 from memory.domain.task import Page
-from memory.engine import Engine, EngineSettings
+from memory.engine import Engine
 from memory.errors import Conflict, Rejected
-from memory.flows.access import authenticate, ensure_operator_key
 from memory.flows.bank import edit_memory, get_memory
 from memory.flows.feedback import list_outcomes
 from memory.flows.jobs import JOBS, list_runs, run_due, run_job
 from memory.flows.learn import apply_now, drain
-from memory.flows.models import register_model
 from memory.flows.weights import weight_events
 from memory.jobs.leader import run_leader
-from memory.storage.migrate import upgrade
-from memory.storage.work import Leadership, WorkStore
 from tests.fixtures.builders import a_draft
 from tests.fixtures.engine import DAY, NOON, a_namespace
 from tests.fixtures.replicas import a_term
