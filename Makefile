@@ -9,7 +9,7 @@ SUITE ?= loop
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help install format lint test check migrate serve bench docs demo lock openapi
+.PHONY: help install format lint test check migrate serve bench soak docs demo lock openapi
 
 help:     ## Show this list
 	@grep -hE '^[a-z]+: .*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 10
@@ -56,6 +56,9 @@ demo: $(STAMP)  ## Replay real questions and watch the memory learn
 
 bench: $(STAMP)  ## Run a suite: make bench SUITE=loop
 	$(PYTHON) -m benchmarks run $(SUITE) --out out/$(SUITE) $(ARGS)
+
+soak: $(STAMP)  ## 100,000 mixed operations over two processes with kills, and a verdict
+	$(PYTHON) -m benchmarks.soak $(ARGS)
 
 docs: $(STAMP)  ## Write the generated pages, fail on a broken link
 	$(PYTHON) -m server.settings_page > docs/reference/settings.md

@@ -10,4 +10,5 @@ pytest_plugins = (
     "tests.fixtures.engine",
     "tests.fixtures.http",
     "tests.fixtures.language_model",
+    "tests.fixtures.replicas",
 )

@@ -110,18 +110,23 @@ class Desk:
         standing = self._standing(binding, one, rewards)
         row = self._row(binding, one, rewards, known_at)
         row |= {"position": position, "supersedes": one.supersedes}
-        await self._file(stores, binding, row, standing)
-        found = await stores.outcomes.of_retrievals([retrieval_id])
-        self._known[retrieval_id] = found[retrieval_id]
-        stored = next(o for o in found[retrieval_id] if o.outcome.id == row["id"])
+        other = await self._file(stores, binding, row, standing)
+        # Later reports of the same call may be about the run whose pair is whole by this one.
+        touched = [retrieval_id] if other is None else [retrieval_id, other]
+        self._known |= await stores.outcomes.of_retrievals(touched)
+        stored = next(o for o in self._known[retrieval_id] if o.outcome.id == row["id"])
         return Reported(stored.outcome, replayed=False)
 
-    async def _file(self, stores: Stores, binding: Binding, row: Row, standing: _Standing) -> None:
-        """Write it down, in effect or beside what is; a pair may become whole by it."""
+    async def _file(
+        self, stores: Stores, binding: Binding, row: Row, standing: _Standing
+    ) -> UUID | None:
+        """Write it down, in effect or beside what is; a pair may become whole by it, and then the
+        outcome of another retrieval is another.
+        """
         if standing.refusal is not None:
             done = {"status": "ignored", "evidence": "none", "reason": standing.refusal}
             await stores.outcomes.add([row | done | {"applied_at": self._call.now}])
-            return
+            return None
         if standing.replaces is not None:
             row |= {"supersedes": standing.replaces.id}
             await stores.outcomes.supersede([standing.replaces.id], "superseded", self._call.now)
@@ -130,7 +135,7 @@ class Desk:
         row |= {"muted": self._said.muted(binding.cited)}
         row |= self._evidence(binding, row)
         await stores.outcomes.add([row])
-        await pairing.close(binding, row, standing.replaces)
+        return await pairing.close(binding, row, standing.replaces)
 
     def _require_right(self, binding: Binding) -> None:
         key = self._call.key

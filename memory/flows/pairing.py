@@ -45,16 +45,20 @@ class Pairing:
             return row
         return row | (_joined(row, off) or {})
 
-    async def close(self, binding: Binding, row: Row, replaced: Outcome | None) -> None:
+    async def close(self, binding: Binding, row: Row, replaced: Outcome | None) -> UUID | None:
         """The outcome is written: the run without memory is used, whichever came last; a pair that
-        was made with an outcome now replaced is made anew.
+        was made with an outcome now replaced is made anew. Returns the other retrieval whose
+        outcome changed by it.
         """
         if replaced is not None and replaced.partner_id and binding.arm == "forced_off":
-            await self._complete(row, await self._pair_of(replaced))
-        elif row["partner_id"] is not None:
-            await self._halves.use(cast("UUID", row["partner_id"]), cast("UUID", row["id"]))
-        elif binding.arm == "forced_off":
-            await self._complete(row, await self._halves.on_run(_half(binding, row)))
+            return await self._complete(row, await self._pair_of(replaced))
+        if row["partner_id"] is not None:
+            off = cast("UUID", row["partner_id"])
+            await self._halves.use(off, cast("UUID", row["id"]))
+            return (await self._outcomes.some([off]))[0].outcome.retrieval_id
+        if binding.arm == "forced_off":
+            return await self._complete(row, await self._halves.on_run(_half(binding, row)))
+        return None
 
     async def _pair_of(self, half: Outcome) -> StoredOutcome | None:
         """The pair in effect that this run without memory is half of."""
@@ -62,17 +66,18 @@ class Pairing:
         found = await self._outcomes.some(partners)
         return next((pair for pair in found if pair.outcome.status in IN_EFFECT), None)
 
-    async def _complete(self, row: Row, on: StoredOutcome | None) -> None:
+    async def _complete(self, row: Row, on: StoredOutcome | None) -> UUID | None:
         if on is None:
-            return
+            return None
         [off] = await self._outcomes.some([cast("UUID", row["id"])])
         joined = _joined({n: getattr(on.outcome, n) for n in MEASURED}, off)
         if joined is None:
-            return
+            return None
         await self._outcomes.supersede([on.outcome.id], "completed", self._call.now)
         pair = new_id()
         await self._halves.copy(on.outcome.id, self._pair(pair, on, off) | joined)
         await self._halves.use(off.outcome.id, pair)
+        return on.outcome.retrieval_id
 
     def _pair(self, pair: UUID, on: StoredOutcome, off: StoredOutcome) -> Row:
         return {

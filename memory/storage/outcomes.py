@@ -75,8 +75,12 @@ class OutcomeStore:
         return found
 
     async def lock_retrievals(self, retrieval_ids: Sequence[UUID]) -> None:
-        """Reports for one retrieval follow one another; locked in id order, against deadlock."""
-        await self._connection.execute(_LOCK, {"ids": sorted(retrieval_ids)})
+        """Reports for one retrieval follow one another, and so do those for runs that may make a
+        pair: of one agent on one task. Locked in order, against deadlock.
+        """
+        ids = {"ids": sorted(retrieval_ids)}
+        await self._connection.execute(_LOCK_PAIRS, ids)
+        await self._connection.execute(_LOCK, ids)
 
     async def get(self, outcome_id: UUID) -> Outcome:
         rows = await self._connection.execute(
@@ -206,6 +210,15 @@ class OutcomeStore:
         )
         return [stored_outcome(row) for row in rows.mappings()]
 
+
+# A report may complete the pair of a retrieval that its caller did not name. In the space of two
+# numbers, where nobody else locks.
+_LOCK_PAIRS = text("""
+    WITH runs AS MATERIALIZED (
+        SELECT DISTINCT hashtext(agent_id::text || task_id::text) AS run FROM retrieval
+        WHERE id = ANY(:ids) ORDER BY run
+    ) SELECT pg_advisory_xact_lock(1886413170, run) FROM runs
+""")
 
 _LOCK = text("SELECT id FROM retrieval WHERE id = ANY(:ids) ORDER BY id FOR UPDATE")
 

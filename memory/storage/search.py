@@ -89,7 +89,11 @@ class SearchStore:
     async def head(
         self, probes: Sequence[Probe], scope: Scope, size: int | None, margin: float
     ) -> Head:
-        """Every row within `margin` of the size-th most similar; `size` None: the whole bank."""
+        """Every row within `margin` of the size-th most similar; `size` None: the whole bank.
+
+        It looks again where a memory was erased between finding and reading it: its place in the
+        head belongs to the next.
+        """
         values: dict[str, object] = {
             "ns": self._namespace_id,
             "owners": ["*", str(scope.agent_id)] if scope.private else ["*"],
@@ -102,19 +106,30 @@ class SearchStore:
         for i, probe in enumerate(probes):
             values[f"q{i}"] = _literal(probe.vector)
             values[f"f{i}"] = probe.field
-        [near] = await self._rows(_NEAR[(len(probes), scope.past)], values)
+        values["fields"] = sorted({probe.field for probe in probes})
+        statement = _NEAR[(len(probes), scope.past)]
+        near, found = await self._look(statement, values, scope)
+        for _ in range(AGAIN):
+            if len(found) == len(near["ids"]):
+                break
+            near, found = await self._look(statement, values, scope)
+        gone = len(near["ids"]) - len(found)
+        return Head(found, near["matching"] - gone, near["bank_version"])
+
+    async def _look(
+        self, statement: bytes, values: Mapping[str, object], scope: Scope
+    ) -> tuple[Mapping[str, Any], tuple[Found, ...]]:
+        """What is near, and what of it is still there to be read."""
+        [near] = await self._rows(statement, values)
         asked = {
             "ids": near["ids"],
             "versions": near["versions"],
             "agent": scope.agent_id,
             "model": scope.model_id,
-            "fields": sorted({probe.field for probe in probes}),
+            "fields": values["fields"],
         }
         rows = await self._rows(_CONTENT, asked) if near["ids"] else []
-        # What was erased between the two statements matches no more.
-        found = tuple(_found(row) for row in rows if row["fields"] is not None)
-        gone = len(near["ids"]) - len(found)
-        return Head(found, near["matching"] - gone, near["bank_version"])
+        return near, tuple(_found(row) for row in rows if row["fields"] is not None)
 
     async def _rows(self, statement: bytes, values: Mapping[str, object]) -> list[dict[str, Any]]:
         raw = await self._connection.get_raw_connection()
@@ -175,6 +190,9 @@ def _near(probes: int, *, past: bool) -> bytes:
 
 
 MAX_PROBES = 3
+AGAIN = 3
+"""How often a search looks again where something was erased under it."""
+
 _NEAR = {
     (probes, past): _near(probes, past=past)
     for probes in range(1, MAX_PROBES + 1)

@@ -1,7 +1,7 @@
 """Jobs run once a period, under one leader, and change no ranking by when they run."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -16,20 +16,17 @@ from memory.domain.learning import JobRequest, JobRun
 from memory.domain.loop import OutcomeFilter
 from memory.domain.namespace import Clock
 from memory.domain.task import Page
-from memory.engine import Engine, EngineSettings
+from memory.engine import Engine
 from memory.errors import Conflict, Rejected
-from memory.flows.access import authenticate, ensure_operator_key
 from memory.flows.bank import edit_memory, get_memory
 from memory.flows.feedback import list_outcomes
 from memory.flows.jobs import JOBS, list_runs, run_due, run_job
 from memory.flows.learn import apply_now, drain
-from memory.flows.models import register_model
 from memory.flows.weights import weight_events
 from memory.jobs.leader import run_leader
-from memory.storage.migrate import upgrade
-from memory.storage.work import Leadership, WorkStore
 from tests.fixtures.builders import a_draft
-from tests.fixtures.engine import DAY, NOON, a_namespace, an_engine
+from tests.fixtures.engine import DAY, NOON, a_namespace
+from tests.fixtures.replicas import a_term
 from tests.storage.steps import a_call, live_and_rebuilt, remembered, reported, served
 
 PAGE = Page(200)
@@ -242,39 +239,6 @@ async def test_a_wall_namespace_sets_the_time_of_a_run_itself(
     assert run.now == NOON
 
 
-@pytest.fixture(scope="module")
-async def database(fresh_database: Callable[[], str]) -> str:
-    """A database of its own: who leads, leads all of it."""
-    url = await asyncio.to_thread(fresh_database)
-    await asyncio.to_thread(upgrade, url)
-    return url
-
-
-@pytest.fixture
-async def replicas(database: str) -> AsyncGenerator[tuple[Engine, Engine]]:
-    settings = EngineSettings(
-        database,
-        applier_interval=timedelta(milliseconds=50),
-        leader_beat=timedelta(milliseconds=100),
-    )
-    both = (an_engine(database, settings=settings), an_engine(database, settings=settings))
-    for one in both:
-        await register_model(one, NOON)
-    yield both
-    for one in both:
-        await one.close()
-
-
-@pytest.fixture
-async def chief(replicas: tuple[Engine, Engine]) -> Key:
-    """An operator of that database."""
-    engine = replicas[0]
-    async with engine.database.transaction() as connection:
-        await connection.execute(text("DELETE FROM api_key"))
-    token = await ensure_operator_key(engine, None, NOON)
-    return await authenticate(engine, str(token), NOON)
-
-
 async def test_a_leader_whose_term_is_over_leaves_no_trace(
     replicas: tuple[Engine, Engine], chief: Key
 ) -> None:
@@ -301,11 +265,6 @@ async def test_a_leader_whose_term_is_over_leaves_no_trace(
     assert await drain(engine, call.namespace.id, NOON, new) == 1
     assert len(await run_due(engine, call.namespace, NOON + 200 * DAY, new)) == len(JOBS)
     assert await run_due(engine, call.namespace, NOON + 200 * DAY, new) == []
-
-
-async def a_term(engine: Engine) -> Leadership:
-    async with engine.database.transaction() as connection:
-        return await WorkStore(connection).lead("test", NOON)
 
 
 async def term(engine: Engine) -> tuple[int, str] | None:

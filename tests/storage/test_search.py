@@ -201,6 +201,38 @@ async def test_an_edit_is_found_by_its_words_and_its_past_by_the_old_ones(
     assert await seen(STRAIGHT, 9) == [(1, 1.0)]
 
 
+class Interrupted(SearchStore):
+    """A search under which a memory is erased, after it was found and before it is read."""
+
+    engine: Engine
+    call: Call
+    victims: list[UUID]
+
+    async def _rows(self, statement, values):
+        rows = await super()._rows(statement, values)
+        if self.victims and "ids" in rows[0]:
+            await erase(self.engine, self.call, Erasure(memory_id=self.victims.pop()))
+        return rows
+
+
+async def test_a_memory_erased_under_a_search_leaves_its_place_to_the_next(
+    dictating: Engine, operator: Key
+) -> None:
+    rows = [Laid((1.0, float(n), 0.0, 0.0)) for n in range(6)]
+    call = await a_bank(dictating, operator, *rows)
+    probe = Probe(embedding(STRAIGHT).vector.astype("float16"), "situation")
+    async with dictating.database.transaction(call.namespace.id) as connection:
+        agent = await ActorStore(connection, call.namespace.id).get_agent("solver")
+        scope = Scope(agent.id, private=False, as_of=AT, model_id=dictating.model.id)
+        store = Interrupted(connection, call.namespace.id)
+        store.engine, store.call, store.victims = dictating, call, [rows[1].id, rows[0].id]
+        head = await store.head([probe], scope, 3, 0.0)
+
+    assert {row.id for row in head.rows} == {row.id for row in rows[2:5]}
+    assert head.matching == 4
+    assert store.victims == []
+
+
 async def test_an_erased_memory_leaves_its_neighbours_whole(
     dictating: Engine, operator: Key
 ) -> None:

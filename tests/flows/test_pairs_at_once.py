@@ -1,0 +1,81 @@
+"""Two runs of a pair are reported together, or corrected while the other half arrives."""
+
+import asyncio
+
+import pytest
+
+from memory.domain.access import Call
+from memory.domain.loop import Outcome, OutcomeFilter, Reported, Served
+from memory.domain.task import CategoryName, Page, TaskDraft
+from memory.engine import Engine
+from memory.errors import MemoryFault
+from memory.flows.feedback import list_outcomes, report
+from memory.flows.learn import apply_now
+from tests.fixtures.builders import a_draft, a_report
+from tests.fixtures.engine import NOON, Caller
+from tests.storage.steps import live_and_rebuilt, remembered, reported, served
+
+RAIN = TaskDraft("a forecast of rain", key="rain", category=CategoryName("weather"))
+ROUNDS = 8
+
+
+async def both_runs(engine: Engine, call: Call) -> tuple[Served, Served]:
+    """A run that was promised its pair, and one without memory."""
+    on = await served(engine, call, purpose="paired", as_of=NOON, task=RAIN)
+    return on, await served(engine, call, arm="off", as_of=NOON, task=RAIN)
+
+
+async def in_effect(engine: Engine, call: Call, run: Served) -> list[Outcome]:
+    wanted = OutcomeFilter(retrieval_id=run.receipt.id)
+    found = (await list_outcomes(engine, call, wanted, Page(200))).items
+    return [one for one in found if one.status in ("accepted", "applied")]
+
+
+@pytest.mark.parametrize("verifier", ["human", "self"])
+async def test_a_call_that_completes_a_pair_and_then_speaks_of_it_is_taken_whole(
+    engine: Engine, calls: Caller, past: str, verifier: str
+):
+    call = await calls(past)
+    await remembered(engine, call, a_draft(learned_at=NOON))
+    on, off = await both_runs(engine, call)
+    await reported(engine, call, on, reward=0.9, known_at=NOON)
+    reports = [
+        (off.receipt.id, a_report(reward=0.4, known_at=NOON)),
+        (on.receipt.id, a_report(reward=0.6, verifier=verifier, known_at=NOON)),
+    ]
+
+    answers = await report(engine, call, reports)
+
+    assert all(isinstance(one, Reported) for one in answers), answers
+    await apply_now(engine, await calls(past))
+    [effective] = await in_effect(engine, call, on)
+    assert effective.reward == (0.6 if verifier == "human" else 0.9)
+    live, again = await live_and_rebuilt(engine, await calls(past))
+    assert live == again
+
+
+async def test_a_correction_that_races_the_other_half_is_never_a_fault(
+    engine: Engine, calls: Caller, past: str
+):
+    call = await calls(past)
+    await remembered(engine, call, a_draft(learned_at=NOON))
+
+    async def tell(run: Served, **said: object) -> Reported | MemoryFault:
+        one = a_report(known_at=NOON, **said)
+        return (await report(engine, call, [(run.receipt.id, one)]))[0]
+
+    for _ in range(ROUNDS):
+        on, off = await both_runs(engine, call)
+        await reported(engine, call, on, reward=0.9, known_at=NOON)
+        answers = await asyncio.gather(
+            tell(on, reward=0.6, verifier="human"),
+            tell(off, reward=0.4),
+            tell(on, reward=0.3, verifier="judge"),
+            apply_now(engine, call),
+        )
+        assert all(isinstance(one, Reported) for one in answers[:3]), answers
+        assert len(await in_effect(engine, call, on)) == 1
+
+    await apply_now(engine, await calls(past))
+    live, again = await live_and_rebuilt(engine, await calls(past))
+    assert live == again
