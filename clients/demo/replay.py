@@ -3,6 +3,9 @@
 Every call of a day carries the day's midnight as its time. Outcomes handed out on a day were known
 by then, so they are reported, applied and remembered first; the retrievals of the day then ask the
 memory as of that same moment: at its newest known outcome, never before it.
+
+Every retrieval asks for the lists of all rankers, so that one answer a ranker can be given and
+reported: then each outcome tells of all of them.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,7 +22,8 @@ from memlift_client import (
     TaskFields,
 )
 
-from clients.demo.agent import Analog, Rates, forecast
+from clients.demo.agent import Rates
+from clients.demo.answering import Answer, by_record
 from clients.demo.statistics import Scored
 from clients.demo.streams import Batch, Question, Resolution, Stream
 
@@ -36,17 +40,21 @@ class Open:
     """A forecast whose outcome is not known yet, and the receipt it waits under."""
 
     question: Question
-    retrieval: Retrieval
+    receipt: str
+    task_id: str | None
     prior: float
-    answer: float
+    answer: Answer
 
 
 @dataclass(slots=True)
 class Arm:
-    """One way to remember: a namespace of its own, and the forecasts that are open in it."""
+    """One way to remember: a namespace of its own, how the agent answers by what it gets from
+    there, and the forecasts that are open in it.
+    """
 
     name: str
     memory: MemLift
+    answer: Callable[[float, Retrieval], Answer] = by_record
     open: dict[str, Open] = field(default_factory=dict[str, Open])
 
     def learn(self, known: Sequence[Resolution], day: date) -> list[tuple[Resolution, Open]]:
@@ -69,8 +77,13 @@ class Arm:
             answers += [item.unwrap() for item in self.memory.retrieve_all(part)]
         for question, retrieval in zip(questions, answers, strict=True):
             prior = priors[question.id]
-            answer = forecast(prior, analogs(retrieval))
-            self.open[question.id] = Open(question, retrieval, prior, answer)
+            self.open[question.id] = Open(
+                question,
+                retrieval.receipt,
+                retrieval.task_id,
+                prior,
+                self.answer(prior, retrieval),
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,10 +116,11 @@ def _learned(batch: Batch, arms: Sequence[Arm], rates: Rates) -> list[Scored]:
         opened = {name: pairs[position][1] for name, pairs in closed.items()}
         first = next(iter(opened.values()))
         rates.learn(first.question.source, row.outcome)
-        answers = {name: was.answer for name, was in opened.items()}
+        answers = {name: was.answer.given for name, was in opened.items()}
         scored.append(
             Scored(
                 first.question.event_id,
+                first.question.source,
                 first.question.week,
                 row.outcome,
                 {WITHOUT: first.prior, **answers},
@@ -115,20 +129,15 @@ def _learned(batch: Batch, arms: Sequence[Arm], rates: Rates) -> list[Scored]:
     return scored
 
 
-def analogs(retrieval: Retrieval) -> Iterator[Analog]:
-    """What was retrieved, as votes: the outcome each memory carries, by its score."""
-    for memory in retrieval.memories:
-        outcome = (memory.metadata or {}).get("outcome")
-        if outcome in (0, 1):
-            yield Analog(memory.score, int(bool(outcome)))
-
-
 def ask(question: Question) -> AskFields:
-    """How the agent asks about a question: k memories as data, both runs promised."""
+    """How the agent asks about a question: each ranker's k memories, as data, and both runs
+    promised.
+    """
     return AskFields(
         agent=AGENT,
         task=_task(question),
         k=K,
+        rivals=True,
         purpose="paired",
         format="memories",
         as_of=midnight(question.asked_on),
@@ -148,17 +157,25 @@ def _task(question: Question) -> TaskFields:
 
 
 def _outcome(row: Resolution, was: Open, day: date) -> OutcomeFields:
-    return OutcomeFields(
-        retrieval_id=was.retrieval.receipt,
+    outcome = OutcomeFields(
+        retrieval_id=was.receipt,
         metric="brier",
-        value={"p": [was.answer]},
+        value=_answered(was.answer.given),
         truth={"y": [row.outcome]},
-        without={"value": {"p": [was.prior]}},
+        without={"value": _answered(was.prior)},
         reward_kind="continuous",
         evaluator="resolution",
         verifier="test",
         known_at=midnight(day),
     )
+    if was.answer.rankers:
+        outcome["full"] = {"value": _answered(was.answer.full)}
+        outcome["answers"] = {r: _answered(p) for r, p in was.answer.rankers.items()}
+    return outcome
+
+
+def _answered(probability: float) -> dict[str, list[float]]:
+    return {"p": [probability]}
 
 
 def _experience(row: Resolution, was: Open, day: date) -> ExperienceFields:
@@ -172,8 +189,8 @@ def _experience(row: Resolution, was: Open, day: date) -> ExperienceFields:
     )
     if was.question.topic is not None:
         experience["subcategory"] = was.question.topic
-    if was.retrieval.task_id is not None:
-        experience["task_id"] = was.retrieval.task_id
+    if was.task_id is not None:
+        experience["task_id"] = was.task_id
     return experience
 
 

@@ -51,6 +51,12 @@ def _difference_line(name: str, gap: Difference) -> str:
     return f"{name:<36}{gap.mean:>+10.4f}{span:>24}{gap.events:>10}"
 
 
+def stored(outcomes: int, memories: int) -> str:
+    """How many outcomes became memories: words that only repeat what was served become none."""
+    told = f"{outcomes} outcomes are remembered as {memories} memories"
+    return f"{told}; the others only repeated one." if memories < outcomes else f"{told}."
+
+
 def ends_of_the_bank(memory: MemLift) -> dict[str, list[Trusted]]:
     """The strongest and the weakest memories with their histories, as the server lists them."""
     return {

@@ -1,28 +1,33 @@
 """One demonstration on one server: replay a stream in two namespaces, then tell what it showed."""
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from memlift_client import AskFields, MemLift, Patience, SettingsFields
 
-from clients.demo import report
+from clients.demo import record, report
+from clients.demo.answering import by_record, by_similarity
 from clients.demo.replay import AGENT, WITHOUT, Arm, Progress, midnight, replay
 from clients.demo.report import FROZEN, LEARNING
-from clients.demo.statistics import brier
+from clients.demo.statistics import Scored, brier
 from clients.demo.streams import BadStream, Stream
 
 PATIENCE = Patience(timeout=300.0)
-# Every retrieval of both namespaces is served in full, so that they differ in learning alone.
-PLAIN = SettingsFields(control_rate=0.0, slot_rate=0.0)
+# Every question is a pair, so chance withholds and explores nothing, and the agent reads outcomes,
+# not prose, so no meta-guideline shapes it. The gates stay as the server measured them. Both
+# namespaces are set alike, so that they differ in learning alone.
+PLAIN = SettingsFields(control_rate=0.0, slot_rate=0.0, meta_guidelines=False)
 
 Say = Callable[[str], None]
 
 COMPARED = """\
 Compared are three forecasts of the same question by the same agent: from the running YES rate of
 its source (without memory); moved toward the outcomes of up to 30 similar past questions, each
-counting by its similarity (similarity only); and the same where each counts by what the server has
-learned it to be worth (MemLift)."""
+counting by its similarity (similarity only); and the same from the list of each of ten rankers, by
+weight and by age, mixed by how far the guard believes each and followed with the strength that
+memory has earned in that category (MemLift). Both memories have the same settings: the gates that
+the server measured, no control runs, no exploration, no meta-guidelines."""
 INTERVALS = """\
 Below zero favours the first. Events are the units; an interval that spans zero decides nothing."""
 
@@ -46,16 +51,29 @@ def demonstrate(url: str, key: str | None, stream: Stream, say: Say) -> None:
         say(f"Replayed in {time.monotonic() - began:.0f} s.")
         if not scored:
             raise BadStream(f"{stream.description} holds no resolved question")
-        _tell(
-            say, "Brier scores by week of the forecast, lower is better", report.brier_table(scored)
-        )
-        say(COMPARED)
-        _tell(say, "Paired differences of Brier scores, by event", report.differences(scored))
-        say(INTERVALS)
-        learning = arms[-1].memory
-        for title, memories in report.ends_of_the_bank(learning).items():
-            _tell(say, f"The {len(memories)} {title} memories", report.weights(memories))
-        _tell(say, "A guideline as an agent would see it", _guideline(learning, stream))
+        _compared(say, scored)
+        _learned(say, arms[-1].memory, scored)
+        _tell(say, "A guideline as an agent would see it", _guideline(arms[-1].memory, stream))
+
+
+def _compared(say: Say, scored: Sequence[Scored]) -> None:
+    title = "Brier scores by week of the forecast, lower is better"
+    _tell(say, title, report.brier_table(scored))
+    say(COMPARED)
+    _tell(say, "Paired differences of Brier scores, by event", report.differences(scored))
+    say(INTERVALS)
+
+
+def _learned(say: Say, memory: MemLift, scored: Sequence[Scored]) -> None:
+    """What the server has come to believe, and what that is made of."""
+    effects = memory.effect(agent=AGENT)
+    _tell(say, "Lift: what memory added to the reward, 1 - Brier", record.lift(effects, scored))
+    _tell(say, "Strength: how far memory is followed", record.strengths(effects))
+    _tell(say, "Guard: how far each ranker is believed", record.guard(memory.rankers()))
+    say("")
+    say(report.stored(len(scored), memory.list_experiences(limit=1).total))
+    for title, memories in report.ends_of_the_bank(memory).items():
+        _tell(say, f"The {len(memories)} {title} memories", report.weights(memories))
 
 
 def how_to_call(url: str, data: Path) -> Iterator[str]:
@@ -74,7 +92,10 @@ def _arms(memory: MemLift) -> list[Arm]:
     frozen, learning = f"demo-{number}-similarity-only", f"demo-{number}-memlift"
     memory.create_namespace(frozen, clock="replay", learning="frozen", settings=PLAIN)
     memory.create_namespace(learning, clock="replay", learning="on", settings=PLAIN)
-    return [Arm(FROZEN, memory.within(frozen)), Arm(LEARNING, memory.within(learning))]
+    return [
+        Arm(FROZEN, memory.within(frozen), by_similarity),
+        Arm(LEARNING, memory.within(learning), by_record),
+    ]
 
 
 def _line(progress: Progress, began: float) -> str:

@@ -18,6 +18,7 @@ class Scored:
     """A forecast that has been resolved: `probability` by contestant, in [0, 1]."""
 
     event_id: str
+    source: str
     week: date
     outcome: int
     probability: dict[str, float]
@@ -53,6 +54,14 @@ def by_week(rows: Iterable[Scored]) -> list[tuple[date, list[Scored]]]:
     for row in rows:
         weeks.setdefault(row.week, []).append(row)
     return sorted(weeks.items())
+
+
+def by_source(rows: Iterable[Scored]) -> list[tuple[str, list[Scored]]]:
+    """The rows of each source, sources by name."""
+    sources: dict[str, list[Scored]] = {}
+    for row in rows:
+        sources.setdefault(row.source, []).append(row)
+    return sorted(sources.items())
 
 
 def paired(rows: Sequence[Scored], contestant: str, other: str) -> Difference:

@@ -45,7 +45,7 @@ def _asked(readings: Mapping[date, Reading], day: date, ahead: int) -> tuple[Que
         text=f"Seattle, {day:%d %B %Y}: {seen} Will it rain {AHEAD[ahead]}, on {target:%d %B}?",
         asked_on=day,
         week=day - timedelta(days=day.weekday()),
-        reference=f"{readings[day]['precipitation']} mm on the day of the forecast",
+        reference=f"{readings[day]['precipitation']} mm",
     )
     return question, Resolution(question.id, target, int(_rain(readings[target]) > 0))
 

@@ -27,7 +27,6 @@ class Words:
     """What of a text an echo is recognised by."""
 
     shingles: Shingles
-    width: int
     citations: tuple[str, ...]
     headed: bool
 
@@ -35,14 +34,12 @@ class Words:
 def words_of(text: str, header: str) -> Words:
     """The text as shingles, the citations in it, and whether it carries a guideline's `header`.
 
-    A text of fewer words than a shingle is one shingle.
+    A text of fewer words than a shingle has none: short lessons are alike by chance.
     """
     words = _words(text)
-    width = max(1, min(SHINGLE, len(words)))
     opening = _words(header)[:SHINGLE]
     return Words(
-        shingles=_shingles(words, width),
-        width=width,
+        shingles=_shingles(words, SHINGLE),
         citations=tuple(dict.fromkeys(_CITATION.findall(text)))[:MAX_CITATIONS],
         headed=tuple(opening) in _shingles(words, len(opening)),
     )
@@ -71,7 +68,7 @@ def _cites(text: Words, memory: UUID) -> bool:
 def _shared(text: Words, texts: Sequence[str]) -> Shingles:
     found: Shingles = frozenset()
     for one in texts:
-        found |= text.shingles & _shingles(_words(one), text.width)
+        found |= text.shingles & _shingles(_words(one), SHINGLE)
     return found
 
 

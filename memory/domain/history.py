@@ -33,7 +33,7 @@ class Moment:
 
 @dataclass(frozen=True, slots=True)
 class PastWeight:
-    """A memory's effective weight at a moment, for no agent in particular; None: not yet there."""
+    """A memory's effective weight at a moment, for no agent in particular."""
 
     memory_id: UUID
     effective_weight: float
@@ -140,7 +140,8 @@ class Rebuilt:
 
     def result(self) -> Mapping[str, object]:
         return {
-            "states": self.states,
+            "examined": self.states,
+            "changes": [],
             "exact": not self.differing,
             "differing": list(self.differing),
         }

@@ -99,7 +99,7 @@ async def _counted(
 
 
 def _count_off(counts: dict[UUID, Counts], stored: StoredOutcome, binding: Binding) -> None:
-    for memory_id in binding.cited:
+    for memory_id in set(binding.cited) - {*stored.authored, *stored.outcome.muted}:
         counts.setdefault(memory_id, Counts()).credited -= 1
     for memory_id in stored.outcome.helpful:
         counts.setdefault(memory_id, Counts()).helpful -= 1

@@ -32,6 +32,9 @@ from memory.storage.outcomes import OutcomeStore, StoredOutcome
 from memory.storage.receipts import Binding
 
 IN_EFFECT = ("accepted", "applied")
+HOLDING = ("half_missing", "observational", "half_of_pair")
+"""Reasons of outcomes that move nothing by themselves and still hold the place of their run."""
+
 Row = dict[str, object]
 
 
@@ -132,7 +135,7 @@ class Desk:
         row |= {"muted": self._said.muted(binding.cited)}
         row |= self._evidence(binding, row)
         await stores.outcomes.add([row])
-        return await pairing.close(binding, row)
+        return await pairing.close(binding, row, standing.replaces)
 
     def _require_right(self, binding: Binding) -> None:
         key = self._call.key
@@ -141,17 +144,18 @@ class Desk:
 
     def _replayed(self, retrieval_id: UUID, said: bytes) -> StoredOutcome | None:
         known = self._known.get(retrieval_id, [])
-        return next((stored for stored in known if stored.sha256 == said), None)
+        return next(
+            (s for s in known if s.sha256 == said and s.outcome.reason != "rolled_back"), None
+        )
 
     def _standing(self, binding: Binding, one: Report, rewards: Rewards) -> _Standing:
         known = self._known.get(binding.retrieval_id, [])
         named = next((s for s in known if s.outcome.id == one.supersedes), None)
         if one.supersedes is not None and named is None:
             raise NotFound("no such outcome", code="outcome_not_found", field="supersedes")
-        current = next((s for s in known if s.outcome.status in IN_EFFECT), None)
+        current = next((s for s in known if _holds(s.outcome)), None)
         if current is None:
-            waiting = [s.outcome for s in known if s.outcome.reason == "half_missing"]
-            return _Standing(replaces=waiting[-1] if waiting else None)
+            return _Standing()
         if named is not None and named is not current:
             raise Conflict("that outcome is out of effect", code="stale", field="supersedes")
         return _beside(current, one, rewards, corrects=self._corrects(current, one))
@@ -220,6 +224,13 @@ class Desk:
             for memory in binding.cited
         ]
         return author_of(self._reporters.speaks_for, served, agents=self._reporters.agents)
+
+
+def _holds(outcome: Outcome) -> bool:
+    """Whether the outcome is the one of its run that counts, as far as any does."""
+    if outcome.status in IN_EFFECT:
+        return True
+    return outcome.status == "ignored" and outcome.reason in HOLDING
 
 
 def _beside(current: StoredOutcome, one: Report, rewards: Rewards, *, corrects: bool) -> _Standing:

@@ -50,7 +50,8 @@ def _answer(
     texts: Mapping[UUID, Sequence[str]],
     current: Mapping[UUID, ServedText],
 ) -> Remembered | None:
-    repeated = echoed(words_of(f"{draft.situation} {draft.lesson}", HEADER), texts)
+    # Only the lesson claims to be new: like tasks have like situations.
+    repeated = echoed(words_of(draft.lesson, HEADER), texts)
     if not repeated:
         return None
     first = current[repeated[0]]

@@ -13,6 +13,7 @@ from memory.flows.weights import present
 from memory.learning.effect import Estimate, effect_of
 from memory.learning.fold import Cell, Learned, others
 from memory.learning.guard import feedback_dates, initial_record, losses_of, probabilities
+from memory.learning.policy import policy_named
 from memory.learning.states import State
 from memory.learning.strength import feedback_dates as strength_dates
 from memory.learning.strength import initial_strength, is_suspended, strength_of
@@ -57,6 +58,7 @@ def _view(
     cell, days = seen
     found = effect_of(days)
     strength = states.strengths.get(cell) or initial_strength()
+    guarded = policy_named(call.namespace.policy).guarded
     return EffectView(
         agent=agent.name,
         category=category,
@@ -69,8 +71,10 @@ def _view(
             others(states.strengths, *cell),
             own_information=agent.own_information,
             now=present(call),
-        ),
-        suspended=is_suspended(strength),
+        )
+        if guarded
+        else 1.0,
+        suspended=guarded and is_suspended(strength),
         feedback_dates=strength_dates(strength),
     )
 

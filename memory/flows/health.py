@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import cast
 
 from memory.domain.access import Call
 from memory.domain.bank import Status
@@ -10,6 +11,7 @@ from memory.domain.health import Coverage, Duplicates, Health
 from memory.domain.namespace import Namespace
 from memory.domain.task import Listed, Page
 from memory.engine import Engine
+from memory.flows.history import REBUILD
 from memory.flows.serving import PROBATION
 from memory.flows.weights import present
 from memory.learning.health import egl, item_variance, overview, share, weight_shares
@@ -19,6 +21,7 @@ from memory.learning.strength import is_suspended
 from memory.storage.database import Connection
 from memory.storage.health import HealthStore, Weighed
 from memory.storage.namespaces import NamespaceStore
+from memory.storage.work import WorkStore
 
 KEPT = timedelta(days=400)
 
@@ -66,12 +69,15 @@ async def vitals(engine: Engine) -> dict[str, float]:
     async with engine.database.transaction() as connection:
         namespaces = await NamespaceStore(connection).all()
     samples: list[Health] = []
+    inexact = 0
     for namespace in namespaces:
         async with engine.database.transaction(namespace.id) as connection:
             newest = await HealthStore(connection, namespace.id).newest()
+            rebuild = await WorkStore(connection).last_result(REBUILD, namespace.id) or {}
+        inexact += len(cast("list[str]", rebuild.get("differing", [])))
         if newest is not None:
             samples.append(newest)
-    return overview(samples)
+    return overview(samples) | {"states_inexact": float(inexact)}
 
 
 async def _counted(connection: Connection, namespace: Namespace, now: datetime) -> Health:

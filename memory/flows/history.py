@@ -1,5 +1,6 @@
 """The ledger read backwards: the bank at a moment, the difference of two, and what if."""
 
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -33,6 +34,11 @@ from memory.storage.ledger import LedgerStore
 from memory.storage.paging import listed
 from memory.storage.states import StateStore
 from memory.storage.weighing import WeighingStore
+
+log = logging.getLogger(__name__)
+
+REBUILD = "rebuild"
+"""The job that holds the live states against the ledger."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +108,8 @@ async def verify(
     live = read(await store.everything())
     differing = changes(live, await rebuilt(connection, namespace))
     counted = sum(len(getattr(live, name)) for name in Learned.__slots__)
+    if differing:
+        log.error("%s: %s states are not what the ledger folds to", namespace.slug, len(differing))
     return Rebuilt(counted, tuple(sorted(str(change.subject) for change in differing)))
 
 

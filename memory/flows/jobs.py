@@ -17,7 +17,7 @@ from memory.errors import Conflict, NotFound, Overloaded, Unavailable
 from memory.flows.acquire import queue, work_off
 from memory.flows.decay import fade
 from memory.flows.health import check_up
-from memory.flows.history import verify
+from memory.flows.history import REBUILD, verify
 from memory.flows.merge import NAME as MERGE
 from memory.flows.merge import merge
 from memory.flows.placing import write
@@ -103,7 +103,7 @@ JOBS = (
         check_up,
     ),
     Job(
-        "rebuild",
+        REBUILD,
         timedelta(days=1),
         "Folds the whole ledger and holds it against the live states, bit for bit.",
         verify,

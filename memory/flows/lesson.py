@@ -120,7 +120,7 @@ class Lesson:
 
     def _count(self, entry: Learn) -> None:
         observation = entry.observation
-        for memory in observation.counted:
+        for memory in set(observation.counted) - observation.author_of:
             self._counts(memory).credited += 1
         for memory in observation.helpful:
             self._counts(memory).helpful += 1

@@ -13,6 +13,7 @@ from uuid import UUID
 
 from memory.domain.access import Call
 from memory.domain.ids import new_id
+from memory.domain.loop import Outcome
 from memory.errors import Rejected
 from memory.flows.reckoning import numeric, other_half
 from memory.learning.evidence import lower_verifier
@@ -22,6 +23,8 @@ from memory.storage.receipts import Binding
 
 WINDOW = timedelta(hours=24)
 ON_ARMS = ("paired", "forced_on")
+IN_EFFECT = ("accepted", "applied")
+MEASURED = ("raw", "metric", "reward_kind", "verifier", "known_at")
 Row = dict[str, object]
 
 
@@ -42,23 +45,31 @@ class Pairing:
             return row
         return row | (_joined(row, off) or {})
 
-    async def close(self, binding: Binding, row: Row) -> UUID | None:
-        """The outcome is written: the run without memory is used, whichever came last. Returns the
-        other retrieval whose outcome changed by it.
+    async def close(self, binding: Binding, row: Row, replaced: Outcome | None) -> UUID | None:
+        """The outcome is written: the run without memory is used, whichever came last; a pair that
+        was made with an outcome now replaced is made anew. Returns the other retrieval whose
+        outcome changed by it.
         """
+        if replaced is not None and replaced.partner_id and binding.arm == "forced_off":
+            return await self._complete(row, await self._pair_of(replaced))
         if row["partner_id"] is not None:
             await self._halves.use(cast("UUID", row["partner_id"]), cast("UUID", row["id"]))
         elif binding.arm == "forced_off":
-            return await self._complete(binding, row)
+            return await self._complete(row, await self._halves.on_run(_half(binding, row)))
         return None
 
-    async def _complete(self, binding: Binding, row: Row) -> UUID | None:
-        on = await self._halves.on_run(_half(binding, row))
+    async def _pair_of(self, half: Outcome) -> StoredOutcome | None:
+        """The pair in effect that this run without memory is half of."""
+        partners = [] if half.partner_id is None else [half.partner_id]
+        found = await self._outcomes.some(partners)
+        return next((pair for pair in found if pair.outcome.status in IN_EFFECT), None)
+
+    async def _complete(self, row: Row, on: StoredOutcome | None) -> UUID | None:
         if on is None:
             return None
         [off] = await self._outcomes.some([cast("UUID", row["id"])])
-        joined = _joined({"raw": on.outcome.raw, "metric": on.outcome.metric}, off)
-        if joined is None or on.outcome.reward_kind != off.outcome.reward_kind:
+        joined = _joined({n: getattr(on.outcome, n) for n in MEASURED}, off)
+        if joined is None:
             return None
         await self._outcomes.supersede([on.outcome.id], "completed", self._call.now)
         pair = new_id()
@@ -70,12 +81,10 @@ class Pairing:
         return {
             "id": pair,
             "sha256": on.sha256 + off.sha256,
-            "verifier": lower_verifier(on.outcome.verifier, off.outcome.verifier),
             "status": "accepted",
             "evidence": "paired",
             "reason": None,
             "supersedes": on.outcome.id,
-            "known_at": max(on.outcome.known_at, off.outcome.known_at),
             "recorded_at": self._call.now,
             "applied_at": None,
             "bank_version": None,
@@ -98,7 +107,7 @@ def _half(binding: Binding, row: Row) -> Half:
 
 def _joined(on: Mapping[str, object], off: StoredOutcome) -> Row | None:
     """Both halves' numbers in one; None where they were not measured alike."""
-    if on["metric"] != off.outcome.metric:
+    if (on["metric"], on["reward_kind"]) != (off.outcome.metric, off.outcome.reward_kind):
         return None
     metric = off.outcome.metric
     given = cast("Mapping[str, object]", on["raw"])
@@ -113,5 +122,7 @@ def _joined(on: Mapping[str, object], off: StoredOutcome) -> Row | None:
         "raw": both,
         "numeric": sums,
         "reward_without": off.outcome.reward,
+        "verifier": lower_verifier(str(on["verifier"]), off.outcome.verifier),
+        "known_at": max(cast("datetime", on["known_at"]), off.outcome.known_at),
         "partner_id": off.outcome.id,
     }

@@ -7,7 +7,7 @@ from uuid import UUID
 from memory.domain.namespace import Namespace
 from memory.learning.effect import Acted
 from memory.learning.fold import Beside, Entry, Learn, Learned, Operation, Set, fold
-from memory.learning.guard import sampled_losses
+from memory.learning.guard import Losses, Lot
 from memory.learning.policy import policy_named
 from memory.learning.states import Evidence, Observation
 from memory.retrieval.rankers import RANKERS
@@ -83,21 +83,25 @@ def _beside(stored: StoredOutcome, binding: Binding, evidence: Evidence) -> Besi
     return Beside(
         acted=Acted(binding.arm, binding.propensity, outcome.reward, without),
         numeric=stored.numeric if evidence is Evidence.PAIRED else None,
-        losses=None if evidence is Evidence.CONTROL else _losses(stored, binding),
+        losses=None if evidence is Evidence.CONTROL else _losses(stored),
+        lot=None if evidence is Evidence.CONTROL else _lot(stored, binding),
+        rankers=len(RANKERS),
         own_information=binding.own_information,
     )
 
 
-def _losses(stored: StoredOutcome, binding: Binding) -> tuple[float | None, ...] | None:
-    """All rankers where each answered; the one that served, weighed by its chance, where one was
-    drawn.
-    """
-    if stored.ranker_rewards is not None:
-        return tuple(1.0 - reward for reward in stored.ranker_rewards)
-    if binding.rivals or len(binding.rankers) < len(RANKERS):
+def _losses(stored: StoredOutcome) -> Losses | None:
+    """Those of all rankers, where each gave an answer of its own."""
+    if stored.ranker_rewards is None:
         return None
-    chance = binding.rankers[binding.ranker]
-    return sampled_losses(len(RANKERS), _PLACES[binding.ranker], stored.outcome.reward_full, chance)
+    return tuple(1.0 - reward for reward in stored.ranker_rewards)
+
+
+def _lot(stored: StoredOutcome, binding: Binding) -> Lot | None:
+    """The ranker that was drawn, where one was and nobody answered for the others."""
+    if stored.ranker_rewards is not None or binding.rivals or len(binding.rankers) < len(RANKERS):
+        return None
+    return Lot(_PLACES[binding.ranker], binding.rankers[binding.ranker])
 
 
 def _off(evidence: Evidence, reward_without: float | None) -> float | None:

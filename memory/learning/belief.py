@@ -17,6 +17,7 @@ from typing import NamedTuple
 from uuid import UUID
 
 from memory.learning import weights
+from memory.learning.reading import Reading
 from memory.learning.states import Evidence, Observation, State, States, later
 
 SCALE = 0.10  # this much added reward is one unit of weight
@@ -136,12 +137,26 @@ class Belief:
             noise=_noise(states, served.gain, residual, observation),
         )
 
-    def observed_gain(self, states: States, observation: Observation) -> tuple[float, float] | None:
-        """`y - (1 - rho) b`, with variance R + (1 - rho)² B; a control run shows no gain."""
-        if observation.evidence not in (Evidence.PAIRED, Evidence.SINGLE):
-            return None
-        residual = _residual(observation, 0.0, 0.0, states.cell, _Noise(*states.noise.values))
-        return residual.error, residual.spread
+    def baseline(self, states: States) -> float | None:
+        return states.cell.values[0]
+
+    def readings(self, states: States, observation: Observation) -> tuple[Reading, ...]:
+        """One reward tells of its run. A pair tells by its off-run, and by what this leaves of the
+        on-run: `r_on - rho r_off`, whose noise has nothing more in common with the off-run's.
+        """
+        noise = _Noise(*states.noise.values)
+        on, off = _rewards(observation)
+        match observation.evidence:
+            case Evidence.PAIRED:
+                beside = Reading(off, 0.0, 1.0, noise.r_single)
+                left = Reading(on - noise.rho * off, 1.0, 1.0 - noise.rho, noise.r_paired)
+                return beside, left
+            case Evidence.SINGLE:
+                return (Reading(on, 1.0, 1.0, noise.r_single),)
+            case Evidence.CONTROL:
+                return (Reading(off, 0.0, 1.0, noise.r_single),)
+            case Evidence.NONE:
+                return ()
 
     def residual(self, states: States, observation: Observation) -> float | None:
         if observation.evidence is Evidence.NONE:

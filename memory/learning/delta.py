@@ -14,6 +14,7 @@ from datetime import datetime
 from math import fsum
 
 from memory.learning import offmean, weights
+from memory.learning.reading import Reading
 from memory.learning.states import Evidence, Observation, State, States, later
 
 SCALE = 0.10  # this much added reward is one unit of weight
@@ -61,8 +62,11 @@ class Delta:
     def ranking_weight(self, memory: State, deviation: State | None) -> float:
         return self.effective_weight(memory, deviation)
 
-    def observed_gain(self, states: States, observation: Observation) -> tuple[float, float] | None:
-        return offmean.observed_gain(states, observation)
+    def baseline(self, states: States) -> float | None:
+        return offmean.baseline(states)
+
+    def readings(self, states: States, observation: Observation) -> tuple[Reading, ...]:  # noqa: ARG002 - they are rewards as they come
+        return offmean.readings(observation)
 
     def residual(self, states: States, observation: Observation) -> float | None:
         difference = offmean.difference(states, observation)

@@ -12,11 +12,12 @@ from enum import StrEnum
 from uuid import UUID
 
 from memory.learning.effect import Acted, counted, initial_day
-from memory.learning.guard import initial_record, learn_losses
+from memory.learning.guard import Losses, Lot, initial_record, learn_losses, sampled_losses
 from memory.learning.policy import Policy
 from memory.learning.states import Evidence, Observation, State, States
 from memory.learning.strength import Shown, initial_strength, learn_strength
 
+USUAL = 0.5  # the reward to be expected where a policy knows of none
 Deviant = tuple[UUID, UUID]  # (memory, agent)
 Cell = tuple[UUID, UUID]  # (agent, category)
 Day = tuple[UUID, UUID, date]  # (agent, category, feedback date)
@@ -35,13 +36,15 @@ class Beside:
     """What an outcome tells beside its rewards: for the effect, the strength and the guard.
 
     `numeric` is d·e and d² of a numeric pair, d from the answer without memory to the one had
-    memory been followed wholly, e to the truth. `losses` has one entry a ranker, None where a
-    ranker was not scored.
+    memory been followed wholly, e to the truth. `losses` has one entry a ranker, where each
+    gave an answer of its own; `lot` says which one served, where one was drawn.
     """
 
     acted: Acted
     numeric: tuple[float, float] | None = None
-    losses: tuple[float | None, ...] | None = None
+    losses: Losses | None = None
+    lot: Lot | None = None
+    rankers: int = 0
     own_information: bool = False
 
 
@@ -190,36 +193,44 @@ class _Book:
             self._deviations[memory, entry.agent] = state
             self._deviants[memory].add((memory, entry.agent))
         if entry.beside is not None:
-            self._learn_strength(
-                entry, entry.beside, self._policy.observed_gain(before, entry.observation)
-            )
+            self._learn_strength(entry, entry.beside, before)
             self._count(entry, entry.beside)
-            self._score(entry, entry.beside)
+            self._score(entry, self._losses(entry, entry.beside, before))
 
-    def _learn_strength(
-        self, entry: Learn, beside: Beside, gain: tuple[float, float] | None
-    ) -> None:
-        if beside.numeric is None and gain is None:
+    def _learn_strength(self, entry: Learn, beside: Beside, before: States) -> None:
+        readings = self._policy.readings(before, entry.observation)
+        if beside.numeric is None and not readings:
             return
         cell = (entry.agent, entry.category)
         self._strengths[cell] = learn_strength(
-            self._strengths.get(cell) or initial_strength(),
-            Shown(beside.numeric, gain, entry.now),
+            self._strengths.get(cell) or self._initial_strength(before),
+            Shown(beside.numeric, readings, entry.now),
             others(self._strengths, *cell),
             own_information=beside.own_information,
         )
+
+    def _initial_strength(self, before: States) -> State:
+        baseline = self._policy.baseline(before)
+        return initial_strength() if baseline is None else initial_strength(baseline)
 
     def _count(self, entry: Learn, beside: Beside) -> None:
         day = day_of(entry)
         known = self._effects.get(day) or initial_day()
         self._effects[day] = counted(known, beside.acted, entry.now)
 
-    def _score(self, entry: Learn, beside: Beside) -> None:
-        if beside.losses is None:
+    def _losses(self, entry: Learn, beside: Beside, before: States) -> Losses | None:
+        reward = entry.observation.reward_on
+        if beside.lot is None or reward is None:
+            return beside.losses
+        usual = self._policy.baseline(before)
+        return sampled_losses(beside.rankers, beside.lot, reward, USUAL if usual is None else usual)
+
+    def _score(self, entry: Learn, losses: Losses | None) -> None:
+        if losses is None:
             return
         for scope in (entry.category, None):
-            record = self._records.get(scope) or initial_record(len(beside.losses))
-            self._records[scope] = learn_losses(record, beside.losses, entry.now)
+            record = self._records.get(scope) or initial_record(len(losses))
+            self._records[scope] = learn_losses(record, losses, entry.now)
 
     def before(self, entry: Learn) -> States:
         served = entry.observation.counted

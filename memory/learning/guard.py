@@ -23,6 +23,16 @@ HALF_LIFE = 90.0  # days
 WORST_LOSS = 5.0  # where the importance-weighted loss of a rarely drawn ranker is clipped
 
 
+Losses = tuple[float | None, ...]
+
+
+class Lot(NamedTuple):
+    """Which ranker was drawn, by its place in the rankers' order, and how likely that was."""
+
+    ranker: int
+    propensity: float
+
+
 class _Record(NamedTuple):
     """The numbers of a state by name."""
 
@@ -92,16 +102,17 @@ def probabilities(
     return tuple(each / total for each in worth)
 
 
-def sampled_losses(
-    rankers: int, drawn: int, reward: float, propensity: float
-) -> tuple[float | None, ...]:
+def sampled_losses(rankers: int, lot: Lot, reward: float, usual: float) -> Losses:
     """The losses when one ranker alone was drawn: its own, by how rarely it is; none for the rest.
 
-    Divided by the probability of the draw, the loss is right on average for every ranker; clipped,
-    it is a little too mild for one that is drawn less often than one time in five.
+    Divided by the probability of the draw, the loss is right on average for every ranker. It is
+    taken beyond the `usual` loss, which all rankers share and which therefore moves no probability:
+    without that, whoever is drawn first would lose most. Clipped, it is a little too mild for a
+    ranker that is drawn seldom.
     """
-    loss = min(WORST_LOSS, (1.0 - reward) / propensity)
-    return tuple(loss if ranker == drawn else None for ranker in range(rankers))
+    loss = (usual - reward) / lot.propensity
+    clipped = min(WORST_LOSS, max(-WORST_LOSS, loss))
+    return tuple(clipped if ranker == lot.ranker else None for ranker in range(rankers))
 
 
 def _record(state: State) -> _Record:
@@ -141,9 +152,9 @@ def _kept(days: float) -> float:
 def _taken(loss: float | None) -> float:
     if loss is None:
         return 0.0
-    if not 0.0 <= loss <= WORST_LOSS:
+    if not -WORST_LOSS <= loss <= WORST_LOSS:
         raise Rejected(
-            f"A loss lies between 0 and {WORST_LOSS:g}.", field="losses", limit=[0, WORST_LOSS]
+            f"A loss lies between ±{WORST_LOSS:g}.", field="losses", limit=[-WORST_LOSS, WORST_LOSS]
         )
     return loss
 

@@ -13,6 +13,7 @@ from dataclasses import replace
 from math import fsum
 from typing import NamedTuple
 
+from memory.learning.reading import Reading
 from memory.learning.states import Evidence, Observation, State, States, later
 
 SHRINKAGE = 5.0
@@ -61,15 +62,18 @@ def difference(states: States, observation: Observation) -> float | None:
     return None
 
 
-def observed_gain(states: States, observation: Observation) -> tuple[float, float] | None:
-    """`difference`, and its variance: of two rewards, or of one reward and a mean."""
-    shown = difference(states, observation)
-    if shown is None:
-        return None
-    if observation.evidence is Evidence.PAIRED:
-        return shown, 2 * REWARD_VARIANCE
-    seen = _Cell(*states.cell.values).n
-    return shown, REWARD_VARIANCE * (1 + 1 / (seen + SHRINKAGE))
+def readings(observation: Observation) -> tuple[Reading, ...]:
+    """A pair tells its difference, whatever the baseline; one reward tells of its run."""
+    on, off = observation.reward_on, observation.reward_off
+    match observation.evidence:
+        case Evidence.PAIRED if on is not None and off is not None:
+            return (Reading(on - off, 1.0, 0.0, 2 * REWARD_VARIANCE),)
+        case Evidence.SINGLE if on is not None:
+            return (Reading(on, 1.0, 1.0, REWARD_VARIANCE),)
+        case Evidence.CONTROL if off is not None:
+            return (Reading(off, 0.0, 1.0, REWARD_VARIANCE),)
+        case _:
+            return ()
 
 
 def counted(states: States, observation: Observation) -> States:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from memory.learning import weights
+from memory.learning.reading import Reading
 from memory.learning.states import Evidence, Observation, State, States, later
 
 PAIR_VARIANCE = 0.2  # of a difference of two runs, each as noisy as a belief takes one to be
@@ -59,27 +60,34 @@ class Paper:
         return self.effective_weight(memory, deviation)
 
     def update(self, states: States, observation: Observation) -> States:
-        on, off = observation.reward_on, observation.reward_off
-        if observation.evidence is not Evidence.PAIRED or on is None or off is None:
+        difference = _difference(observation)
+        if difference is None:
             return states
         moved = {
-            i: _moved(states.memories[i], on - off, observation.now) for i in observation.counted
+            i: _moved(states.memories[i], difference, observation.now) for i in observation.counted
         }
         return replace(states, memories={**states.memories, **moved})
 
-    def observed_gain(
+    def baseline(self, states: States) -> float | None:  # noqa: ARG002 - none kept
+        return None
+
+    def readings(
         self,
         states: States,  # noqa: ARG002 - a pair shows it by itself
         observation: Observation,
-    ) -> tuple[float, float] | None:
-        on, off = observation.reward_on, observation.reward_off
-        if observation.evidence is not Evidence.PAIRED or on is None or off is None:
-            return None
-        return on - off, PAIR_VARIANCE
+    ) -> tuple[Reading, ...]:
+        difference = _difference(observation)
+        return () if difference is None else (Reading(difference, 1.0, 0.0, PAIR_VARIANCE),)
 
-    def residual(self, states: States, observation: Observation) -> float | None:
-        gain = self.observed_gain(states, observation)
-        return None if gain is None else gain[0]
+    def residual(self, states: States, observation: Observation) -> float | None:  # noqa: ARG002 - a pair shows it by itself
+        return _difference(observation)
+
+
+def _difference(observation: Observation) -> float | None:
+    on, off = observation.reward_on, observation.reward_off
+    if observation.evidence is not Evidence.PAIRED or on is None or off is None:
+        return None
+    return on - off
 
 
 def _moved(state: State, difference: float, now: datetime) -> State:

@@ -9,6 +9,7 @@ from memory.errors import Rejected
 from memory.learning.belief import Belief
 from memory.learning.delta import Delta
 from memory.learning.paper import Paper
+from memory.learning.reading import Reading
 from memory.learning.states import Observation, State, States
 from memory.learning.steps import Steps
 
@@ -59,10 +60,15 @@ class Policy(Protocol):
         """
         ...
 
-    def observed_gain(self, states: States, observation: Observation) -> tuple[float, float] | None:
-        """What one outcome shows memory as a whole to have added, and that reading's variance.
+    def baseline(self, states: States) -> float | None:
+        """The reward to be expected without memory; None where nothing is known of it."""
+        ...
 
-        None where it shows nothing of the kind. Reads the states before the outcome.
+    def readings(self, states: States, observation: Observation) -> tuple[Reading, ...]:
+        """What the rewards of one outcome tell of what memory as a whole adds, and of the baseline.
+
+        Empty where they tell nothing. Noises of several are independent. Reads the states before
+        the outcome.
         """
         ...
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from memory.learning import offmean, weights
+from memory.learning.reading import Reading
 from memory.learning.states import Observation, State, States, later
 
 UP = 0.3
@@ -60,8 +61,11 @@ class Steps:
     def ranking_weight(self, memory: State, deviation: State | None) -> float:
         return self.effective_weight(memory, deviation)
 
-    def observed_gain(self, states: States, observation: Observation) -> tuple[float, float] | None:
-        return offmean.observed_gain(states, observation)
+    def baseline(self, states: States) -> float | None:
+        return offmean.baseline(states)
+
+    def readings(self, states: States, observation: Observation) -> tuple[Reading, ...]:  # noqa: ARG002 - they are rewards as they come
+        return offmean.readings(observation)
 
     def residual(self, states: States, observation: Observation) -> float | None:
         return offmean.difference(states, observation)
@@ -71,7 +75,11 @@ class Steps:
         after = offmean.counted(states, observation)
         if not step:
             return after
-        moved = {i: _moved(states.memories[i], step, observation) for i in observation.counted}
+        moved = {
+            i: _moved(states.memories[i], step, observation)
+            for i in observation.counted
+            if i not in observation.author_of
+        }
         return replace(after, memories={**states.memories, **moved})
 
 

@@ -4,8 +4,9 @@ Numeric answers tell it directly: the answer with memory moved by `d` from the a
 truth lay `e` away, and the share of the move that was right is the least squares of e on d. Few
 cases say little, so the cell is drawn to its agent's other cells, and these to a start.
 
-Where only rewards are known, one state holds what memory as a whole adds: mean and variance,
-moved like a belief, aged like a deviation; strength is how little it speaks against memory.
+Where only rewards are known, a cell holds what memory as a whole adds and what is reached without,
+with their covariance: a run with memory shows the sum, and a baseline that was guessed wrongly
+errs the same way each time. Strength is how little the first speaks against memory.
 """
 
 from collections.abc import Sequence
@@ -15,10 +16,14 @@ from math import erfc, fsum, isfinite, sqrt
 from typing import NamedTuple
 
 from memory.errors import Rejected
+from memory.learning.reading import Reading
 from memory.learning.states import State, later
 
 MEMORY = 0.05  # prior standard deviation of what memory as a whole adds to the reward
 _PRIOR = 0.0025  # its square, as people write it
+BASELINE = 0.5  # of a cell whose policy keeps none
+_BASELINE_PRIOR = 0.0225  # .15²
+_DRIFT = 1e-6  # an agent may change: its baseline is never quite certain
 HALF_LIFE = timedelta(days=90)
 SUSPENDED_BELOW = 0.05
 RESUMED_FROM = 0.10  # apart from the other, so that a cell does not flicker
@@ -44,42 +49,46 @@ class _Record(NamedTuple):
     pairs: float = 0.0  # numeric answers seen
     moved_right: float = 0.0  # sum of d e
     moved: float = 0.0  # sum of d²
-    readings: float = 0.0  # rewards seen
-    mean: float = 0.0  # of what memory adds
-    variance: float = _PRIOR
+    readings: float = 0.0  # rewards of runs with memory seen
+    effect: float = 0.0  # what memory adds, its mean
+    baseline: float = BASELINE  # what is reached without, its mean
+    variance: float = _PRIOR  # of the effect
+    shared: float = 0.0  # covariance of the two
+    doubt: float = _BASELINE_PRIOR  # variance of the baseline
     dates: float = 0.0  # feedback dates
     day: float = 0.0  # the newest of them, 0 for none
     suspended: float = 0.0
-
-
-INITIAL = State(_Record()[:])
 
 
 @dataclass(frozen=True, slots=True)
 class Shown:
     """What one outcome shows about following memory; a part it does not show is None.
 
-    `numeric` is (d e, d²), means over the components of the answer. `gain` is one reading of what
-    memory as a whole added, and the variance of that reading.
+    `numeric` is (d e, d²), means over the components of the answer. `readings` are what its
+    rewards tell of what memory adds and of the baseline; their noises are independent.
     """
 
     numeric: tuple[float, float] | None
-    gain: tuple[float, float] | None
+    readings: tuple[Reading, ...]
     now: datetime
 
     def __post_init__(self) -> None:
-        for field, pair in (("numeric", self.numeric), ("gain", self.gain)):
-            if pair is not None and not all(map(isfinite, pair)):
-                raise Rejected("Strength is learnt from finite numbers.", field=field)
-        if self.numeric is not None and self.numeric[1] < 0.0:
+        if self.numeric is None:
+            return
+        if not all(map(isfinite, self.numeric)):
+            raise Rejected("Strength is learnt from finite numbers.", field="numeric")
+        if self.numeric[1] < 0.0:
             raise Rejected("A square is not negative.", field="numeric")
-        if self.gain is not None and self.gain[1] <= 0.0:
-            raise Rejected("A reading has a positive variance.", field="gain")
+
+    @property
+    def with_memory(self) -> bool:
+        """Whether memory had a part in it: what a control run shows is the baseline alone."""
+        return self.numeric is not None or any(reading.on for reading in self.readings)
 
 
-def initial_strength() -> State:
-    """The state of a cell of which nothing is known."""
-    return INITIAL
+def initial_strength(baseline: float = BASELINE) -> State:
+    """The state of a cell of which nothing is known but where its baseline is guessed to be."""
+    return State(_Record(baseline=baseline)[:])
 
 
 def learn_strength(
@@ -88,18 +97,24 @@ def learn_strength(
     """The cell after one outcome, suspended or resumed by the strength it now has.
 
     `others` are the states of the agent's other cells. An outcome that shows nothing is no
-    feedback and leaves the state as it is.
+    feedback and leaves the state as it is. A run without memory teaches the baseline, and by it
+    what earlier runs meant; but it is no feedback about memory either: it counts no date, and
+    neither suspends nor resumes. The next run with memory does.
     """
-    if shown.numeric is None and shown.gain is None:
+    if shown.numeric is None and not shown.readings:
         return state
-    record = _dated(_aged(state, shown.now), shown.now)
+    record = _aged(state, shown.now)
     if shown.numeric is not None:
         record = _answered(record, *shown.numeric)
-    if shown.gain is not None:
-        record = _read(record, *shown.gain)
-    learnt = State(record[:], later(state.touched, shown.now))
+    for reading in shown.readings:
+        record = _read(record, reading)
+    record = record._replace(doubt=min(_BASELINE_PRIOR, record.doubt + _DRIFT))
+    touched = later(state.touched, shown.now)
+    if not shown.with_memory:
+        return State(record[:], touched)
+    learnt = State(_dated(record, shown.now)[:], touched)
     strength = strength_of(learnt, others, own_information=own_information)
-    return State(_judged(record, strength)[:], learnt.touched)
+    return State(_judged(_Record(*learnt.values), strength)[:], touched)
 
 
 def strength_of(
@@ -136,20 +151,24 @@ def _by_answers(cell: _Record, others: Sequence[_Record], start: _Start) -> floa
 
 def _by_rewards(cell: _Record, start: _Start) -> float:
     """Twice the probability that memory adds something, at most 1; to be earned, what exceeds 1."""
-    twice = erfc(-cell.mean / sqrt(2.0 * cell.variance))
+    twice = erfc(-cell.effect / sqrt(2.0 * cell.variance))
     return max(0.0, twice - 1.0) if start is _EARNING else min(1.0, twice)
 
 
 def _aged(state: State, now: datetime | None) -> _Record:
-    """The record with what rewards told on its way back to the prior. Answers do not age: they
-    are compared with each other, not with a baseline that moves.
+    """The record with what rewards told of memory on its way back to the prior. Answers do not
+    age: they are compared with each other, not with a baseline that moves.
     """
     record = _Record(*state.values)
     if state.touched is None or now is None:
         return record
     kept = 0.5 ** ((later(state.touched, now) - state.touched) / HALF_LIFE)
     variance = record.variance + (1.0 - kept * kept) * (_PRIOR - record.variance)
-    return record._replace(mean=kept * record.mean, variance=min(_PRIOR, variance))
+    return record._replace(
+        effect=kept * record.effect,
+        variance=min(_PRIOR, variance),
+        shared=kept * record.shared,
+    )
 
 
 def _dated(record: _Record, now: datetime) -> _Record:
@@ -168,13 +187,25 @@ def _answered(record: _Record, moved_right: float, moved: float) -> _Record:
     )
 
 
-def _read(record: _Record, value: float, noise: float) -> _Record:
-    """A Kalman step with one reading of what memory adds."""
-    spread = record.variance + noise
+def _read(record: _Record, reading: Reading) -> _Record:
+    """A Kalman step of both unknowns at once, with one reading of them.
+
+    Variances are written with the determinant, so that no rounding makes one negative; where the
+    baseline is certain this is the step of the effect alone.
+    """
+    on, base, noise = reading.on, reading.base, reading.noise
+    pull = on * record.variance + base * record.shared  # covariance of the effect and the reading
+    base_pull = on * record.shared + base * record.doubt
+    spread = max(0.0, on * pull + base * base_pull) + noise
+    error = reading.value - on * record.effect - base * record.baseline
+    apart = max(0.0, record.variance * record.doubt - record.shared * record.shared)
     return record._replace(
-        readings=record.readings + 1.0,
-        mean=record.mean + record.variance * (value - record.mean) / spread,
-        variance=record.variance * noise / spread,
+        readings=record.readings + float(on != 0.0),
+        effect=record.effect + pull * error / spread,
+        baseline=record.baseline + base_pull * error / spread,
+        variance=(record.variance * noise + base * base * apart) / spread,
+        shared=(record.shared * noise - on * base * apart) / spread,
+        doubt=(record.doubt * noise + on * on * apart) / spread,
     )
 
 

@@ -89,7 +89,8 @@ class HalfStore:
 _OFF_RUN = text("""
     SELECT o.id FROM outcome o JOIN retrieval r ON r.id = o.retrieval_id
     WHERE o.namespace_id = :ns AND o.status <> 'superseded' AND r.id <> :retrieval_id
-      AND r.arm = 'forced_off' AND r.agent_id = :agent_id AND r.task_id = :task_id
+      AND o.reason IN ('observational', 'half_of_pair') AND r.arm = 'forced_off'
+      AND r.agent_id = :agent_id AND r.task_id = :task_id
       AND r.agent_model IS NOT DISTINCT FROM :agent_model
       AND o.known_at BETWEEN :earliest AND :latest
       AND NOT EXISTS (SELECT 1 FROM outcome p WHERE p.partner_id = o.id

@@ -26,7 +26,9 @@ class SourceStore:
         self._namespace_id = namespace_id
 
     async def outcomes(self, source: Source) -> list[UUID]:
-        """Outcomes in effect of the agent's retrievals, reported by the key, by id."""
+        """Outcomes of the agent's retrievals, reported by the key or made with a half that it
+        reported, by id: those in effect, and those that may still be half of a pair.
+        """
         return await self._ids(_OUTCOMES, source)
 
     async def memories(self, source: Source) -> list[UUID]:
@@ -41,9 +43,12 @@ class SourceStore:
 
 _OUTCOMES = """
     SELECT o.id FROM outcome o JOIN retrieval r ON r.id = o.retrieval_id
-    WHERE o.namespace_id = :ns AND o.status IN ('accepted', 'applied')
+    LEFT JOIN outcome half ON half.id = o.partner_id
+    WHERE o.namespace_id = :ns AND (o.status IN ('accepted', 'applied') OR o.status = 'ignored'
+          AND o.reason IN ('half_missing', 'observational', 'half_of_pair'))
       AND (CAST(:agent_id AS uuid) IS NULL OR r.agent_id = :agent_id)
-      AND (CAST(:key_id AS uuid) IS NULL OR o.key_id = :key_id)
+      AND (CAST(:key_id AS uuid) IS NULL OR o.key_id = :key_id
+          OR half.key_id = :key_id)
       AND (CAST(:since AS timestamptz) IS NULL OR o.recorded_at >= :since)
       AND (CAST(:until AS timestamptz) IS NULL OR o.recorded_at < :until)
     ORDER BY o.id

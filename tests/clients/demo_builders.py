@@ -3,8 +3,11 @@
 import gzip
 import json
 from collections.abc import Mapping, Sequence
-from datetime import date, timedelta
+from dataclasses import replace
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
+
+from memlift_client import Effect, Estimate, Guideline, Retrieval, ServedMemory
 
 from clients.demo.statistics import Scored
 from clients.demo.streams import Question, Resolution, Stream
@@ -35,8 +38,50 @@ def a_stream(questions: Sequence[Question], resolutions: Sequence[Resolution] = 
     return Stream("test", "a test", tuple(questions), tuple(resolutions))
 
 
-def a_score(event: str, outcome: int, week: int = 0, **probability: float) -> Scored:
-    return Scored(event, MONDAY + timedelta(weeks=week), outcome, probability)
+def a_score(
+    event: str, outcome: int, week: int = 0, source: str = "fred", **probability: float
+) -> Scored:
+    return Scored(event, source, MONDAY + timedelta(weeks=week), outcome, probability)
+
+
+def a_retrieval(*served: tuple[object, dict[str, float | None]], **changes: object) -> Retrieval:
+    """What was retrieved: for each memory the outcome it carries, and each ranker's score."""
+    memories = tuple(
+        ServedMemory(f"m{n}", 1, n, 0.5, 0.5, 1.0, 1.0, 0.5, scores, metadata={"outcome": outcome})
+        for n, (outcome, scores) in enumerate(served)
+    )
+    return replace(NOTHING, memories=memories, **changes)
+
+
+NOTHING = Retrieval(
+    retrieval_id="r",
+    agent="analog",
+    task_id="t",
+    category="fred",
+    subcategory=None,
+    confidence=1.0,
+    purpose="paired",
+    arm="paired",
+    propensity=1.0,
+    eligible=True,
+    reason=None,
+    bank_version=1,
+    as_of=datetime(2026, 1, 5, tzinfo=UTC),
+    ranker="flat/none",
+    strength=1.0,
+    policy="belief",
+    compiler="none",
+    guideline=Guideline("", (), 0, "words", ()),
+)
+
+
+def an_effect(category: str = "fred", **changes: object) -> Effect:
+    nothing = Estimate(0, 0, None, None, None, None, "asymptotic")
+    known = Estimate(20, 10, 0.01, 0.002, -0.005, 0.025, "asymptotic")
+    effect = Effect(
+        "analog", category, 20, {}, known, nothing, 0.75, suspended=False, feedback_dates=10
+    )
+    return replace(effect, **changes)
 
 
 def a_row(**changes: object) -> dict[str, object]:

@@ -1,4 +1,4 @@
-"""A bank in a list that speaks just enough of the contract for a replay; refuses a look ahead."""
+"""A bank in a list that speaks just enough of the contract for a replay."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -9,8 +9,13 @@ import httpx
 Fields = dict[str, Any]
 
 
+FLAT, WEIGHTED = "flat/none", "weighted/none"
+
+
 class SmallBank:
-    """Serves every memory with score ½ and logs which kind of call came, at which time."""
+    """Has two rankers: the flat one would serve every memory with score ½, the other only the
+    first, with score 1. Logs which kind of call came, at which time.
+    """
 
     def __init__(self) -> None:
         self.log: list[tuple[str, str]] = []
@@ -57,7 +62,8 @@ def _served(rank: int, memory: Fields) -> Fields:
         ("similarity", "relevance", "effective_weight", "ranking_weight", "score"), 0.5
     )
     named = {"memory_id": f"m-{rank}", "version": 1, "rank": rank}
-    return {**named, **numbers, "metadata": memory["metadata"]}
+    scores = {FLAT: 0.5, WEIGHTED: None if rank else 1.0}
+    return {**named, **numbers, "scores": scores, "metadata": memory["metadata"]}
 
 
 ANSWER: Fields = {
@@ -73,8 +79,9 @@ ANSWER: Fields = {
     "reason": None,
     "bank_version": 1,
     "as_of": "2026-01-05T00:00:00Z",
-    "ranker": "flat",
-    "strength": 1.0,
+    "ranker": FLAT,
+    "rankers": {FLAT: 0.75, WEIGHTED: 0.25},
+    "strength": 0.5,
     "policy": "belief",
     "compiler": "deterministic",
     "guideline": {"text": "", "lines": [], "tokens": 0, "counter": "words", "cut": []},

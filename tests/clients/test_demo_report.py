@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from demo_builders import a_score
 from memlift_client import WeightEvent, WeightRow
 
-from clients.demo.report import CONTESTANTS, brier_table, differences, reason
+from clients.demo.report import CONTESTANTS, brier_table, differences, reason, stored
 
 NOON = datetime(2026, 1, 5, 12, tzinfo=UTC)
 ROW = WeightRow("m", "S", "L", "fred", 1.2, 9, 3, NOON)
@@ -51,3 +51,8 @@ def test_a_reason_counts_the_outcomes_and_names_the_largest_step():
 
 def test_settings_are_no_outcomes():
     assert "no outcome" in reason(ROW, [an_event(None, 1.0, "set")])
+
+
+def test_outcomes_that_became_no_memory_are_told():
+    assert stored(5, 5) == "5 outcomes are remembered as 5 memories."
+    assert stored(5, 3).endswith("; the others only repeated one.")

@@ -7,7 +7,7 @@ from demo_builders import a_score
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clients.demo.statistics import NORMAL_95, brier, by_week, paired
+from clients.demo.statistics import NORMAL_95, brier, by_source, by_week, paired
 
 
 def test_an_event_counts_once_however_many_forecasts_it_has():
@@ -50,6 +50,18 @@ def test_weeks_come_in_order():
 
     assert [[row.event_id for row in some] for _, some in weeks] == [["b"], ["a", "c"]]
     assert weeks[0][0] < weeks[1][0]
+
+
+def test_sources_are_kept_apart_by_name():
+    rows = [
+        a_score("a", 1, source="yfinance", p=0.0),
+        a_score("b", 1, source="acled", p=0.0),
+        a_score("c", 0, source="yfinance", p=0.0),
+    ]
+
+    sources = [(name, [row.event_id for row in some]) for name, some in by_source(rows)]
+
+    assert sources == [("acled", ["b"]), ("yfinance", ["a", "c"])]
 
 
 @given(st.lists(st.tuples(st.integers(0, 1), st.floats(0, 1), st.floats(0, 1)), min_size=2))

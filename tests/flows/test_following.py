@@ -116,8 +116,8 @@ async def test_an_agent_with_information_of_its_own_starts_without_memory(
 
 async def test_rewards_alone_teach_strength_too(engine: Engine, calls: Caller, past: str):
     await remembered(engine, await calls(past), a_draft(learned_at=NOON))
-    for day in range(9):
-        at = NOON + day * DAY
+    for pair_number in range(18):
+        at = NOON + pair_number // 2 * DAY
         run = await served(engine, await calls(past), as_of=at, purpose="paired")
         pair = {"reward": 0.0, "without": {"reward": 1.0}, "known_at": at}
         await reported(engine, await calls(past), run, **pair)
@@ -181,7 +181,7 @@ async def test_without_rivals_one_ranker_is_drawn_and_weighed_by_its_chance(
     assert shares["flat/none"] == pytest.approx(0.01 + 0.9 * 0.8 * 0.6)
     [view, _] = sorted(await rankers(engine, await calls(past)), key=lambda v: v.category is None)
     lost = {ranker: loss for ranker, loss in view.losses.items() if loss}
-    due = min(5.0, 0.6 / shares[run.receipt.ranker]) / 2
+    due = min(5.0, (0.5 - 0.4) / shares[run.receipt.ranker]) / 2
     assert lost == {run.receipt.ranker: pytest.approx(due)}
 
 

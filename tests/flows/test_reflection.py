@@ -278,6 +278,7 @@ def a_failure() -> Failure:
         source_group="task:4",
         reward=0.2,
         without=0.5,
+        guideline=None,
         known_at=NOON,
     )
 

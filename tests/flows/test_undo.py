@@ -411,3 +411,92 @@ async def test_one_loud_key_counts_so_often_a_day_for_one_memory(
     assert weights[0] > weights[1]
     assert weights[2:5] == pytest.approx([weights[1]] * 3, rel=1e-3), "but for their age"
     assert weights[5] < weights[4] - 0.01
+
+
+async def test_the_half_that_counts_is_the_best_verified_report_of_the_run(
+    engine: Engine, calls: Caller, past: str
+):
+    call = await calls(past)
+    await remembered(engine, call, a_draft(learned_at=NOON))
+    on, off = await both_runs(engine, call)
+    await reported(engine, call, off, reward=0.4, verifier="test", known_at=NOON)
+    await apply_now(engine, await calls(past))
+    lost = await reported(engine, call, off, reward=0.0, verifier="self", known_at=NOON)
+
+    await reported(engine, call, on, reward=0.9, verifier="human", known_at=NOON - HOUR)
+    await apply_now(engine, await calls(past))
+
+    assert (lost.outcome.status, lost.outcome.reason) == ("ignored", "outranked")
+    [pair] = [one for one in await outcomes(engine, call) if one.evidence == "paired"]
+    assert (pair.reward_without, pair.verifier, pair.known_at) == (0.4, "test", NOON)
+
+
+async def test_a_run_reported_twice_still_serves_one_pair(engine: Engine, calls: Caller, past: str):
+    call = await calls(past)
+    await remembered(engine, call, a_draft(learned_at=NOON))
+    on, off = await both_runs(engine, call)
+    again = await served(engine, call, purpose="paired", as_of=NOON, task=RAIN)
+    for run in (off, on):
+        await reported(engine, call, run, known_at=NOON)
+        await apply_now(engine, await calls(past))
+    await reported(engine, call, off, reward=0.1, known_at=NOON)
+
+    await reported(engine, call, again, known_at=NOON)
+    await apply_now(engine, await calls(past))
+
+    pairs = [one for one in await outcomes(engine, call) if one.evidence == "paired"]
+    assert [one.retrieval_id for one in pairs] == [on.receipt.id]
+
+
+async def test_a_correction_of_one_half_makes_the_pair_anew(
+    engine: Engine, calls: Caller, past: str
+):
+    call = await calls(past)
+    await remembered(engine, call, a_draft(learned_at=NOON))
+    on, off = await both_runs(engine, call)
+    await reported(engine, call, on, reward=0.9, verifier="test", known_at=NOON)
+    await reported(engine, call, off, reward=0.4, verifier="test", known_at=NOON)
+    await apply_now(engine, await calls(past))
+
+    await reported(engine, call, off, reward=0.8, verifier="human", known_at=NOON + HOUR)
+    await apply_now(engine, await calls(past))
+
+    told = await outcomes(engine, call)
+    [pair] = [one for one in told if one.evidence == "paired" and one.status == "applied"]
+    assert (pair.reward, pair.reward_without) == (0.9, 0.8)
+    assert [one.status for one in told if one.evidence == "paired"] == ["superseded", "applied"]
+    await exact(engine, await calls(past))
+
+
+async def test_a_rollback_reaches_pairs_by_either_half(engine: Engine, calls: Caller, past: str):
+    call = await calls(past)
+    await remembered(engine, call, a_draft(learned_at=NOON))
+    on, off = await both_runs(engine, call)
+    other = await calls(past, role=Role.EVALUATOR)
+    await reported(engine, call, on, reward=0.9, known_at=NOON)
+    told = await reported(engine, other, off, reward=0.4, known_at=NOON)
+    await apply_now(engine, await calls(past))
+
+    source = Rollback(key_id=other.key.id, dry_run=False)
+    done = await roll_back(engine, await calls(past), source)
+    again = await reported(engine, other, off, reward=0.4, known_at=NOON)
+
+    assert len(done.outcomes) == 2
+    assert not (await exact(engine, await calls(past))).noises
+    assert not again.replayed, "what was rolled back may be said again"
+    assert again.outcome.id != told.outcome.id
+
+
+async def test_once_applied_a_waiting_half_gives_way_to_no_weaker_word(
+    engine: Engine, calls: Caller, past: str
+):
+    call = await calls(past)
+    await remembered(engine, call, a_draft(learned_at=NOON))
+    run = await served(engine, call, purpose="paired", as_of=NOON, task=RAIN)
+    first = await reported(engine, call, run, reward=0.9, verifier="human", known_at=NOON)
+    await apply_now(engine, await calls(past))
+
+    second = await reported(engine, call, run, reward=0.1, verifier="self", known_at=NOON)
+
+    assert second.outcome.reason == "outranked"
+    assert (await get_outcome(engine, call, first.outcome.id)).reason == "half_missing"

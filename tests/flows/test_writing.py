@@ -139,7 +139,7 @@ async def test_a_reflection_keeps_the_directives_that_have_a_meaning(
     made = await a_reflection(asking, call)
 
     assert made is not None
-    assert made.value.directives == {"max_memories": 2, "cross_category": False}
+    assert made.value.directives == {"max_memories": 2, "cross_category": "exclude"}
     assert made.value.instruction == GOOD["reflect"]["instruction"]
 
 

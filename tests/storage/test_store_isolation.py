@@ -204,7 +204,8 @@ class Foreign:
         return Holder(self.agent, self.key)
 
     def case(self) -> Case:
-        ids = (self.agent, "solver", self.category, None, self.task, "rain", "task:1", None)
+        cell = (self.agent, "solver", self.category, None, "weather")
+        ids = (*cell, self.task, "rain", "task:1", None)
         return Case(self.candidate, 0, None, 0.5, "reward", "continuous", *ids, NOON, self.key)
 
     @property

@@ -21,6 +21,14 @@ NOBODY = -1
 
 
 @dataclass(frozen=True, slots=True)
+class _Serving:
+    """What may be chosen from."""
+
+    head: bool
+    slot_similarity: float
+
+
+@dataclass(frozen=True, slots=True)
 class Played:
     """`served` has a row a task, -1 where fewer than three; the rest is by agent and memory."""
 
@@ -29,20 +37,24 @@ class Played:
     values: Floats
 
 
-def play(world: World, rule: Rule, *, head: bool) -> Played:
+def play(
+    world: World, rule: Rule, *, head: bool, slot_similarity: float = SLOT_SIMILARITY
+) -> Played:
     """Serve every task and learn from its outcome once it is known.
 
     With `head`, weights re-rank only the most similar, as the server does; else the whole bank.
+    The slot draws from what is at least as similar as `slot_similarity`.
     The control arm's selection is kept as well: what it costs is the same for all.
     """
     tasks = world.scenario.tasks
     served = np.full((tasks, BEST), NOBODY)
     due: deque[tuple[int, Outcome]] = deque()
     credited = np.zeros(MEMORIES)
+    serving = _Serving(head=head, slot_similarity=slot_similarity)
     for task in range(tasks):
         while due and due[0][0] <= task:
             _learn(rule, due.popleft(), credited)
-        chosen = _selected(world, rule, task, credited, head=head)
+        chosen = _selected(world, rule, task, credited, serving)
         served[task, : len(chosen)] = chosen
         outcome = world.outcome(task, chosen)
         if outcome is not None:
@@ -59,17 +71,17 @@ def _learn(rule: Rule, known: tuple[int, Outcome], credited: Floats) -> None:
 
 
 def _selected(
-    world: World, rule: Rule, task: int, credited: Floats, *, head: bool
+    world: World, rule: Rule, task: int, credited: Floats, serving: _Serving
 ) -> tuple[int, ...]:
     """At most three, best first; now and then the last place goes to a least-credited one."""
     candidates, similarity = world.near[task]
-    if head:
+    if serving.head:
         candidates, similarity = candidates[:HEAD], similarity[:HEAD]
     ordered = rule.order(int(world.agent[task]), task, candidates, similarity)
     best = np.argsort(-ordered.score, kind="stable")
     chosen: list[int] = candidates[best[ordered.admitted[best]][:BEST]].tolist()
     if world.slot[0, task] < rule.slot_rate:
-        pool = candidates[(similarity >= SLOT_SIMILARITY) & ~np.isin(candidates, chosen)]
+        pool = candidates[(similarity >= serving.slot_similarity) & ~np.isin(candidates, chosen)]
         pool = pool[credited[pool] == credited[pool].min()] if len(pool) else pool
         if len(pool):
             drawn = int(pool[int(world.slot[1, task] * len(pool))])

@@ -82,11 +82,11 @@ def test_a_text_without_words_echoes_nothing(text: str) -> None:
     assert found(text) == ()
 
 
-def test_a_short_text_is_an_echo_only_as_a_whole() -> None:
+def test_a_text_shorter_than_a_shingle_is_no_echo_unless_it_cites() -> None:
     served = {ONE: ["in doubt: take the base rate"]}
 
-    assert found("take the base rate", served) == (ONE,)
-    assert found("take the higher rate", served) == ()
+    assert found("take the base rate", served) == ()
+    assert found(f"take the base rate [m:{ONE.hex[-8:]}]", served) == (ONE,)
 
 
 @given(WORDS, WORDS)
@@ -94,13 +94,12 @@ def test_an_echo_shares_at_least_half_and_the_rest_shares_less(
     text: list[str], served: list[str]
 ) -> None:
     own, theirs = words_of(" ".join(text), HEADER), words_of(" ".join(served), HEADER)
-    same_width = own.width == theirs.width
     share = len(own.shingles & theirs.shingles) / len(own.shingles) if own.shingles else 0.0
 
-    if same_width:
-        assert bool(found(" ".join(text), {ONE: [" ".join(served)]})) == (share >= SHARE)
+    expected = bool(own.shingles) and share >= SHARE
+    assert bool(found(" ".join(text), {ONE: [" ".join(served)]})) == expected
 
 
-@given(WORDS.filter(bool))
-def test_every_text_with_words_echoes_itself(text: list[str]) -> None:
+@given(WORDS.filter(lambda words: len(words) >= SHINGLE))
+def test_every_text_of_a_shingle_or_more_echoes_itself(text: list[str]) -> None:
     assert found(" ".join(text), {ONE: [" ".join(text)]}) == (ONE,)

@@ -179,7 +179,7 @@ def test_what_the_rule_cut_for_its_own_reason_keeps_that_reason() -> None:
         ({"order": "newest", "max_memories": 3}, {"order": "newest", "max_memories": 3}),
         ({"order": "sideways", "max_memories": 0}, {}),
         ({"max_memories": True, "cross_category": 1}, {}),
-        ({"cross_category": False, "on_disagreement": "show_both", "run": "rm"}, None),
+        ({"cross_category": "exclude", "on_disagreement": "show_both", "run": "rm"}, None),
         (None, {}),
     ],
     ids=str,
@@ -192,7 +192,9 @@ def test_directives_are_those_that_have_a_meaning(
 
     made = role.read(json.dumps(answer))
 
-    expected = {"cross_category": False, "on_disagreement": "show_both"} if kept is None else kept
+    expected = (
+        {"cross_category": "exclude", "on_disagreement": "show_both"} if kept is None else kept
+    )
     assert made.directives == expected
 
 

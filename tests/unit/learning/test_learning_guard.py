@@ -8,7 +8,13 @@ from hypothesis import strategies as st
 from learning_builders import DAY, NOON
 
 from memory.errors import Rejected
-from memory.learning.guard import initial_record, learn_losses, probabilities, sampled_losses
+from memory.learning.guard import (
+    Lot,
+    initial_record,
+    learn_losses,
+    probabilities,
+    sampled_losses,
+)
 
 NOTHING = initial_record(2)
 
@@ -96,7 +102,7 @@ def test_the_best_ranker_never_underflows_beside_one_that_is_ruled_out():
     assert pi[1] == pytest.approx(1.0)
 
 
-@pytest.mark.parametrize("loss", [-0.1, 5.1, nan])
+@pytest.mark.parametrize("loss", [-5.1, 5.1, nan])
 def test_a_loss_outside_its_range_is_refused(loss):
     with pytest.raises(Rejected):
         after(((0.0, loss), 0))
@@ -108,11 +114,13 @@ def test_losses_of_another_number_of_rankers_are_refused():
 
 
 def test_the_ranker_that_was_drawn_answers_for_how_rarely_it_is():
-    assert sampled_losses(3, 1, 0.6, 0.5) == (None, pytest.approx(0.8), None)
+    assert sampled_losses(3, Lot(1, 0.5), 0.6, 1.0) == (None, pytest.approx(0.8), None)
+    assert sampled_losses(3, Lot(1, 0.5), 0.6, 0.5) == (None, pytest.approx(-0.2), None)
 
 
 def test_a_rarely_drawn_ranker_loses_at_most_five():
-    assert sampled_losses(2, 0, 0.0, 0.01) == (5.0, None)
+    assert sampled_losses(2, Lot(0, 0.01), 0.0, 1.0) == (5.0, None)
+    assert sampled_losses(2, Lot(0, 0.01), 1.0, 0.0) == (-5.0, None)
 
 
 losses = st.lists(st.none() | st.floats(0, 5), min_size=3, max_size=3)

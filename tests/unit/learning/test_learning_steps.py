@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from learning_builders import DAY, NOON, A, B, an_observation, fresh_states, learned
 
 from memory.learning.policy import POLICIES
+from memory.learning.reading import Reading
 from memory.learning.states import State
 
 steps = POLICIES["steps"]
@@ -42,7 +43,7 @@ def test_a_single_run_without_any_baseline_moves_nothing():
     before = fresh_states(steps)
 
     assert steps.update(before, an_observation(1.0)) == before
-    assert steps.observed_gain(before, an_observation(1.0)) is None
+    assert steps.baseline(before) is None
 
 
 @pytest.mark.parametrize(("reward", "weight"), [(0.8, 1.3), (0.61, 1.0), (0.4, 0.8)])
@@ -59,23 +60,33 @@ def test_a_baseline_is_drawn_toward_all_off_runs_as_if_seen_five_times():
     states = states.__class__(states.memories, {}, steps.initial_cell(()), states.noise)
     states = learned(steps, states, *[an_observation(None, 0.8, ())] * 5)
 
-    gain, _ = steps.observed_gain(states, an_observation(1.0))
-
     everywhere = (0.2 + 5 * 0.8) / 6
-    assert gain == pytest.approx(1.0 - (5 * 0.8 + 5 * everywhere) / 10)
+    assert steps.baseline(states) == pytest.approx((5 * 0.8 + 5 * everywhere) / 10)
 
 
 def test_a_new_cell_starts_from_the_off_runs_of_its_siblings():
     beside = learned(steps, fresh_states(steps), *[an_observation(None, 0.9, ())] * 5).cell
     states = fresh_states(steps, siblings=(beside, steps.initial_cell(())))
 
-    assert steps.observed_gain(states, an_observation(1.0))[0] == pytest.approx(0.1)
+    assert steps.baseline(states) == pytest.approx(0.9)
 
 
 def test_a_pair_shows_its_difference_with_the_noise_of_two_rewards():
-    gain = steps.observed_gain(fresh_states(steps), an_observation(0.9, 0.4))
+    [reading] = steps.readings(fresh_states(steps), an_observation(0.9, 0.4))
 
-    assert gain == (pytest.approx(0.5), 0.2)
+    assert reading == Reading(0.5, 1.0, 0.0, 0.2)
+
+
+@pytest.mark.parametrize(
+    ("rewards", "expected"),
+    [
+        ((0.9, None), (Reading(0.9, 1.0, 1.0, 0.1),)),
+        ((None, 0.4), (Reading(0.4, 0.0, 1.0, 0.1),)),
+        ((None, None), ()),
+    ],
+)
+def test_a_lone_reward_shows_its_run_whether_or_not_there_is_a_baseline(rewards, expected):
+    assert steps.readings(fresh_states(steps), an_observation(*rewards)) == expected
 
 
 def test_nothing_ages_and_nothing_is_kept_by_agent():

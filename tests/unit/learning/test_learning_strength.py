@@ -1,6 +1,6 @@
 """Strength: learnt from answers or from rewards, suspended, resumed."""
 
-from math import inf, nan, sqrt
+from math import inf, isfinite, nan, sqrt
 from statistics import NormalDist
 
 import pytest
@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from learning_builders import DAY, NOON
 
 from memory.errors import Rejected
+from memory.learning.reading import Reading
 from memory.learning.states import State
 from memory.learning.strength import (
     MEMORY,
@@ -23,11 +24,33 @@ from memory.learning.strength import (
 
 def an_answer(moved, right, *, now=NOON):
     """Memory moved the answer by `moved`; the truth lay `right` away."""
-    return Shown((moved * right, moved * moved), None, now)
+    return Shown((moved * right, moved * moved), (), now)
 
 
-def a_reading(value, variance=0.1, *, now=NOON):
-    return Shown(None, (value, variance), now)
+def a_reading(value, variance=0.1, *, base=0.0, now=NOON):
+    """A reading of what memory adds, and of `base` times the baseline; of it alone by default."""
+    return Shown(None, (Reading(value, 1.0, base, variance),), now)
+
+
+def a_single(reward, variance=0.1, *, now=NOON):
+    return a_reading(reward, variance, base=1.0, now=now)
+
+
+def a_control(reward, variance=0.1, *, now=NOON):
+    return Shown(None, (Reading(reward, 0.0, 1.0, variance),), now)
+
+
+def alone(readings, start=(0.0, MEMORY**2)):
+    """The effect alone, against a certain baseline: mean and variance after (value, noise)."""
+    mean, variance = start
+    for value, noise in readings:
+        gain = variance / (variance + noise)
+        mean, variance = mean + gain * (value - mean), (1 - gain) * variance
+    return mean, variance
+
+
+def followed(mean, variance):
+    return min(1.0, 2 * NormalDist().cdf(mean / sqrt(variance)))
 
 
 def after(*events, state=None, others=(), own=False):
@@ -79,10 +102,74 @@ def test_a_cell_without_outcomes_is_followed_as_far_as_its_agents_other_cells():
 def test_rewards_move_a_mean_and_a_variance_like_a_kalman_filter():
     cell = after(a_reading(-0.1, 0.1))
 
-    gain = MEMORY**2 / (MEMORY**2 + 0.1)
-    mean, sd = -0.1 * gain, sqrt(MEMORY**2 * (1 - gain))
+    assert strength(cell) == pytest.approx(followed(*alone([(-0.1, 0.1)])))
 
-    assert strength(cell) == pytest.approx(2 * NormalDist().cdf(mean / sd))
+
+def test_where_the_baseline_is_certain_a_reading_is_what_is_left_of_the_reward_beside_it():
+    certain = (0.0, 0.0, 0.0, 0.0, 0.0, 0.6, MEMORY**2, 0.0, 0.0, 0.0, 0.0, 0.0)
+    cell = after(a_reading(0.1, 0.1, base=0.4), state=State(certain))
+
+    assert strength(cell) == pytest.approx(followed(*alone([(0.1 - 0.4 * 0.6, 0.1)])))
+
+
+def test_readings_against_a_baseline_made_certain_move_the_effect_alone():
+    runs = [(0.4, 0.05), (0.7, 0.2), (0.1, 0.1)]
+    known = after(a_control(0.5, 1e-12))
+    cell = after(*(a_single(*run) for run in runs), state=known)
+
+    expected = alone([(reward - 0.5, noise) for reward, noise in runs])
+    # The baseline drifts a little at each outcome, and is that much less than certain.
+    assert strength(cell) == pytest.approx(followed(*expected), abs=1e-3)
+
+
+def test_a_baseline_guessed_wrongly_is_not_held_against_memory():
+    """However many runs with memory fail: without a run without it, that is the agent's doing."""
+    cell = after(*[a_single(0.2, 0.02)] * 1000)
+
+    assert strength(cell) > 0.5
+
+
+def test_runs_without_memory_tell_what_the_runs_with_it_meant():
+    runs = after(*[a_single(0.2, 0.02)] * 100)
+    poor, good = after(*[a_control(0.2, 0.02)] * 30), after(*[a_control(0.5, 0.02)] * 30)
+
+    assert strength(poor) == strength(good) == 1.0
+    assert strength(after(*[a_control(0.2, 0.02)] * 30, state=runs)) > 0.5
+    assert strength(after(*[a_control(0.5, 0.02)] * 30, state=runs)) < 0.01
+
+
+def test_a_cell_starts_at_the_baseline_its_policy_expects():
+    low = after(*[a_single(0.2, 0.02)] * 20, state=initial_strength(0.2))
+
+    assert strength(low) == 1.0
+    assert strength(after(*[a_single(0.2, 0.02)] * 20)) < 1.0
+
+
+def test_a_run_without_memory_counts_no_feedback_date_and_suspends_nothing():
+    runs = after(*daily(lambda now: a_single(0.2, 0.01, now=now), 10))
+    dated = NOON + 20 * DAY
+    told = after(*[a_control(0.9, 0.001, now=dated)] * 200, state=runs)
+
+    assert (feedback_dates(runs), is_suspended(runs)) == (10, False)
+    assert strength(told) < 0.05
+    assert (feedback_dates(told), is_suspended(told)) == (10, False)
+    assert is_suspended(after(a_single(0.2, 0.01, now=dated), state=told))
+
+
+def test_a_run_without_memory_resumes_nothing():
+    cell = after(*daily(SHAPES["rewards"], 10), *[a_single(0.5, 0.01, now=NOON + 10 * DAY)] * 50)
+    told = after(*[a_control(0.0, 0.001, now=NOON + 11 * DAY)] * 200, state=cell)
+
+    assert is_suspended(cell)
+    assert strength(told) > 0.1
+    assert is_suspended(told)
+    assert not is_suspended(after(a_single(0.5, now=NOON + 11 * DAY), state=told))
+
+
+def test_a_cell_that_only_ran_without_memory_is_followed_as_its_agents_other_cells():
+    harmful = after(*[an_answer(1.0, -0.5)] * 20)
+
+    assert strength(after(a_control(0.9)), [harmful]) == 0.0
 
 
 def test_with_information_of_its_own_rewards_must_speak_for_memory():
@@ -94,9 +181,9 @@ def test_with_information_of_its_own_rewards_must_speak_for_memory():
 
 
 def test_answers_say_more_than_rewards_where_there_are_both():
-    both = Shown((-0.5, 1.0), (0.5, 0.1), NOON)
+    both = Shown((-0.5, 1.0), a_reading(0.5).readings, NOON)
 
-    assert strength(after(both)) == strength(after(Shown((-0.5, 1.0), None, NOON)))
+    assert strength(after(both)) == strength(after(Shown((-0.5, 1.0), (), NOON)))
 
 
 def test_what_rewards_told_fades_and_what_answers_told_does_not():
@@ -110,17 +197,24 @@ def test_what_rewards_told_fades_and_what_answers_told_does_not():
 
 def test_half_of_the_mean_is_gone_in_ninety_days_before_the_next_reading():
     late = after(a_reading(-1.0, 0.01), a_reading(0.0, 1e12, now=NOON + 90 * DAY))
-    gain = MEMORY**2 / (MEMORY**2 + 0.01)
-    variance = MEMORY**2 * (1 - gain)
-    mean, variance = -gain / 2, variance + 0.75 * (MEMORY**2 - variance)
+    mean, variance = alone([(-1.0, 0.01)])
 
-    assert strength(late) == pytest.approx(2 * NormalDist().cdf(mean / sqrt(variance)))
+    aged = mean / 2, variance + 0.75 * (MEMORY**2 - variance)
+    assert strength(late) == pytest.approx(followed(*aged))
+
+
+def test_what_effect_and_baseline_share_fades_with_the_effect():
+    """After a long time runs of old mean nothing to memory, whatever a later control shows."""
+    runs = after(*[a_single(0.2, 0.02)] * 100)
+    late = NOON + 9000 * DAY
+
+    assert strength(after(*[a_control(0.5, 0.02, now=late)] * 30, state=runs)) == pytest.approx(1.0)
 
 
 def test_an_outcome_that_shows_nothing_is_no_feedback():
     cell = after(a_reading(-0.1))
 
-    assert after(Shown(None, None, NOON + 5 * DAY), state=cell) == cell
+    assert after(Shown(None, (), NOON + 5 * DAY), state=cell) == cell
 
 
 def test_a_feedback_date_counts_once_and_never_backwards():
@@ -158,7 +252,7 @@ def test_a_suspended_cell_returns_at_a_tenth_not_before(right, suspended):
     assert is_suspended(cell)
 
     # So many answers at once that strength becomes what they say.
-    cell = after(Shown((1e6 * right, 1e6), None, NOON + 20 * DAY), state=cell)
+    cell = after(Shown((1e6 * right, 1e6), (), NOON + 20 * DAY), state=cell)
 
     assert strength(cell) == pytest.approx(right, abs=1e-4)
     assert is_suspended(cell) is suspended
@@ -166,7 +260,7 @@ def test_a_suspended_cell_returns_at_a_tenth_not_before(right, suspended):
 
 def test_strength_that_falls_not_quite_to_a_twentieth_suspends_nothing():
     cell = after(*daily(lambda now: an_answer(1.0, 0.5, now=now), 12))
-    cell = after(Shown((1e6 * 0.07, 1e6), None, NOON + 20 * DAY), state=cell)
+    cell = after(Shown((1e6 * 0.07, 1e6), (), NOON + 20 * DAY), state=cell)
 
     assert strength(cell) == pytest.approx(0.07, abs=1e-4)
     assert not is_suspended(cell)
@@ -175,10 +269,11 @@ def test_strength_that_falls_not_quite_to_a_twentieth_suspends_nothing():
 @pytest.mark.parametrize(
     "shown",
     [
-        lambda: Shown((nan, 1.0), None, NOON),
-        lambda: Shown((0.0, -1.0), None, NOON),
-        lambda: Shown(None, (inf, 0.1), NOON),
-        lambda: Shown(None, (0.1, 0.0), NOON),
+        lambda: Shown((nan, 1.0), (), NOON),
+        lambda: Shown((0.0, -1.0), (), NOON),
+        lambda: Reading(inf, 1.0, 1.0, 0.1),
+        lambda: Reading(0.1, 1.0, nan, 0.1),
+        lambda: Reading(0.1, 1.0, 1.0, 0.0),
     ],
 )
 def test_what_would_spoil_a_state_for_good_is_refused(shown):
@@ -189,9 +284,12 @@ def test_what_would_spoil_a_state_for_good_is_refused(shown):
 unit = st.floats(0, 1)
 shift = st.floats(-1, 1)
 numeric = st.builds(lambda d, e: (d * e, d * d), shift, shift)
-gains = st.tuples(st.floats(-2, 2), st.floats(1e-4, 2))
+shares = st.sampled_from((0.0, 1.0)) | unit
+readings = st.lists(
+    st.builds(Reading, st.floats(-1, 1), shares, shares, st.floats(1e-9, 2)), max_size=2
+).map(tuple)
 moments = st.floats(-100, 4000).map(lambda days: NOON + days * DAY)
-events = st.lists(st.builds(Shown, st.none() | numeric, st.none() | gains, moments), max_size=25)
+events = st.lists(st.builds(Shown, st.none() | numeric, readings, moments), max_size=25)
 quick = settings(max_examples=40, deadline=None)
 
 
@@ -220,7 +318,7 @@ def test_the_order_of_the_agents_other_cells_changes_no_bit(events, others):
 @quick
 @given(events=events, moment=moments, worse=st.floats(0.01, 1))
 def test_a_worse_reward_never_makes_memory_stronger(events, moment, worse):
-    rewards = [Shown(None, each.gain, each.now) for each in events]
+    rewards = [Shown(None, each.readings, each.now) for each in events]
     good = after(*rewards, a_reading(0.2, now=moment))
     bad = after(*rewards, a_reading(0.2 - worse, now=moment))
 
@@ -236,6 +334,31 @@ def test_reading_strength_late_is_what_ageing_in_two_steps_gives(mean, share, da
     between = after(a_reading(0.0, 1e30, now=NOON + days[0] * DAY), state=cell)
 
     assert strength(between, now=end) == pytest.approx(strength(cell, now=end), abs=1e-9)
+
+
+@quick
+@given(events=events)
+def test_every_number_of_a_cell_stays_a_number_and_its_variances_positive(events):
+    values = after(*events).values
+    variance, shared, doubt = values[6:9]
+
+    assert all(map(isfinite, values))
+    assert 0.0 < variance <= MEMORY**2
+    assert 0.0 < doubt <= 0.15**2
+    assert shared * shared <= variance * doubt * (1 + 1e-6)
+
+
+@quick
+@given(events=events)
+def test_with_a_run_before_it_a_better_baseline_never_makes_memory_stronger(events):
+    singles = [
+        Shown(None, (Reading(each.value, 1.0, 1.0, each.noise),), NOON)
+        for event in events
+        for each in event.readings
+    ]
+
+    worse, better = (after(*singles, a_control(reward)) for reward in (0.2, 0.8))
+    assert strength(better) <= strength(worse)
 
 
 def test_a_state_says_whether_it_is_suspended_by_itself():

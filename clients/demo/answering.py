@@ -1,0 +1,60 @@
+"""From what was retrieved to a forecast: the two ways in which the agent uses its memory.
+
+Both pool past outcomes by the same rule. One reads a single fixed list, the most similar memories.
+The other answers from the list of each ranker, mixes these answers by how far the guard believes
+each ranker, and follows the mixture as far as memory has earned it.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from math import fsum
+
+from memlift_client import Retrieval, ServedMemory
+
+from clients.demo.agent import Analog, forecast
+
+FLAT = "flat/none"
+"""The ranker that neither weighs nor ages: plain similarity."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A forecast: as given, as it were with memory followed wholly, and from each ranker's list."""
+
+    given: float
+    full: float
+    rankers: Mapping[str, float]
+
+
+def by_similarity(prior: float, retrieval: Retrieval) -> Answer:
+    """From the most similar memories, each by its similarity; followed wholly."""
+    pooled = forecast(prior, analogs(retrieval, FLAT))
+    return Answer(pooled, pooled, {})
+
+
+def by_record(prior: float, retrieval: Retrieval) -> Answer:
+    """Each ranker's answer by its share, followed with the strength of the receipt."""
+    shares = retrieval.rankers or {}
+    rankers = {ranker: forecast(prior, analogs(retrieval, ranker)) for ranker in shares}
+    full = _probability(fsum(share * rankers[ranker] for ranker, share in shares.items()))
+    given = _probability(prior + retrieval.strength * (full - prior))
+    return Answer(given, full, rankers)
+
+
+def analogs(retrieval: Retrieval, ranker: str) -> Iterator[Analog]:
+    """What this ranker would have served, as votes: the outcome each memory carries, by the score
+    this ranker gives it.
+    """
+    for memory in retrieval.memories:
+        score, outcome = _score(memory, ranker), (memory.metadata or {}).get("outcome")
+        if score is not None and outcome in (0, 1):
+            yield Analog(score, int(bool(outcome)))
+
+
+def _score(memory: ServedMemory, ranker: str) -> float | None:
+    return (memory.scores or {}).get(ranker)
+
+
+def _probability(number: float) -> float:
+    """Rounding may carry a mixture of probabilities a hair beyond them."""
+    return min(1.0, max(0.0, number))
