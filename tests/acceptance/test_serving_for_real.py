@@ -84,7 +84,11 @@ def test_the_loop_is_closed_over_http(memory: MemLift) -> None:
     reported = memory.report(served.receipt, reward=0.9, without={"reward": 0.4}, verifier="test")
     memory.apply_outcomes()
 
-    assert [line.memory_ids for line in served.guideline.lines] == [(lesson.id,)]
+    assert served.meta_guideline is not None
+    assert [line.memory_ids for line in served.guideline.lines] == [
+        (served.meta_guideline.memory_id,),
+        (lesson.id,),
+    ]
     assert LESSON in served.guideline.text
     assert memory.get_outcome(reported.outcome_id).status == "applied"
     after = memory.get_weight(lesson.id)
@@ -97,8 +101,8 @@ def test_the_loop_is_closed_over_http(memory: MemLift) -> None:
     assert event.outcome_id == reported.outcome_id
     assert event.weight_after == pytest.approx(after.effective_weight)
     [effect] = memory.effect()
-    assert effect.paired is not None
-    assert effect.paired.mean_difference == pytest.approx(0.5)
+    assert effect.paired.mean == pytest.approx(0.5)
+    assert effect.strength == 1
 
 
 def test_an_outcome_is_applied_by_the_leader_unasked(server: Server, memory: MemLift) -> None:
