@@ -5,6 +5,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass
 
 from benchmarks.soak import bank_deeds, loop_deeds
@@ -76,10 +77,11 @@ class Soaked:
 def soak(plan: Plan, say: Callable[[str], None]) -> Soaked:
     """Start a database and two processes, and let callers at them until the plan is fulfilled."""
     tally = Tally()
-    with serving(say) as cluster:
+    with serving(say) as cluster, ExitStack() as ends:
         say("two processes serve")
         began = time.monotonic()
         judging = _player(cluster, tally, plan.seed)
+        ends.callback(judging.wire.close)
         grounds = [made(judging.wire, *words) for words in NAMESPACES]
         _played(plan, cluster, tally, grounds, say)
         seconds = time.monotonic() - began

@@ -59,8 +59,8 @@ class Wire:
         line = self._line(process)
         try:
             line.request(method, path, content, headers)
-            response = line.getresponse()
-            return Answer(response.status, _read(response.read()))
+            with line.getresponse() as response:
+                return Answer(response.status, _read(response.read()))
         except (OSError, http.client.HTTPException) as fault:
             self._drop(process)
             if not process.killed:
