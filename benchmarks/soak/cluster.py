@@ -127,3 +127,5 @@ def _database(data: Path) -> Generator[str]:
     finally:
         process.send_signal(signal.SIGTERM)
         process.wait()
+        if process.stdout is not None:
+            process.stdout.close()
