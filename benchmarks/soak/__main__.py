@@ -6,6 +6,7 @@ not be, or a state is not the fold of its ledger.
 """
 
 import argparse
+import signal
 import sys
 import time
 from collections.abc import Sequence
@@ -14,6 +15,8 @@ from benchmarks.soak.run import Plan, soak
 
 
 def main(words: Sequence[str]) -> int:
+    # Ended from outside it still ends what it has started.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     soaked = soak(_plan(words), _say)
     for line in soaked.lines():
         print(line)

@@ -132,7 +132,7 @@ def _kill_now_and_then(
     say, stopped = beside
     for number in range(plan.kills):
         _until(tally, plan.operations * (number + 1) // (plan.kills + 1), stopped)
-        say(f"{tally.done} operations; killing a process")
+        say(f"{tally.done} operations, {tally.wrong} violations; killing a process")
         cluster.kill_one(chance)
     _until(tally, plan.operations, stopped)
 

@@ -41,6 +41,11 @@ class Tally:
         with self._lock:
             return self.counts.total()
 
+    @property
+    def wrong(self) -> int:
+        with self._lock:
+            return self.violations.total()
+
     def table(self) -> list[str]:
         """Operations by kind and status, for people."""
         kinds = sorted({kind for kind, _ in self.counts})
