@@ -14,16 +14,14 @@ from uuid import UUID
 from memory.domain.access import Call, Role
 from memory.domain.ids import new_id
 from memory.domain.loop import Outcome, Report, Reported
-from memory.domain.namespace import Learning
 from memory.domain.text import ANSWERS_BYTES, cleaned_json
 from memory.errors import Conflict, Forbidden, NotFound, Rejected
-from memory.flows.pairing import Pairing
+from memory.flows.pairing import IN_EFFECT, Pairing
 from memory.flows.reckoning import Rewards, digest, numeric, raw, reckoned
+from memory.flows.ruling import Told, rule
 from memory.learning.evidence import (
     Authorship,
-    Circumstances,
     author_of,
-    classify,
     verifier_rank,
 )
 from memory.learning.states import Evidence
@@ -31,7 +29,6 @@ from memory.storage.halves import HalfStore
 from memory.storage.outcomes import OutcomeStore, StoredOutcome
 from memory.storage.receipts import Binding
 
-IN_EFFECT = ("accepted", "applied")
 HOLDING = ("half_missing", "observational", "half_of_pair")
 """Reasons of outcomes that move nothing by themselves and still hold the place of their run."""
 
@@ -104,12 +101,13 @@ class Desk:
         self._require_right(binding)
         rewards = reckoned(one, rivals=binding.rivals)
         known_at = self._call.namespace.known_at(one.known_at, self._call.now)
-        replay = self._replayed(retrieval_id, digest(one))
+        said = digest(one)
+        replay = self._replayed(retrieval_id, said)
         if replay is not None:
             return Reported(replay.outcome, replayed=True)
         standing = self._standing(binding, one, rewards)
         row = self._row(binding, one, rewards, known_at)
-        row |= {"position": position, "supersedes": one.supersedes}
+        row |= {"sha256": said, "position": position, "supersedes": one.supersedes}
         other = await self._file(stores, binding, row, standing)
         # Later reports of the same call may be about the run whose pair is whole by this one.
         touched = [retrieval_id] if other is None else [retrieval_id, other]
@@ -175,7 +173,6 @@ class Desk:
             "metric": one.metric,
             "reward_kind": one.reward_kind,
             "raw": given,
-            "sha256": digest(one),
             "reward": rewards.reward,
             "reward_full": rewards.full,
             "reward_without": rewards.without,
@@ -200,22 +197,16 @@ class Desk:
 
     def _evidence(self, binding: Binding, row: Row) -> Row:
         """What it will be evidence of, as things stand now; the applier rules again."""
-        namespace = self._call.namespace
         known_at = row["known_at"]
         assert isinstance(known_at, datetime)
-        evidence, reason = classify(
-            Circumstances(
-                arm=binding.arm,
-                purpose=binding.purpose,
-                without=row["reward_without"] is not None,
-                current=binding.current,
-                expired=known_at > binding.expires_at,
-                other_metric=other_metric(binding, str(row["metric"]), str(row["reward_kind"])),
-                frozen=namespace.learning is Learning.FROZEN,
-                erased=bool(binding.cited) and binding.erased >= set(binding.cited),
-                half=binding.arm == "forced_off" and row["partner_id"] is not None,
-            )
+        told = Told(
+            metric=str(row["metric"]),
+            reward_kind=str(row["reward_kind"]),
+            known_at=known_at,
+            without=row["reward_without"] is not None,
+            has_partner=row["partner_id"] is not None,
         )
+        evidence, reason = rule(self._call.namespace, binding, told)
         return {"evidence": evidence, "reason": reason}
 
     def _authored(self, binding: Binding) -> frozenset[UUID]:
@@ -251,14 +242,6 @@ def _completes(known: Outcome, one: Report, rewards: Rewards) -> bool:
         rewards.full,
     )
     return same and known.reward_without is None and rewards.without is not None
-
-
-def other_metric(binding: Binding, metric: str, reward_kind: str) -> bool:
-    """Whether the category's first outcome fixed another metric or reward kind."""
-    return binding.metric is not None and (binding.metric, binding.reward_kind) != (
-        metric,
-        reward_kind,
-    )
 
 
 def utc_day(moment: datetime) -> tuple[datetime, datetime]:

@@ -6,10 +6,9 @@ from uuid import UUID
 
 from memory.domain.loop import Outcome
 from memory.domain.namespace import Learning, Namespace
-from memory.flows.desk import other_metric
 from memory.flows.rebuild import learning_entry
+from memory.flows.ruling import Told, rule
 from memory.flows.sheets import Change, changes
-from memory.learning.evidence import Circumstances, classify
 from memory.learning.fold import Learn, Learned, day_of, expected, fold
 from memory.learning.policy import Policy, policy_named
 from memory.learning.states import Evidence
@@ -78,19 +77,14 @@ class Lesson:
         fixed = self.metrics.get(binding.category_id)
         if fixed is not None:
             binding = replace(binding, metric=fixed[0], reward_kind=fixed[1])
-        return classify(
-            Circumstances(
-                arm=binding.arm,
-                purpose=binding.purpose,
-                without=outcome.reward_without is not None,
-                current=binding.current,
-                expired=outcome.known_at > binding.expires_at,
-                other_metric=other_metric(binding, outcome.metric, outcome.reward_kind),
-                frozen=self.namespace.learning is Learning.FROZEN,
-                erased=bool(binding.cited) and binding.erased >= set(binding.cited),
-                half=binding.arm == "forced_off" and outcome.partner_id is not None,
-            )
+        told = Told(
+            metric=outcome.metric,
+            reward_kind=outcome.reward_kind,
+            known_at=outcome.known_at,
+            without=outcome.reward_without is not None,
+            has_partner=outcome.partner_id is not None,
         )
+        return rule(self.namespace, binding, told)
 
     def _around(self, entry: Learn) -> Learned:
         """Only the states this outcome can touch, so that a fold costs what it touches."""
