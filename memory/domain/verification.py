@@ -11,7 +11,6 @@ from memory.domain.text import LESSON, NAME, SITUATION, cleaned, optional
 from memory.errors import Rejected
 
 MAX_CLAIM = 64
-MAX_TRIALS = 16
 
 
 @dataclass(frozen=True, slots=True)

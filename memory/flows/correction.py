@@ -10,17 +10,17 @@ from datetime import datetime
 from uuid import UUID
 
 from memory.domain.namespace import Namespace
-from memory.flows.rebuild import ledger
+from memory.flows.counting import Counted
+from memory.flows.rebuild import learning_entry, ledger
 from memory.flows.sheets import Cause, Change, changes, read, sheet_of, steps
 from memory.learning.fold import Learned, fold
 from memory.learning.policy import policy_named
-from memory.learning.states import Evidence
 from memory.storage.database import Connection
 from memory.storage.ledger import LedgerStore
 from memory.storage.namespaces import NamespaceStore
 from memory.storage.outcomes import OutcomeStore, StoredOutcome
-from memory.storage.receipts import Binding, ReceiptStore
-from memory.storage.states import Counts, StateStore
+from memory.storage.receipts import ReceiptStore
+from memory.storage.states import StateStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +68,9 @@ async def take_back(
     version = await NamespaceStore(connection).bump(namespace.id)
     store = StateStore(connection, namespace.id)
     await store.save(sheet_of(done.changes))
-    counts, controls = await _counted(connection, namespace.id, withdrawn)
-    await store.count(counts)
-    await store.add_controls(controls)
+    counted = await _counted(connection, namespace.id, withdrawn)
+    await store.count(counted.memories)
+    await store.add_controls(counted.controls)
     policy = policy_named(namespace.policy)
     book = LedgerStore(connection, namespace.id)
     cause = Cause(version, "set", "correction", known_at)
@@ -82,26 +82,11 @@ async def take_back(
 
 async def _counted(
     connection: Connection, namespace_id: UUID, withdrawn: Sequence[StoredOutcome]
-) -> tuple[dict[UUID, Counts], dict[tuple[UUID, UUID], int]]:
-    """What the withdrawn outcomes had been counted as, to be counted off."""
+) -> Counted:
+    """What the withdrawn outcomes had been counted as, counted off."""
     ids = [stored.outcome.retrieval_id for stored in withdrawn]
     bindings = await ReceiptStore(connection, namespace_id).bindings(ids)
-    counts: dict[UUID, Counts] = {}
-    controls: dict[tuple[UUID, UUID], int] = {}
+    counted = Counted()
     for stored in withdrawn:
-        binding = bindings[stored.outcome.retrieval_id]
-        if stored.outcome.evidence == Evidence.CONTROL:
-            cell = (binding.agent_id, binding.category_id)
-            controls[cell] = controls.get(cell, 0) - 1
-            continue
-        _count_off(counts, stored, binding)
-    return counts, controls
-
-
-def _count_off(counts: dict[UUID, Counts], stored: StoredOutcome, binding: Binding) -> None:
-    for memory_id in set(binding.cited) - {*stored.authored, *stored.outcome.muted}:
-        counts.setdefault(memory_id, Counts()).credited -= 1
-    for memory_id in stored.outcome.helpful:
-        counts.setdefault(memory_id, Counts()).helpful -= 1
-    for memory_id in stored.outcome.harmful:
-        counts.setdefault(memory_id, Counts()).harmful -= 1
+        counted.count(learning_entry(stored, bindings[stored.outcome.retrieval_id]), by=-1)
+    return counted

@@ -91,8 +91,8 @@ async def _write(connection: Connection, lesson: Lesson, now: datetime) -> None:
         last = await NamespaceStore(connection).bump(namespace_id, steps=len(lesson.moves))
         first = last - len(lesson.moves) + 1
         await states.save(sheet_of(c for move in lesson.moves for c in move.changes))
-        await states.add_controls(lesson.controls)
-        await states.count(lesson.counts)
+        await states.add_controls(lesson.counted.controls)
+        await states.count(lesson.counted.memories)
     versions = {move.outcome.id: first + i for i, move in enumerate(lesson.moves)}
     entries = [step for move in lesson.moves for step in _steps(lesson, move, versions)]
     await LedgerStore(connection, namespace_id).append(entries, lesson.policy.name, now)

@@ -6,15 +6,15 @@ from uuid import UUID
 
 from memory.domain.loop import Outcome
 from memory.domain.namespace import Learning, Namespace
+from memory.flows.counting import Counted
 from memory.flows.rebuild import learning_entry
 from memory.flows.ruling import Told, rule
 from memory.flows.sheets import Change, changes
-from memory.learning.fold import Learn, Learned, day_of, expected, fold
+from memory.learning.fold import Learn, Learned, day_of, learned
 from memory.learning.policy import Policy, policy_named
 from memory.learning.states import Evidence
 from memory.storage.outcomes import StoredOutcome
 from memory.storage.receipts import Binding
-from memory.storage.states import Counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +46,7 @@ class Lesson:
     moves: list[Move] = field(default_factory=list[Move])
     rulings: list[Ruling] = field(default_factory=list[Ruling])
     metrics: dict[UUID, tuple[str, str]] = field(default_factory=dict[UUID, tuple[str, str]])
-    counts: dict[UUID, Counts] = field(default_factory=dict[UUID, Counts])
-    controls: dict[tuple[UUID, UUID], int] = field(default_factory=dict[tuple[UUID, UUID], int])
+    counted: Counted = field(default_factory=Counted)
 
     def learn(self, stored: StoredOutcome) -> None:
         """Rule on the outcome as things stand now, and fold it in if it is evidence."""
@@ -63,11 +62,10 @@ class Lesson:
         ruled = replace(stored, outcome=replace(outcome, evidence=evidence.value, muted=muted))
         entry = learning_entry(ruled, binding)
         before = self._around(entry)
-        after = fold(self.policy, [entry], start=before)
-        residual = self.policy.residual(expected(self.policy, before, entry), entry.observation)
+        after, residual = learned(self.policy, before, entry)
         self.moves.append(Move(ruled.outcome, entry, residual, changes(before, after)))
         self._take(after)
-        self._count(entry)
+        self.counted.count(entry)
 
     @property
     def policy(self) -> Policy:
@@ -90,6 +88,7 @@ class Lesson:
         """Only the states this outcome can touch, so that a fold costs what it touches."""
         served, today = entry.observation.counted, day_of(entry)
         memories, deviations = self.states.memories, self.states.deviations
+        effects = self.states.effects
         pairs = [(memory, entry.agent) for memory in served]
         return Learned(
             memories={memory: memories[memory] for memory in served},
@@ -97,7 +96,7 @@ class Lesson:
             cells=self.states.cells,
             noises=self.states.noises,
             strengths=self.states.strengths,
-            effects={day: state for day, state in self.states.effects.items() if day == today},
+            effects={today: effects[today]} if today in effects else {},
             records=self.states.records,
         )
 
@@ -111,18 +110,3 @@ class Lesson:
             effects={**self.states.effects, **after.effects},
             records=after.records,
         )
-
-    def _count(self, entry: Learn) -> None:
-        observation = entry.observation
-        for memory in set(observation.counted) - observation.author_of:
-            self._counts(memory).credited += 1
-        for memory in observation.helpful:
-            self._counts(memory).helpful += 1
-        for memory in observation.harmful:
-            self._counts(memory).harmful += 1
-        if observation.evidence is Evidence.CONTROL:
-            cell = (entry.agent, entry.category)
-            self.controls[cell] = self.controls.get(cell, 0) + 1
-
-    def _counts(self, memory: UUID) -> Counts:
-        return self.counts.setdefault(memory, Counts())

@@ -120,9 +120,12 @@ def feedback_date(known_at: datetime) -> date:
     return known_at.astimezone(UTC).date()
 
 
-def expected(policy: Policy, start: Learned, entry: Learn) -> States:
-    """The states that an outcome is read against: those before it."""
-    return _Book(policy, start).before(entry)
+def learned(policy: Policy, start: Learned, entry: Learn) -> tuple[Learned, float | None]:
+    """The states after one outcome, and what it showed beyond what those before it expected."""
+    book = _Book(policy, start)
+    residual = policy.residual(book.before(entry), entry.observation)
+    book.write(entry)
+    return book.read(), residual
 
 
 def others(strengths: Mapping[Cell, State], agent: UUID, category: UUID) -> list[State]:
