@@ -14,6 +14,7 @@ from datetime import datetime
 from math import fsum
 
 from memory.learning import offmean, weights
+from memory.learning.plain import Plain
 from memory.learning.reading import Reading
 from memory.learning.states import Evidence, Observation, State, States, later
 
@@ -24,7 +25,7 @@ OUTLIER = 0.5  # a residual beyond this is clipped
 
 
 @dataclass(frozen=True, slots=True)
-class Delta:
+class Delta(Plain):
     """Weights from residuals: see `Policy` for what each method promises."""
 
     name: str = "delta"
@@ -34,33 +35,18 @@ class Delta:
     def initial_memory(self, start_weight: float = weights.NEUTRAL) -> State:
         return State(((weights.start_weight(start_weight) - weights.NEUTRAL) * SCALE,))
 
-    def initial_deviation(self) -> State | None:
-        return None
-
     def initial_cell(self, siblings: Sequence[State]) -> State:
         return offmean.initial_cell(siblings)
 
     def initial_noise(self) -> State:
         return offmean.initial_noise()
 
-    def age_memory(self, state: State, now: datetime) -> State:  # noqa: ARG002 - nothing ages
-        return state
-
-    def age_deviation(self, state: State, now: datetime) -> State:  # noqa: ARG002 - there is none
-        return state
-
     def edited_memory(self, state: State, now: datetime) -> State:
         """Half of what was known about the old text is taken to hold for the new one."""
         return State((state.values[0] / 2,), later(state.touched, now))
 
-    def edited_deviation(self, state: State, now: datetime) -> State:  # noqa: ARG002 - none kept
-        return state
-
     def effective_weight(self, memory: State, deviation: State | None) -> float:  # noqa: ARG002 - none kept
         return weights.bounded(weights.NEUTRAL + memory.values[0] / SCALE)
-
-    def ranking_weight(self, memory: State, deviation: State | None) -> float:
-        return self.effective_weight(memory, deviation)
 
     def baseline(self, states: States) -> float | None:
         return offmean.baseline(states)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from memory.learning import weights
+from memory.learning.plain import Plain
 from memory.learning.reading import Reading
 from memory.learning.states import Evidence, Observation, State, States, later
 
@@ -19,45 +20,18 @@ PAIR_VARIANCE = 0.2  # of a difference of two runs, each as noisy as a belief ta
 
 
 @dataclass(frozen=True, slots=True)
-class Paper:
+class Paper(Plain):
     """Weights from plain differences: see `Policy` for what each method promises."""
 
     name: str = "paper"
     whole_bank: bool = True
     guarded: bool = False
 
-    def initial_memory(self, start_weight: float = weights.NEUTRAL) -> State:
-        return State((weights.start_weight(start_weight),))
-
-    def initial_deviation(self) -> State | None:
-        return None
-
     def initial_cell(self, siblings: Sequence[State]) -> State:  # noqa: ARG002 - no baseline here
         return State(())
 
     def initial_noise(self) -> State:
         return State(())
-
-    def age_memory(self, state: State, now: datetime) -> State:  # noqa: ARG002 - nothing ages
-        return state
-
-    def age_deviation(self, state: State, now: datetime) -> State:  # noqa: ARG002 - there is none
-        return state
-
-    def edited_memory(self, state: State, now: datetime) -> State:
-        """The paper edits no memory; as in `belief`, half of what was earned is kept."""
-        [weight] = state.values
-        kept = weights.NEUTRAL + (weight - weights.NEUTRAL) / 2
-        return State((kept,), later(state.touched, now))
-
-    def edited_deviation(self, state: State, now: datetime) -> State:  # noqa: ARG002 - none kept
-        return state
-
-    def effective_weight(self, memory: State, deviation: State | None) -> float:  # noqa: ARG002 - none kept
-        return memory.values[0]
-
-    def ranking_weight(self, memory: State, deviation: State | None) -> float:
-        return self.effective_weight(memory, deviation)
 
     def update(self, states: States, observation: Observation) -> States:
         difference = _difference(observation)

@@ -2,16 +2,16 @@
 
 Two things differ from the release, where a memory of no use at all would rise for every agent that
 succeeds more than two times in five: a tie moves nothing, and a single run is compared with what
-its agent reaches without memory. There is no ageing, no deviation, no author rule and no verdict.
+its agent reaches without memory. There is no ageing, no deviation and no verdict.
 
 Values of a memory: `(w,)`; cell and noise as in `offmean`.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 
 from memory.learning import offmean, weights
+from memory.learning.plain import Plain
 from memory.learning.reading import Reading
 from memory.learning.states import Observation, State, States, later
 
@@ -21,45 +21,18 @@ DEAD_BAND = 0.02  # a difference this small is a tie
 
 
 @dataclass(frozen=True, slots=True)
-class Steps:
+class Steps(Plain):
     """Weights by steps: see `Policy` for what each method promises."""
 
     name: str = "steps"
     whole_bank: bool = False
     guarded: bool = True
 
-    def initial_memory(self, start_weight: float = weights.NEUTRAL) -> State:
-        return State((weights.start_weight(start_weight),))
-
-    def initial_deviation(self) -> State | None:
-        return None
-
     def initial_cell(self, siblings: Sequence[State]) -> State:
         return offmean.initial_cell(siblings)
 
     def initial_noise(self) -> State:
         return offmean.initial_noise()
-
-    def age_memory(self, state: State, now: datetime) -> State:  # noqa: ARG002 - nothing ages
-        return state
-
-    def age_deviation(self, state: State, now: datetime) -> State:  # noqa: ARG002 - there is none
-        return state
-
-    def edited_memory(self, state: State, now: datetime) -> State:
-        """The release edits no memory; as in `belief`, half of what was earned is kept."""
-        [weight] = state.values
-        kept = weights.NEUTRAL + (weight - weights.NEUTRAL) / 2
-        return State((kept,), later(state.touched, now))
-
-    def edited_deviation(self, state: State, now: datetime) -> State:  # noqa: ARG002 - none kept
-        return state
-
-    def effective_weight(self, memory: State, deviation: State | None) -> float:  # noqa: ARG002 - none kept
-        return memory.values[0]
-
-    def ranking_weight(self, memory: State, deviation: State | None) -> float:
-        return self.effective_weight(memory, deviation)
 
     def baseline(self, states: States) -> float | None:
         return offmean.baseline(states)
