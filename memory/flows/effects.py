@@ -8,16 +8,17 @@ from memory.domain.access import Call
 from memory.domain.learning import ArmMean, EffectView, EstimateView, RankersView
 from memory.domain.task import Agent
 from memory.engine import Engine
+from memory.flows.following import Followed, followed_in, ranker_shares
 from memory.flows.sheets import read
 from memory.flows.weights import present
 from memory.learning.effect import Estimate, effect_of
-from memory.learning.fold import Cell, Learned, others
-from memory.learning.guard import feedback_dates, initial_record, losses_of, probabilities
+from memory.learning.fold import Cell, Learned
+from memory.learning.guard import feedback_dates, losses_of
 from memory.learning.policy import policy_named
 from memory.learning.states import State
 from memory.learning.strength import feedback_dates as strength_dates
-from memory.learning.strength import initial_strength, is_suspended, strength_of
-from memory.retrieval.rankers import RANKERS, prior
+from memory.learning.strength import initial_strength
+from memory.retrieval.rankers import RANKERS
 from memory.storage.actors import ActorStore
 from memory.storage.states import StateStore
 
@@ -57,8 +58,10 @@ def _view(
     agent, category = named
     cell, days = seen
     found = effect_of(days)
-    strength = states.strengths.get(cell) or initial_strength()
-    guarded = policy_named(call.namespace.policy).guarded
+    known = states.strengths.get(cell) or initial_strength()
+    how = Followed()
+    if policy_named(call.namespace.policy).guarded:
+        how = followed_in(states, cell, present(call), own=agent.own_information)
     return EffectView(
         agent=agent.name,
         category=category,
@@ -66,16 +69,9 @@ def _view(
         arms={arm: ArmMean(mean.n, mean.mean or 0.0) for arm, mean in sorted(found.arms.items())},
         paired=_estimate(found.paired),
         randomised=_estimate(found.randomised),
-        strength=strength_of(
-            strength,
-            others(states.strengths, *cell),
-            own_information=agent.own_information,
-            now=present(call),
-        )
-        if guarded
-        else 1.0,
-        suspended=guarded and is_suspended(strength),
-        feedback_dates=strength_dates(strength),
+        strength=how.strength,
+        suspended=how.suspended,
+        feedback_dates=strength_dates(known),
     )
 
 
@@ -89,17 +85,11 @@ def _record(
     records: Mapping[UUID | None, State],
     names: Mapping[UUID, str],
 ) -> RankersView:
-    fresh = initial_record(len(RANKERS))
     record = records[category]
-    cell = fresh if category is None else record
-    dates = feedback_dates(record)
-    believed = prior(dates, signal=call.namespace.signal)
-    shares = probabilities(
-        [believed[ranker] for ranker in RANKERS], cell, records.get(None) or fresh, present(call)
-    )
+    shares = ranker_shares(records, category, present(call), signal=call.namespace.signal)
     return RankersView(
         category=None if category is None else names[category],
-        feedback_dates=dates,
-        probabilities=dict(zip(RANKERS, shares, strict=True)),
+        feedback_dates=feedback_dates(record),
+        probabilities=dict(shares),
         losses=dict(zip(RANKERS, losses_of(record), strict=True)),
     )

@@ -6,12 +6,15 @@ Pure, over what was found. The paper's rule has neither: it ranks by weight and 
 import random
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from types import MappingProxyType
+from uuid import UUID
 
 from memory.flows.finding import Found
-from memory.learning.fold import others
+from memory.learning.fold import Cell, Learned, others
 from memory.learning.guard import feedback_dates, initial_record, probabilities
 from memory.learning.policy import Policy
+from memory.learning.states import State
 from memory.learning.strength import initial_strength, is_suspended, strength_of
 from memory.retrieval.rankers import RANKERS, draw_ranker, prior
 
@@ -41,15 +44,15 @@ def followed(found: Found, policy: Policy) -> Followed:
     """The strength of the agent's cell at the time of the retrieval."""
     if not policy.guarded:
         return Followed()
-    agent, category = found.agent, found.category_ids[0]
-    strengths = found.following.strengths
-    state = strengths.get((agent.id, category)) or initial_strength()
-    strength = strength_of(
-        state,
-        others(strengths, agent.id, category),
-        own_information=agent.own_information,
-        now=found.asked.as_of,
-    )
+    cell = (found.agent.id, found.category_ids[0])
+    return followed_in(found.following, cell, found.asked.as_of, own=found.agent.own_information)
+
+
+def followed_in(states: Learned, cell: Cell, now: datetime, *, own: bool) -> Followed:
+    """How far memory is followed in a cell; `own`: its agent brings information of its own."""
+    state = states.strengths.get(cell) or initial_strength()
+    beside = others(states.strengths, *cell)
+    strength = strength_of(state, beside, own_information=own, now=now)
     return Followed(strength, is_suspended(state))
 
 
@@ -57,22 +60,25 @@ def choose_ranker(found: Found, policy: Policy, chance: random.Random, *, signal
     """The ranker by its record; drawn, unless the caller answers from each."""
     if not policy.guarded:
         return Choice(UNGUARDED, MappingProxyType({UNGUARDED: 1.0}))
-    shares = _shares(found, signal=signal)
+    records, now = found.following.records, found.asked.as_of
+    shares = ranker_shares(records, found.category_ids[0], now, signal=signal)
     if found.asked.ask.rivals:
         return Choice(max(RANKERS, key=lambda ranker: shares[ranker]), shares)
     drawn = draw_ranker(shares, chance)
     return Choice(drawn.ranker, drawn.shares)
 
 
-def _shares(found: Found, *, signal: bool) -> Mapping[str, float]:
-    records = found.following.records
+def ranker_shares(
+    records: Mapping[UUID | None, State], category: UUID | None, now: datetime, *, signal: bool
+) -> Mapping[str, float]:
+    """How far each ranker is believed in a category (None: by the whole namespace's record)."""
     fresh = initial_record(len(RANKERS))
-    cell = records.get(found.category_ids[0]) or fresh
-    believed = prior(feedback_dates(cell), signal=signal)
+    record = records.get(category) or fresh
+    believed = prior(feedback_dates(record), signal=signal)
     shares = probabilities(
         [believed[ranker] for ranker in RANKERS],
-        cell,
+        fresh if category is None else record,
         records.get(None) or fresh,
-        found.asked.as_of,
+        now,
     )
     return MappingProxyType(dict(zip(RANKERS, shares, strict=True)))

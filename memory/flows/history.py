@@ -22,12 +22,12 @@ from memory.domain.namespace import Namespace
 from memory.domain.task import Listed, Page
 from memory.engine import Engine
 from memory.flows.actors import viewer
+from memory.flows.following import followed_in
 from memory.flows.rebuild import ledger, past_states, rebuilt
 from memory.flows.sheets import changes, read
 from memory.flows.weights import present
-from memory.learning.fold import Learn, Learned, fold, others
+from memory.learning.fold import Learn, Learned, fold
 from memory.learning.policy import Policy, policy_named
-from memory.learning.strength import strength_of
 from memory.storage.actors import ActorStore
 from memory.storage.database import Connection
 from memory.storage.ledger import LedgerStore
@@ -69,7 +69,7 @@ async def difference(engine: Engine, call: Call, moments: tuple[Moment, Moment])
         first = await _bank(connection, call, moments[0])
         second = await _bank(connection, call, moments[1])
         shown = await _shown(connection, call)
-        names = await _names(connection, call.namespace)
+        names = await names_of(connection, call.namespace)
     policy = policy_named(call.namespace.policy)
     return compared((first, policy), (second, policy), names, shown)
 
@@ -81,7 +81,7 @@ async def what_if(engine: Engine, call: Call, conjecture: Conjecture) -> Conject
     async with engine.database.transaction(call.namespace.id) as connection:
         entries = await ledger(connection, call.namespace.id)
         shown = await _shown(connection, call)
-        names = await _names(connection, call.namespace)
+        names = await names_of(connection, call.namespace)
     at = present(call)
     here, there = (Bank(fold(policy, entries), at) for policy in policies)
     found = compared((here, policies[0]), (there, policies[1]), names, shown)
@@ -159,12 +159,9 @@ def _strengths(
 
 
 def _strength(bank: Bank, cell: tuple[UUID, UUID], *, own: bool) -> float:
-    strengths = bank.states.strengths
-    known = strengths.get(cell)
-    if known is None:
+    if cell not in bank.states.strengths:
         return 0.0 if own else 1.0
-    beside = others(strengths, *cell)
-    return strength_of(known, beside, own_information=own, now=bank.at)
+    return followed_in(bank.states, cell, bank.at, own=own).strength
 
 
 async def _bank(connection: Connection, call: Call, moment: Moment) -> Bank:
@@ -185,7 +182,7 @@ async def _shown(connection: Connection, call: Call) -> frozenset[UUID]:
     return frozenset(await WeighingStore(connection, call.namespace.id).ever(seen))
 
 
-async def _names(connection: Connection, namespace: Namespace) -> dict[UUID, tuple[str, bool]]:
+async def names_of(connection: Connection, namespace: Namespace) -> dict[UUID, tuple[str, bool]]:
     """Names of agents and categories, and whether an agent has information of its own."""
     actors = ActorStore(connection, namespace.id)
     agents = {a.id: (a.name, a.own_information) for a in await actors.every_agent()}

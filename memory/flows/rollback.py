@@ -8,7 +8,7 @@ from memory.domain.access import Act, Call
 from memory.domain.history import Rollback, RolledBack
 from memory.engine import Engine
 from memory.flows.correction import refold, take_back
-from memory.flows.history import Bank, compared
+from memory.flows.history import Bank, compared, names_of
 from memory.flows.weights import present
 from memory.learning.policy import policy_named
 from memory.storage.actors import ActorStore
@@ -51,8 +51,7 @@ async def _foreseen(connection: Connection, call: Call, wanted: Rollback) -> Rol
     stored = await OutcomeStore(connection, call.namespace.id).some(ids)
     done = await refold(connection, call.namespace, stored)
     policy, at = policy_named(call.namespace.policy), present(call)
-    names = {a.id: (a.name, a.own_information) for a in await actors.every_agent()}
-    names |= {key: (name, False) for key, name in (await actors.names()).items()}
+    names = await names_of(connection, call.namespace)
     changed = compared(
         (Bank(done.before, at), policy),
         (Bank(done.after, at), policy),
