@@ -7,6 +7,7 @@ library raises becomes one of six faults, by its HTTP status.
 import asyncio
 import importlib
 import importlib.util
+import os
 import time
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -52,6 +53,8 @@ def library_is_installed() -> bool:
 
 def open_library() -> Complete:
     """Import litellm. Takes seconds: for the worker thread only."""
+    # Otherwise its import fetches a price list from the internet.
+    os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
     try:
         door = importlib.import_module("memory.inference.writer")
     except ModuleNotFoundError as fault:

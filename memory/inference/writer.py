@@ -19,6 +19,8 @@ def opened() -> Complete:
     LIBRARY.suppress_debug_info = True
     # What a provider does not know (a temperature, a schema) is left out instead of refused.
     LIBRARY.drop_params = True
+    # The first call imports much more: an answer made up here keeps that from a caller's deadline.
+    LIBRARY.completion(model="openai/none", messages=[], mock_response="ready")
     return LIBRARY.acompletion
 
 
