@@ -13,13 +13,14 @@ from uuid import UUID
 from memory.bank import Standing, retires
 from memory.domain.bank import Status
 from memory.domain.namespace import Namespace
+from memory.flows.retiring import retire
 from memory.flows.serving import PROBATION
 from memory.flows.setting import set_states
 from memory.flows.sheets import read
 from memory.learning.fold import Learned, Operation
 from memory.learning.policy import Policy, policy_named
 from memory.storage.database import Connection
-from memory.storage.memories import MemoryStore, Stamp
+from memory.storage.memories import Stamp
 from memory.storage.namespaces import NamespaceStore
 from memory.storage.states import StateStore
 from memory.storage.weighing import Living, WeighingStore
@@ -108,7 +109,5 @@ async def _retire(
 ) -> Fading:
     """What was foreseen, less what was retired, erased or pinned by someone else meanwhile."""
     reasons = {memory_id: reason for memory_id, (reason, _) in fading.retired.items()}
-    retired = await WeighingStore(connection, namespace.id).retire(reasons, stamp)
-    await NamespaceStore(connection).recount(namespace.id, len(reasons) - len(retired))
-    await MemoryStore(connection, namespace.id).feed(stamp, "retired", retired)
+    retired = await retire(connection, namespace.id, reasons, stamp, counted_off=len(reasons))
     return replace(fading, retired={m: fading.retired[m] for m in retired})

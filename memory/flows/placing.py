@@ -13,6 +13,7 @@ from memory.domain.guidance import PER_CATEGORY, REFLECTION, REFLECTOR, Directiv
 from memory.domain.namespace import Namespace
 from memory.flows.meta_guidelines import Written, admit, new_memory
 from memory.flows.reflect import START_WEIGHT, Candidate, Plan
+from memory.flows.retiring import retire
 from memory.flows.sheets import read
 from memory.learning.policy import policy_named
 from memory.ports import Embedding
@@ -20,9 +21,7 @@ from memory.storage.actors import ActorStore
 from memory.storage.database import Connection, undone
 from memory.storage.guidance import GuidanceStore, Rival
 from memory.storage.memories import MemoryStore, NewMemory, Stamp
-from memory.storage.namespaces import NamespaceStore
 from memory.storage.states import StateStore
-from memory.storage.weighing import WeighingStore
 
 ALIKE = 0.9
 """Instructions this alike, with the same directives, are one."""
@@ -127,15 +126,10 @@ class _Desk:
         if self.fresh:
             written = (self.plan.model_id, Written(None, now))
             version = await admit(self.connection, self.namespace, self.fresh, written)
-            await self._retire(Stamp(None, now, version))
+            reasons = dict.fromkeys(self.displaced, "displaced")
+            stamp = Stamp(None, now, version)
+            await retire(self.connection, self.namespace.id, reasons, stamp)
         await store.add_evidence(self.evidence)
-
-    async def _retire(self, stamp: Stamp) -> None:
-        reasons = dict.fromkeys(self.displaced, "displaced")
-        retired = await WeighingStore(self.connection, self.namespace.id).retire(reasons, stamp)
-        await NamespaceStore(self.connection).recount(self.namespace.id, -len(retired))
-        store = MemoryStore(self.connection, self.namespace.id)
-        await store.feed(stamp, "retired", retired)
 
 
 def _twin(candidate: Candidate, rivals: Sequence[Rival], fresh: Sequence[NewMemory]) -> UUID | None:

@@ -9,17 +9,17 @@ from memory.domain.history import Rollback, RolledBack
 from memory.engine import Engine
 from memory.flows.correction import refold, take_back
 from memory.flows.history import Bank, compared, names_of
+from memory.flows.retiring import retire
 from memory.flows.weights import present
 from memory.learning.policy import policy_named
 from memory.storage.actors import ActorStore
 from memory.storage.calls import CallStore, Deed
 from memory.storage.database import Connection
-from memory.storage.memories import MemoryStore, Stamp
+from memory.storage.memories import Stamp
 from memory.storage.namespaces import NamespaceStore
 from memory.storage.outcomes import OutcomeStore
 from memory.storage.sources import Source, SourceStore
 from memory.storage.states import StateStore
-from memory.storage.weighing import WeighingStore
 
 REASON = "rolled_back"
 
@@ -70,13 +70,10 @@ async def _foreseen(connection: Connection, call: Call, wanted: Rollback) -> Rol
 async def _retired(connection: Connection, call: Call, seen: RolledBack) -> RolledBack:
     if not seen.retired:
         return seen
-    spaces = NamespaceStore(connection)
-    version = await spaces.bump(call.namespace.id)
+    version = await NamespaceStore(connection).bump(call.namespace.id)
     stamp = Stamp(call.key.id, call.now, version)
-    weighing = WeighingStore(connection, call.namespace.id)
-    retired = await weighing.retire(dict.fromkeys(seen.retired, REASON), stamp)
-    await spaces.recount(call.namespace.id, -len(retired))
-    await MemoryStore(connection, call.namespace.id).feed(stamp, "retired", retired)
+    reasons = dict.fromkeys(seen.retired, REASON)
+    retired = await retire(connection, call.namespace.id, reasons, stamp)
     return replace(seen, retired=tuple(sorted(retired)))
 
 

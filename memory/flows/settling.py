@@ -13,7 +13,7 @@ from memory.domain.bank import Status
 from memory.domain.namespace import Namespace
 from memory.domain.verification import TicketState
 from memory.flows.sheets import read
-from memory.flows.verdicts import Ending, end, verdict_of
+from memory.flows.verdicts import FREED, Ending, end, verdict_of
 from memory.learning.policy import policy_named
 from memory.storage.admitting import AdmittingStore, Move
 from memory.storage.database import Connection
@@ -106,9 +106,8 @@ async def _settle(connection: Connection, ending: Ending, held: Held, step: Step
         await end(connection, ending, held, (step.to, reason))
         return
     state = TicketState.QUARANTINED if step.change == "quarantined" else TicketState.OPEN
-    freed = {"leased_agent_id": None, "leased_key_id": None, "lease_until": None}
     store = TicketStore(connection, ending.namespace.id)
-    await store.change([held.ticket.id], {"state": state.value, **freed})
+    await store.change([held.ticket.id], {"state": state.value, **FREED})
     version = await NamespaceStore(connection).bump(ending.namespace.id)
     move = Move((Status.VERIFYING,), Status.PROPOSED, step.change)
     stamp = Stamp(None, ending.now, version)

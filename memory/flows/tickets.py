@@ -19,7 +19,7 @@ from memory.engine import Engine
 from memory.errors import Conflict, Forbidden
 from memory.flows.actors import Names, viewer
 from memory.flows.trials import rows_of
-from memory.flows.verdicts import Ending, conclude, end
+from memory.flows.verdicts import FREED, Ending, conclude, end
 from memory.storage.admitting import AdmittingStore, Move
 from memory.storage.calls import CallStore, Deed
 from memory.storage.database import Connection
@@ -144,9 +144,8 @@ async def _reopen(
     connection: Connection, call: Call, held: Held, values: dict[str, object]
 ) -> None:
     """The ticket is free again, and its candidate waits."""
-    freed = {"leased_agent_id": None, "leased_key_id": None, "lease_until": None}
     ticket = held.ticket
-    await TicketStore(connection, call.namespace.id).change([ticket.id], values | freed)
+    await TicketStore(connection, call.namespace.id).change([ticket.id], values | FREED)
     move = Move((Status.VERIFYING,), Status.PROPOSED, None)
     stamp = await _stamp(connection, call)
     await AdmittingStore(connection, call.namespace.id).move([ticket.memory_id], move, stamp)

@@ -18,6 +18,9 @@ from memory.storage.memories import Stamp
 from memory.storage.namespaces import NamespaceStore
 from memory.storage.tickets import Held, TicketStore
 
+FREED = {"leased_agent_id": None, "leased_key_id": None, "lease_until": None}
+"""Of a ticket that nobody holds."""
+
 DECISIONS = {
     Status.ACTIVE: "admitted",
     Status.REJECTED: "rejected",

@@ -117,12 +117,7 @@ async def reflect(
     """A candidate meta-guideline from a harmful paired run; None without a writer, or when it did
     not come to one.
     """
-    if engine.writer is None:
-        return None
-    desk = Desk(engine, engine.writer, namespace_id, subject, now)
-    return await written(
-        desk, reflect_role(material), engine.settings.writing.timeout.total_seconds()
-    )
+    return await _at_leisure(engine, namespace_id, reflect_role(material), (subject, now))
 
 
 async def summarise(
@@ -131,12 +126,17 @@ async def summarise(
     """A candidate experience from a failed attempt; None without a writer, or when it did not come
     to one.
     """
+    return await _at_leisure(engine, namespace_id, summarise_role(material), (subject, now))
+
+
+async def _at_leisure(
+    engine: Engine, namespace_id: UUID, role: Role[Result], what: tuple[Subject, datetime]
+) -> Drafted[Result] | None:
+    """What nobody waits for: the whole time-out is there."""
     if engine.writer is None:
         return None
-    desk = Desk(engine, engine.writer, namespace_id, subject, now)
-    return await written(
-        desk, summarise_role(material), engine.settings.writing.timeout.total_seconds()
-    )
+    desk = Desk(engine, engine.writer, namespace_id, *what)
+    return await written(desk, role, engine.settings.writing.timeout.total_seconds())
 
 
 async def written(desk: Desk, role: Role[Result], seconds: float) -> Drafted[Result] | None:
