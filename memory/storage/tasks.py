@@ -75,15 +75,18 @@ class TaskStore:
             raise _conflict(draft, "text")
         if draft.closes_at is None or known.closes_at == draft.closes_at:
             return known
-        closes_at = await self._connection.scalar(
+        rows = await self._connection.execute(
             update(task)
             .where(task.c.namespace_id == self._namespace_id, task.c.id == known.id)
             .values(closes_at=func.coalesce(task.c.closes_at, draft.closes_at))
             .returning(task.c.closes_at)
         )
-        if closes_at != draft.closes_at:
+        found = rows.first()
+        if found is None:
+            raise NotFound("no such task", code="task_not_found", field="task_id")
+        if found.closes_at != draft.closes_at:
             raise _conflict(draft, "closing time")
-        return replace(known, closes_at=closes_at)
+        return replace(known, closes_at=found.closes_at)
 
     async def some(self, task_ids: Sequence[UUID], keys: Sequence[str]) -> list[Task]:
         """Tasks by id, and tasks by their callers' keys, as far as there are any."""
