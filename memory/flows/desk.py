@@ -7,7 +7,7 @@ taken back by the applier.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
@@ -32,6 +32,7 @@ from memory.storage.outcomes import OutcomeStore, StoredOutcome, stored_outcome
 from memory.storage.receipts import Binding
 
 Row = dict[str, object]
+SUPERSEDED = "superseded"
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +83,7 @@ class Desk:
         self._known = {retrieval_id: list(found) for retrieval_id, found in known.items()}
         self._reporters, self._said = who
         self._unwritten: list[Row] = []
+        self._removed: list[UUID] = []
 
     async def take(
         self, stores: Stores, retrieval_id: UUID, one: Report, position: int
@@ -98,7 +100,10 @@ class Desk:
         row = self._row(binding, one, rewards, position)
         if standing.refusal is not None:
             return Reported(self._enter(row | self._refused(standing.refusal)), replayed=False)
-        if standing.replaces is None and alone(binding.arm, row):
+        if alone(binding.arm, row):
+            if standing.replaces is not None:
+                row |= {"supersedes": standing.replaces.id}
+                await self._remove(stores, standing.replaces)
             return Reported(self._enter(row | self._counting(binding, row)), replayed=False)
         await self.write(stores)
         other = await self._file(stores, binding, row, standing)
@@ -128,9 +133,7 @@ class Desk:
         if current is None:
             return
         if current.evaluator == SETTLEMENT or verifier_rank(current.verifier) < above:
-            await self.write(stores)
-            await stores.outcomes.supersede([current.id], "superseded", self._call.now)
-            self._known |= await stores.outcomes.of_retrievals([retrieval_id])
+            await self._remove(stores, current)
 
     def in_effect(self, retrieval_id: UUID) -> Outcome | None:
         """The outcome that holds the receipt's place."""
@@ -139,9 +142,28 @@ class Desk:
 
     async def write(self, stores: Stores) -> None:
         """Write down what was taken; to be called when the last report is."""
+        removed, self._removed = self._removed, []
         rows, self._unwritten = self._unwritten, []
+        if removed:
+            await stores.outcomes.supersede(removed, SUPERSEDED, self._call.now)
         if rows:
             await stores.outcomes.add(rows)
+
+    async def _remove(self, stores: Stores, outcome: Outcome) -> None:
+        """Out of effect, with what else is written later; what replaces it is written after it."""
+        if any(row["id"] == outcome.id for row in self._unwritten):
+            await self.write(stores)
+        self._removed.append(outcome.id)
+        gone = replace(
+            outcome,
+            status=SUPERSEDED,
+            reason=SUPERSEDED,
+            applied_at=outcome.applied_at or self._call.now,
+        )
+        known = self._known[outcome.retrieval_id]
+        self._known[outcome.retrieval_id] = [
+            replace(s, outcome=gone) if s.outcome.id == outcome.id else s for s in known
+        ]
 
     def _enter(self, row: Row) -> Outcome:
         """Nothing else hangs on it, so it is written with the others, later."""
@@ -165,7 +187,7 @@ class Desk:
         """
         if standing.replaces is not None:
             row |= {"supersedes": standing.replaces.id}
-            await stores.outcomes.supersede([standing.replaces.id], "superseded", self._call.now)
+            await stores.outcomes.supersede([standing.replaces.id], SUPERSEDED, self._call.now)
         pairing = Pairing(stores.outcomes, stores.halves, self._call)
         row = await pairing.completed(binding, row)
         row |= self._counting(binding, row)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, RowMapping, func, select, text, update
+from sqlalchemy import ColumnElement, RowMapping, bindparam, func, select, text, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -83,12 +83,13 @@ class SettlementStore:
 
     async def supersede(self, corrected: Mapping[UUID, UUID]) -> None:
         """The first of each is corrected by the second."""
-        for old, new in corrected.items():
-            await self._connection.execute(
-                update(settlement)
-                .where(settlement.c.namespace_id == self._namespace_id, settlement.c.id == old)
-                .values(superseded_by=new)
+        rows = [{"old": old, "new": new} for old, new in sorted(corrected.items())]
+        if rows:
+            statement = update(settlement).where(
+                settlement.c.namespace_id == self._namespace_id,
+                settlement.c.id == bindparam("old"),
             )
+            await self._connection.execute(statement.values(superseded_by=bindparam("new")), rows)
 
     async def score(self, scores: Sequence[Score]) -> None:
         """Write scores; a later one of the same settlement takes the place of the first."""
