@@ -36,6 +36,12 @@ def by_record(prior: float, retrieval: Retrieval) -> Answer:
     """Each ranker's answer by its share, followed with the strength of the receipt."""
     shares = retrieval.rankers or {}
     rankers = {ranker: forecast(prior, analogs(retrieval, ranker)) for ranker in shares}
+    return followed(prior, retrieval, rankers)
+
+
+def followed(prior: float, retrieval: Retrieval, rankers: Mapping[str, float]) -> Answer:
+    """These answers of the rankers mixed, and gone toward with the receipt's strength."""
+    shares = retrieval.rankers or {}
     full = _probability(fsum(share * rankers[ranker] for ranker, share in shares.items()))
     given = _probability(prior + retrieval.strength * (full - prior))
     return Answer(given, full, rankers)
@@ -45,14 +51,18 @@ def analogs(retrieval: Retrieval, ranker: str) -> Iterator[Analog]:
     """What this ranker would have served, as votes: the outcome each memory carries, by the score
     this ranker gives it.
     """
-    for memory in retrieval.memories:
-        score, outcome = _score(memory, ranker), (memory.metadata or {}).get("outcome")
-        if score is not None and outcome in (0, 1):
+    for score, memory in scored(retrieval, ranker):
+        outcome = (memory.metadata or {}).get("outcome")
+        if outcome in (0, 1):
             yield Analog(score, int(bool(outcome)))
 
 
-def _score(memory: ServedMemory, ranker: str) -> float | None:
-    return (memory.scores or {}).get(ranker)
+def scored(retrieval: Retrieval, ranker: str) -> Iterator[tuple[float, ServedMemory]]:
+    """The list of this ranker: each memory with the score it gives it."""
+    for memory in retrieval.memories:
+        score = (memory.scores or {}).get(ranker)
+        if score is not None:
+            yield score, memory
 
 
 def _probability(number: float) -> float:
