@@ -20,12 +20,16 @@ class Where:
 
 @dataclass(frozen=True, slots=True)
 class Forecasting:
-    """Which forecaster, and how it may go about it. `api_base` and `api_key` are the model's."""
+    """Which forecaster, and how it may go about it. `api_base` and `api_key` are the model's.
+
+    own_information: memory is followed only as far as it proves to add to what the agent knows.
+    """
 
     where: Where
     name: str
     forecaster: str
     hide_price: bool
+    own_information: bool
     memory_seconds: float
     forecast_seconds: float
     api_base: str | None
@@ -84,6 +88,7 @@ def parse(words: Sequence[str]) -> Asked:
         name=given.name,
         forecaster=given.agent,
         hide_price=given.hide_price,
+        own_information=_brings_its_own(given),
         memory_seconds=given.memory_seconds,
         forecast_seconds=given.forecast_seconds,
         api_base=given.api_base,
@@ -92,6 +97,15 @@ def parse(words: Sequence[str]) -> Asked:
     if given.command == "evaluate":
         return Evaluating(forecasting, given.dataset, given.replay)
     return Serving(forecasting, given.host, given.port)
+
+
+def _brings_its_own(given: argparse.Namespace) -> bool:
+    """As said; else where it sees prices: datasets of the SDK show them, the older contract does
+    not.
+    """
+    if given.own_information is None:
+        return given.command == "evaluate" and not given.hide_price
+    return given.own_information
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -124,6 +138,11 @@ def _common(command: argparse.ArgumentParser) -> argparse.ArgumentParser:
 def _forecasting(command: argparse.ArgumentParser) -> None:
     command.add_argument("--agent", default="analog", help="analog, litellm:MODEL or http:URL")
     command.add_argument("--hide-price", action="store_true", help="show no crowd probabilities")
+    command.add_argument(
+        "--own-information",
+        action=argparse.BooleanOptionalAction,
+        help="the agent sees a price or has a source of its own",
+    )
     command.add_argument("--memory-seconds", type=float, default=5.0, help="for one call")
     command.add_argument("--forecast-seconds", type=float, default=8.0, help="for one answer")
     command.add_argument("--api-base", help="where the model is served, if not at its provider")

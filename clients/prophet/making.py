@@ -27,7 +27,7 @@ class BadAgent(Exception):
 def an_agent(asked: Forecasting) -> MemoryAgent:
     """One attempt a call, within the time given: a forecast does not wait for retries."""
     patience = Patience(timeout=asked.memory_seconds, attempts=1)
-    about = AgentFields(own_information=not asked.hide_price)
+    about = AgentFields(own_information=asked.own_information)
     if asked.forecaster.startswith(MODEL):
         about["model"] = asked.forecaster.removeprefix(MODEL)
     memory = client(asked.where, asked.where.key, patience)

@@ -105,12 +105,12 @@ def _shares(
 
 def _spelled(predictions: Sequence[Prediction], rulings: Mapping[str, Ruling]) -> dict[str, Ruling]:
     """The rulings, also under the names by which they were predicted."""
-    by_folded = {folded(name): ruling for name, ruling in rulings.items()}
-    predicted = {name for prediction in predictions for name in prediction.probabilities}
-    spelled: dict[str, Ruling] = {
-        name: by_folded[folded(name)] for name in predicted if folded(name) in by_folded
-    }
-    return dict(rulings) | spelled
+    by_folded: dict[str, Ruling] = {folded(name): ruling for name, ruling in rulings.items()}
+    spelled: dict[str, Ruling] = dict(rulings)
+    for name in (name for prediction in predictions for name in prediction.probabilities):
+        if folded(name) in by_folded:
+            spelled[name] = by_folded[folded(name)]
+    return spelled
 
 
 def _remember(ledger: Ledger, event: str, prediction: Prediction, resolution: Resolution) -> None:
