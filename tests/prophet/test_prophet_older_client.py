@@ -102,11 +102,8 @@ def test_hidden_prices_are_seen_neither_by_the_forecaster_nor_by_memory(
     assert "0.83" not in str(wall.get_task(kept["price-2"].task_id))
 
 
-@pytest.mark.parametrize(
-    "wrong", [{"title": ""}, {"outcomes": ["Yes", "YES "]}, {"crowd": {"Yes": 1.5}}]
-)
-def test_what_is_no_question_is_refused(wall: MemLift, serve: Serve, wrong: dict[str, object]) -> None:
-    agent = serve(namespace=namespace_of(wall))
+def test_the_public_client_would_be_caught_reaching_beyond_this_machine(prophet: Prophet) -> None:
+    reached = prophet("retrieve")
 
-    assert agent.refuses(asked("wrong", FIRST) | wrong)
-    assert wall.list_predictions().total == 0
+    assert reached.returncode != 0
+    assert "a test tried to reach 'api.github.com'" in reached.stdout + reached.stderr
