@@ -13,6 +13,7 @@ from typing import cast
 from clients.prophet.event import Event, folded
 from clients.prophet.forecaster import Answer, NoAnswer
 
+MAX_TEXT = 10_000
 MAX_RATIONALE = 4_000
 SHOWN = 80
 
@@ -22,7 +23,7 @@ Document = Mapping[str, object]
 def read_text(text: str, event: Event) -> Answer:
     """The first object in the text that answers the event. Raises NoAnswer."""
     refused = NoAnswer(f"no JSON object in {text[:SHOWN]!r}")
-    for document in _objects(text):
+    for document in _objects(text[:MAX_TEXT]):
         try:
             return read_document(document, event)
         except NoAnswer as fault:
