@@ -113,6 +113,4 @@ def _task(event: Event) -> TaskFields:
         task["category"] = event.category
     if event.closes_at is not None:
         task["closes_at"] = event.closes_at
-    if event.asked_at is not None:
-        task["known_at"] = event.asked_at
     return task

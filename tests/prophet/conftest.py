@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -18,6 +19,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "clients" / "python")]
 from tests.acceptance.servers import Home, Server  # noqa: E402 - reached through the path above
 from tests.prophet.processes import Agent, offline  # noqa: E402 - reached through the path above
 
+LOCAL = ("127.0.0.1", "::1")
 # Short titles are less alike than the texts that the gates are measured for.
 OPEN = {"raw_gate": 0.01, "score_floor": 0.001, "slot_rate": 0}
 
@@ -53,6 +55,19 @@ def _namespace(server: Server, clock: str) -> MemLift:
     slug = f"p{uuid4().hex[:12]}"
     server.client().create_namespace(slug, clock=clock, settings=OPEN)
     return server.client(slug)
+
+
+@pytest.fixture
+def grounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In this process too, nothing beyond this machine is reached."""
+    connect = socket.socket.connect
+
+    def connected(self: socket.socket, address: object) -> None:
+        if isinstance(address, tuple):
+            assert address[0] in LOCAL, address
+        connect(self, address)  # pyright: ignore[reportArgumentType] - what the caller gave
+
+    monkeypatch.setattr(socket.socket, "connect", connected)
 
 
 @pytest.fixture

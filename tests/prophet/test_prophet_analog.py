@@ -84,9 +84,9 @@ def test_without_rankers_it_keeps_to_what_it_started_from():
     assert done.rankers is None
 
 
-@given(SERVED, st.floats(0, 1), st.booleans())
+@given(served=SERVED, strength=st.floats(0, 1), exclusive=st.booleans())
 def test_every_answer_is_a_probability_and_sums_to_one_where_one_comes_true(
-    served: list[tuple[float, dict[str, int]]], strength: float, exclusive: bool
+    served: list[tuple[float, dict[str, int]]], strength: float, *, exclusive: bool
 ):
     event = an_event(outcomes=TEAMS, exclusive=exclusive)
     memories = [a_memory(score, {"outcomes": votes}, score) for score, votes in served]

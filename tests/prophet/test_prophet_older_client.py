@@ -31,7 +31,9 @@ def test_the_public_client_predicts_and_evaluates_and_memory_moves_the_second_fo
     for ticker, title in (("bridge-1", FIRST), ("bridge-2", SECOND)):
         events = tmp_path / "events.json"
         events.write_text(json.dumps([asked(ticker, title)]))
-        said = prophet("predict", "--events", events, "--agent-url", agent.url, "-o", f"{ticker}.json")
+        said = prophet(
+            "predict", "--events", events, "--agent-url", agent.url, "-o", f"{ticker}.json"
+        )
         assert said.returncode == 0, said.stdout + said.stderr
         [prediction] = json.loads((tmp_path / f"{ticker}.json").read_text())["predictions"]
         forecasts[ticker] = prediction["p_yes"]

@@ -1,8 +1,9 @@
 """The memory server is down, slow or refuses: the agent forecasts on and says so."""
 
-import socket
 import threading
 from collections.abc import Callable, Generator
+from contextlib import suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 from memlift_client import MemLift
@@ -12,44 +13,37 @@ from tests.acceptance.servers import Server, free_port
 from tests.prophet.processes import Agent
 
 Serve = Callable[..., Agent]
+ENDED = threading.Event()
 TITLE = "Will the ferry run on Sunday?"
+
+
+class Tarpit(BaseHTTPRequestHandler):
+    """Sends a piece of an answer again and again, without ever coming to its end."""
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class names it
+        """Quiet."""
+
+    def do_POST(self) -> None:
+        self.close_connection = True
+        self.send_response(200)
+        self.send_header("Content-Length", "1000000")
+        self.end_headers()
+        with suppress(OSError):
+            while not ENDED.wait(0.1):
+                self.wfile.write(b" ")
 
 
 @pytest.fixture
 def tarpit() -> Generator[str]:
-    """Accepts, and sends a piece of an answer again and again without ever coming to its end."""
-    ended = threading.Event()
-    threads: list[threading.Thread] = []
-
-    def drip(connection: socket.socket) -> None:
-        with connection:
-            try:
-                connection.recv(65_536)
-                connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n")
-                while not ended.wait(0.1):
-                    connection.sendall(b" ")
-            except OSError:
-                return
-
-    def accept(listener: socket.socket) -> None:
-        while True:
-            try:
-                connection, _ = listener.accept()
-            except OSError:
-                return
-            threads.append(threading.Thread(target=drip, args=(connection,), daemon=True))
-            threads[-1].start()
-
-    listener = socket.create_server(("127.0.0.1", 0))
-    accepting = threading.Thread(target=accept, args=(listener,), daemon=True)
-    accepting.start()
-    yield f"http://127.0.0.1:{listener.getsockname()[1]}"
-    ended.set()
-    listener.shutdown(socket.SHUT_RDWR)
-    listener.close()
-    accepting.join()
-    for thread in threads:
-        thread.join()
+    ENDED.clear()
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Tarpit)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    ENDED.set()
+    server.shutdown()
+    server.server_close()
+    thread.join()
 
 
 def test_a_server_that_is_down_costs_memory_and_not_the_forecast(serve: Serve) -> None:
