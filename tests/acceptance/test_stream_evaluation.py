@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from datetime import date, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,20 +17,28 @@ from tests.acceptance.servers import Home, Server
 MONDAY = date(2026, 2, 2)
 WEEKS, A_WEEK = 4, 6
 ARMS = ["none", "similarity", "memlift", "paper"]
-SUBJECTS = ("bread", "copper", "wool", "rice", "tin", "salt")
+SUBJECTS = {
+    "bread": "Will the bakeries of Lyon sell more bread than they did last week",
+    "copper": "Will the copper mine in Chile report another strike of its drivers",
+    "wool": "Will the sheep farms of Wales deliver their wool before the storm",
+    "chess": "Will the chess champion lose a tournament game against a computer",
+    "comet": "Will astronomers see a new comet with the telescope in Hawaii",
+    "opera": "Will the opera house in Vienna cancel an evening performance",
+}
+NAMES = tuple(SUBJECTS)
 
 
 def a_line(week: int, place: int) -> tuple[dict[str, object], dict[str, object]]:
-    """Bread, copper and wool rise whenever they are asked about; the others never do."""
+    """Bread, copper and wool come out YES whenever they are asked about; the others never."""
     day = MONDAY + timedelta(weeks=week)
-    name = f"{SUBJECTS[place]}-{week}"
+    name = f"{NAMES[place]}-{week}"
     question = {
         "id": name,
         "event_id": f"e-{name}",
         "split": "stream",
         "source": "prices" if place % 2 else "stocks",
         "category": "economics",
-        "question": f"Will the price of {SUBJECTS[place]} rise by {day + timedelta(days=6)}?",
+        "question": f"{SUBJECTS[NAMES[place]]}, in week {week}?",
         "forecast_at": str(day),
         "week": str(day),
         "market_probability": 0.5,
@@ -61,9 +70,13 @@ def asked(server: Server, home: Home, data: Path, out: Path) -> argparse.Namespa
     return parser.parse_args([*words, "--key", home.operator_key.read_text().strip()])
 
 
-def rows(out: Path, arm: str, name: str) -> list[dict[str, object]]:
+def rows(out: Path, arm: str, name: str) -> list[dict[str, Any]]:
     lines = (out / arm / f"{name}.jsonl").read_text().splitlines()
     return [{k: v for k, v in json.loads(line).items() if k != "retrieve_ms"} for line in lines]
+
+
+def approx(number: float) -> object:
+    return pytest.approx(number, abs=1e-6)
 
 
 class Ended(Exception):
@@ -102,7 +115,11 @@ def test_a_run_that_was_ended_goes_on_to_the_forecasts_of_a_whole_one(
 
     assert begun == 2 * A_WEEK
     for arm in ARMS:
-        assert rows(halted, arm, "forecasts") == rows(whole, arm, "forecasts")
+        for one, other in zip(
+            *(rows(out, arm, "forecasts") for out in (halted, whole)), strict=True
+        ):
+            # The rounding of an embedding depends on what it is computed beside.
+            assert one == {k: approx(v) if isinstance(v, float) else v for k, v in other.items()}
     assert len(rows(whole, "memlift", "weights")) == WEEKS * A_WEEK
 
 
@@ -112,7 +129,10 @@ def test_memory_moves_a_forecast_once_its_like_has_resolved(
     command.run(asked(server, home, data, tmp_path), lambda _: None)
 
     for arm in ("similarity", "memlift", "paper"):
-        given = {row["id"]: row["given"] for row in rows(tmp_path, arm, "forecasts")}
-        assert given["bread-0"] == given["salt-0"] == 0.5
-        assert given["bread-3"] > 0.6 > 0.4 > given["salt-3"]
-    assert {row["given"] for row in rows(tmp_path, "none", "forecasts")} > {0.5}
+        made = {row["id"]: row for row in rows(tmp_path, arm, "forecasts")}
+        assert made["bread-0"]["given"] == made["opera-0"]["given"] == 0.5
+        assert made["bread-3"]["given"] > made["bread-3"]["without"]
+        assert made["opera-3"]["given"] < made["opera-3"]["without"]
+    unaided = rows(tmp_path, "none", "forecasts")
+    assert all(row["given"] == row["without"] for row in unaided)
+    assert {row["without"] for row in unaided} > {0.5}
