@@ -1,4 +1,4 @@
-"""Recorded runs as a stream: will this agent solve this task?
+"""Recorded runs as a stream, each a question whether this agent will solve this task.
 
 The folder holds tasks.jsonl.gz (`task_id`, `prompt`) and runs.jsonl.gz (`task_id`, `agent`,
 `success`), runs of several agents on the same tasks. Tasks come in order of the sha256 of their

@@ -3,15 +3,15 @@
 import argparse
 import gzip
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
+from memlift_client import AskFields, MemLift
 
 from benchmarks.streams import command
-from benchmarks.streams.evaluation import Evaluation
 from tests.acceptance.servers import Home, Server
 
 MONDAY = date(2026, 2, 2)
@@ -28,7 +28,7 @@ SUBJECTS = {
 NAMES = tuple(SUBJECTS)
 
 
-def a_line(week: int, place: int) -> tuple[dict[str, object], dict[str, object]]:
+def a_line(week: int, place: int) -> tuple[dict[str, Any], dict[str, Any]]:
     """Bread, copper and wool come out YES whenever they are asked about; the others never."""
     day = MONDAY + timedelta(weeks=week)
     name = f"{NAMES[place]}-{week}"
@@ -83,22 +83,27 @@ class Ended(Exception):
     """As if somebody had ended the run."""
 
 
-def ends_after(batches: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In the middle of the batch after those, when the first arm has done it and others have
-    settled it.
+class Ending(MemLift):
+    """Ends the run at the third day's questions: its arms have settled and learnt that day, and
+    what they answer is not written down yet.
     """
-    day = Evaluation._day  # noqa: SLF001 - the seam at which a run is ended here
 
-    def until(self: Evaluation, number: int, *rest: object) -> None:
-        if number < batches:
-            return day(self, number, *rest)  # pyright: ignore[reportArgumentType] - passed on
-        for player in self._players.values():  # noqa: SLF001 - its arms had begun
-            batch = rest[0]
-            known = [(self._questions[r.question_id], r) for r in batch.known]  # pyright: ignore  # noqa: SLF001 - as in the flow
-            player.learn(known, batch.day)  # pyright: ignore - as in the flow
-        raise Ended
+    def __init__(self, *given: Any, **named: Any) -> None:
+        super().__init__(*given, **named)
+        self.days: set[object] = set()
 
-    monkeypatch.setattr(Evaluation, "_day", until)
+    def within(self, namespace: str) -> "MemLift":
+        inner = super().within(namespace)
+        ask = inner.retrieve_all
+
+        def retrieve_all(items: Sequence[AskFields]) -> Any:
+            self.days.add(items[0].get("as_of"))
+            if len(self.days) > 2:
+                raise Ended
+            return ask(items)
+
+        inner.retrieve_all = retrieve_all
+        return inner
 
 
 def test_a_run_that_was_ended_goes_on_to_the_forecasts_of_a_whole_one(
@@ -107,7 +112,7 @@ def test_a_run_that_was_ended_goes_on_to_the_forecasts_of_a_whole_one(
     whole, halted = tmp_path / "whole", tmp_path / "halted"
     command.run(asked(server, home, data, whole), lambda _: None)
     with pytest.MonkeyPatch.context() as patch:
-        ends_after(2, patch)
+        patch.setattr(command, "MemLift", Ending)
         with pytest.raises(Ended):
             command.run(asked(server, home, data, halted), lambda _: None)
     begun = len(rows(halted, "memlift", "forecasts"))
