@@ -46,6 +46,12 @@ class Meters:
         self.outcomes = Counter(
             "memlift_outcomes", "Outcomes taken in", ("status",), registry=self.registry
         )
+        self.predictions = Counter(
+            "memlift_predictions", "Forecasts taken in", ("kind",), registry=self.registry
+        )
+        self.settlements = Counter(
+            "memlift_settlements", "Events settled", ("kind",), registry=self.registry
+        )
         self.echoes = Counter(
             "memlift_echoes",
             "Texts that only repeated what was served and were not stored",

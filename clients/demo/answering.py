@@ -34,11 +34,26 @@ def by_similarity(prior: float, retrieval: Retrieval) -> Answer:
 
 def by_record(prior: float, retrieval: Retrieval) -> Answer:
     """Each ranker's answer by its share, followed with the strength of the receipt."""
-    shares = retrieval.rankers or {}
-    rankers = {ranker: forecast(prior, analogs(retrieval, ranker)) for ranker in shares}
+    return mixed(prior, retrieval, retrieval.rankers or {})
+
+
+def mixed(
+    prior: float, retrieval: Retrieval, shares: Mapping[str, float], *, wholly: bool = False
+) -> Answer:
+    """Each ranker's answer by these shares (they sum to 1), followed with the strength of the
+    receipt, or `wholly`.
+    """
+    rankers = {r: forecast(prior, analogs(retrieval, r)) for r in retrieval.rankers or {}}
     full = _probability(fsum(share * rankers[ranker] for ranker, share in shares.items()))
-    given = _probability(prior + retrieval.strength * (full - prior))
-    return Answer(given, full, rankers)
+    strength = 1.0 if wholly else retrieval.strength
+    return Answer(_probability(prior + strength * (full - prior)), full, rankers)
+
+
+def by_weight(prior: float, retrieval: Retrieval) -> Answer:
+    """From what the policy served, each by its score (weight times relevance); followed wholly."""
+    known = ((memory.score, _outcome(memory)) for memory in retrieval.memories)
+    pooled = forecast(prior, (Analog(score, y) for score, y in known if y is not None))
+    return Answer(pooled, pooled, {})
 
 
 def analogs(retrieval: Retrieval, ranker: str) -> Iterator[Analog]:
@@ -46,13 +61,19 @@ def analogs(retrieval: Retrieval, ranker: str) -> Iterator[Analog]:
     this ranker gives it.
     """
     for memory in retrieval.memories:
-        score, outcome = _score(memory, ranker), (memory.metadata or {}).get("outcome")
-        if score is not None and outcome in (0, 1):
-            yield Analog(score, int(bool(outcome)))
+        score, outcome = _score(memory, ranker), _outcome(memory)
+        if score is not None and outcome is not None:
+            yield Analog(score, outcome)
 
 
 def _score(memory: ServedMemory, ranker: str) -> float | None:
     return (memory.scores or {}).get(ranker)
+
+
+def _outcome(memory: ServedMemory) -> int | None:
+    """What the memory says came of its question: 1 yes, 0 no."""
+    outcome = (memory.metadata or {}).get("outcome")
+    return int(bool(outcome)) if outcome in (0, 1) else None
 
 
 def _probability(number: float) -> float:

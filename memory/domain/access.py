@@ -31,6 +31,8 @@ class Act(StrEnum):
     REMEMBER = "remember"
     RETRIEVE = "retrieve"
     REPORT = "report"
+    PREDICT = "predict"
+    SETTLE = "settle"
     INSPECT = "inspect"
     MANAGE = "manage"
     OPERATE = "operate"
@@ -43,6 +45,8 @@ ALLOWED: dict[Act, frozenset[Role]] = {
     Act.REMEMBER: _MANAGERS | {Role.AGENT},
     Act.RETRIEVE: _MANAGERS | {Role.AGENT},
     Act.REPORT: _MANAGERS | {Role.AGENT, Role.EVALUATOR},
+    Act.PREDICT: _MANAGERS | {Role.AGENT},
+    Act.SETTLE: _MANAGERS | {Role.EVALUATOR},
     Act.INSPECT: _MANAGERS | {Role.READER},
     Act.MANAGE: _MANAGERS,
     Act.OPERATE: frozenset({Role.OPERATOR}),

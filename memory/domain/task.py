@@ -28,7 +28,7 @@ class TaskDraft:
     """A task in its caller's words.
 
     `key` is the caller's own id: the same key is the same task. `group_key` joins tasks that stand
-    or fall together.
+    or fall together. From `closes_at` on no prediction counts.
     """
 
     text: str
@@ -36,12 +36,15 @@ class TaskDraft:
     category: CategoryName | None = None
     group_key: str | None = None
     metadata: Mapping[str, object] = field(default_factory=dict[str, object])
+    closes_at: datetime | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "text", cleaned(self.text, "task.text", TASK))
         object.__setattr__(self, "key", optional(self.key, "task.key", KEY))
         object.__setattr__(self, "group_key", optional(self.group_key, "task.group_key", KEY))
         object.__setattr__(self, "metadata", cleaned_json(self.metadata, "task.metadata"))
+        if self.closes_at is not None and self.closes_at.tzinfo is None:
+            raise Rejected("task.closes_at has no time zone", field="task.closes_at")
 
     @property
     def digest(self) -> bytes:
@@ -60,6 +63,7 @@ class Task:
     category: CategoryName
     group_key: str | None
     metadata: Mapping[str, object]
+    closes_at: datetime | None
     known_at: datetime
     recorded_at: datetime
 

@@ -16,6 +16,7 @@ from memory.errors import Rejected, TooLarge
 SITUATION = 4_000
 LESSON = 4_000
 TASK = 8_000
+RATIONALE = 16_000
 NAME = 200
 KEY = 200
 METADATA_BYTES = 8_192

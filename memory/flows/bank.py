@@ -240,6 +240,7 @@ async def _erase(store: ErasureStore, call: Call, what: tuple[Erasure, Reach]) -
     lines = await store.blank_lines(reach.memory_ids)
     tasks = await store.blank_tasks(reach.task_ids, call.now)
     writings = await store.blank_writings(erasure, reach, call.now)
+    await store.blank_rationales(erasure, reach.task_ids)
     await store.recount_centroids()
     return Erased(len(reach.memory_ids), versions, embeddings, lines, tasks, writings)
 

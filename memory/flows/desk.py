@@ -7,18 +7,20 @@ taken back by the applier.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 from memory.domain.access import Call, Role
 from memory.domain.ids import new_id
 from memory.domain.loop import Outcome, Report, Reported
+from memory.domain.prediction import SETTLEMENT
 from memory.domain.text import ANSWERS_BYTES, cleaned_json
-from memory.errors import Conflict, Forbidden, NotFound, Rejected
-from memory.flows.pairing import IN_EFFECT, Pairing
+from memory.errors import Forbidden, NotFound, Rejected
+from memory.flows.pairing import Pairing, alone
 from memory.flows.reckoning import Rewards, digest, numeric, raw, reckoned
 from memory.flows.ruling import Told, rule
+from memory.flows.standing import Standing, holds, standing_of
 from memory.learning.evidence import (
     Authorship,
     author_of,
@@ -26,13 +28,11 @@ from memory.learning.evidence import (
 )
 from memory.learning.states import Evidence
 from memory.storage.halves import HalfStore
-from memory.storage.outcomes import OutcomeStore, StoredOutcome
+from memory.storage.outcomes import OutcomeStore, StoredOutcome, stored_outcome
 from memory.storage.receipts import Binding
 
-HOLDING = ("half_missing", "observational", "half_of_pair")
-"""Reasons of outcomes that move nothing by themselves and still hold the place of their run."""
-
 Row = dict[str, object]
+SUPERSEDED = "superseded"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,14 +68,6 @@ class Said:
         return sorted(full)
 
 
-@dataclass(frozen=True, slots=True)
-class _Standing:
-    """What a new report is beside those that came before: in effect, in whose place, or why not."""
-
-    replaces: Outcome | None = None
-    refusal: str | None = None
-
-
 class Desk:
     """Takes the reports of one call, in their order."""
 
@@ -90,24 +82,30 @@ class Desk:
         self._bindings = bindings
         self._known = {retrieval_id: list(found) for retrieval_id, found in known.items()}
         self._reporters, self._said = who
+        self._unwritten: list[Row] = []
+        self._removed: list[UUID] = []
 
     async def take(
         self, stores: Stores, retrieval_id: UUID, one: Report, position: int
     ) -> Reported:
-        """Store the outcome, or find that it is stored."""
-        binding = self._bindings.get(retrieval_id)
-        if binding is None:
-            raise NotFound("no such retrieval", code="retrieval_not_found", field="retrieval_id")
-        self._require_right(binding)
+        """Store the outcome, or find that it is stored. It may be written only by `write`."""
+        binding = self._binding(retrieval_id)
+        self._require_right(binding, one)
         rewards = reckoned(one, rivals=binding.rivals)
-        known_at = self._call.namespace.known_at(one.known_at, self._call.now)
-        said = digest(one)
-        replay = self._replayed(retrieval_id, said)
+        replay = self._replayed(retrieval_id, one)
         if replay is not None:
             return Reported(replay.outcome, replayed=True)
-        standing = self._standing(binding, one, rewards)
-        row = self._row(binding, one, rewards, known_at)
-        row |= {"sha256": said, "position": position, "supersedes": one.supersedes}
+        known = self._known.get(retrieval_id, [])
+        standing = standing_of(known, one, rewards, self._call.key.id)
+        row = self._row(binding, one, rewards, position)
+        if standing.refusal is not None:
+            return Reported(self._enter(row | self._refused(standing.refusal)), replayed=False)
+        if alone(binding.arm, row):
+            if standing.replaces is not None:
+                row |= {"supersedes": standing.replaces.id}
+                await self._remove(stores, standing.replaces)
+            return Reported(self._enter(row | self._counting(binding, row)), replayed=False)
+        await self.write(stores)
         other = await self._file(stores, binding, row, standing)
         # Later reports of the same call may be about the run whose pair is whole by this one.
         touched = [retrieval_id] if other is None else [retrieval_id, other]
@@ -115,59 +113,116 @@ class Desk:
         stored = next(o for o in self._known[retrieval_id] if o.outcome.id == row["id"])
         return Reported(stored.outcome, replayed=False)
 
-    async def _file(
-        self, stores: Stores, binding: Binding, row: Row, standing: _Standing
-    ) -> UUID | None:
-        """Write it down, in effect or beside what is; a pair may become whole by it, and then the
-        outcome of another retrieval is another.
+    async def set_aside(
+        self, stores: Stores, retrieval_id: UUID, one: Report, aside: tuple[str, int]
+    ) -> Outcome | None:
+        """Store what is no evidence for this receipt, with the reason and the position; what is in
+        effect and less verified gives way. None where this was said before.
         """
-        if standing.refusal is not None:
-            done = {"status": "ignored", "evidence": "none", "reason": standing.refusal}
-            await stores.outcomes.add([row | done | {"applied_at": self._call.now}])
+        reason, position = aside
+        await self.take_back(stores, retrieval_id, above=verifier_rank(one.verifier))
+        if any(known.outcome.reason == reason for known in self._known.get(retrieval_id, [])):
             return None
+        binding = self._binding(retrieval_id)
+        row = self._row(binding, one, reckoned(one, rivals=binding.rivals), position)
+        return self._enter(row | self._refused(reason))
+
+    async def take_back(self, stores: Stores, retrieval_id: UUID, *, above: int = 0) -> None:
+        """Take out of effect what a settlement said of this receipt, or who is believed less."""
+        current = self.in_effect(retrieval_id)
+        if current is None:
+            return
+        if current.evaluator == SETTLEMENT or verifier_rank(current.verifier) < above:
+            await self._remove(stores, current)
+
+    def in_effect(self, retrieval_id: UUID) -> Outcome | None:
+        """The outcome that holds the receipt's place."""
+        known = self._known.get(retrieval_id, [])
+        return next((s.outcome for s in known if holds(s.outcome)), None)
+
+    async def write(self, stores: Stores) -> None:
+        """Write down what was taken; to be called when the last report is."""
+        removed, self._removed = self._removed, []
+        rows, self._unwritten = self._unwritten, []
+        if removed:
+            await stores.outcomes.supersede(removed, SUPERSEDED, self._call.now)
+        if rows:
+            await stores.outcomes.add(rows)
+
+    async def _remove(self, stores: Stores, outcome: Outcome) -> None:
+        """Out of effect, with what else is written later; what replaces it is written after it."""
+        if any(row["id"] == outcome.id for row in self._unwritten):
+            await self.write(stores)
+        self._removed.append(outcome.id)
+        gone = replace(
+            outcome,
+            status=SUPERSEDED,
+            reason=SUPERSEDED,
+            applied_at=outcome.applied_at or self._call.now,
+        )
+        known = self._known[outcome.retrieval_id]
+        self._known[outcome.retrieval_id] = [
+            replace(s, outcome=gone) if s.outcome.id == outcome.id else s for s in known
+        ]
+
+    def _enter(self, row: Row) -> Outcome:
+        """Nothing else hangs on it, so it is written with the others, later."""
+        self._unwritten.append(row)
+        stored = stored_outcome(row)
+        self._known.setdefault(stored.outcome.retrieval_id, []).append(stored)
+        return stored.outcome
+
+    def _refused(self, reason: str) -> Row:
+        done: Row = {"status": "ignored", "evidence": "none", "reason": reason}
+        return done | {"applied_at": self._call.now}
+
+    def _counting(self, binding: Binding, row: Row) -> Row:
+        return {"muted": self._said.muted(binding.cited)} | self._evidence(binding, row)
+
+    async def _file(
+        self, stores: Stores, binding: Binding, row: Row, standing: Standing
+    ) -> UUID | None:
+        """Write it down in effect; a pair may become whole by it, and then the outcome of another
+        retrieval is another.
+        """
         if standing.replaces is not None:
             row |= {"supersedes": standing.replaces.id}
-            await stores.outcomes.supersede([standing.replaces.id], "superseded", self._call.now)
+            await stores.outcomes.supersede([standing.replaces.id], SUPERSEDED, self._call.now)
         pairing = Pairing(stores.outcomes, stores.halves, self._call)
         row = await pairing.completed(binding, row)
-        row |= {"muted": self._said.muted(binding.cited)}
-        row |= self._evidence(binding, row)
+        row |= self._counting(binding, row)
         await stores.outcomes.add([row])
         return await pairing.close(binding, row, standing.replaces)
 
-    def _require_right(self, binding: Binding) -> None:
+    def _binding(self, retrieval_id: UUID) -> Binding:
+        if retrieval_id not in self._bindings:
+            raise NotFound("no such retrieval", code="retrieval_not_found", field="retrieval_id")
+        return self._bindings[retrieval_id]
+
+    def _require_right(self, binding: Binding, one: Report) -> None:
+        # A settlement is nobody's report, whoever's call brings it to a receipt.
+        if one.evaluator == SETTLEMENT:
+            return
         key = self._call.key
         if key.role is Role.AGENT and binding.key_id != key.id:
             raise Forbidden("another key opened this receipt", field="retrieval_id")
 
-    def _replayed(self, retrieval_id: UUID, said: bytes) -> StoredOutcome | None:
-        known = self._known.get(retrieval_id, [])
+    def _replayed(self, retrieval_id: UUID, one: Report) -> StoredOutcome | None:
+        # Who settles knows what was settled; what was taken back may come to be true again.
+        known = [] if one.evaluator == SETTLEMENT else self._known.get(retrieval_id, [])
+        said = digest(one)
         return next(
             (s for s in known if s.sha256 == said and s.outcome.reason != "rolled_back"), None
         )
 
-    def _standing(self, binding: Binding, one: Report, rewards: Rewards) -> _Standing:
-        known = self._known.get(binding.retrieval_id, [])
-        named = next((s for s in known if s.outcome.id == one.supersedes), None)
-        if one.supersedes is not None and named is None:
-            raise NotFound("no such outcome", code="outcome_not_found", field="supersedes")
-        current = next((s for s in known if _holds(s.outcome)), None)
-        if current is None:
-            return _Standing()
-        if named is not None and named is not current:
-            raise Conflict("that outcome is out of effect", code="stale", field="supersedes")
-        return _beside(current, one, rewards, corrects=self._corrects(current, one))
-
-    def _corrects(self, current: StoredOutcome, one: Report) -> bool:
-        """Whether the same hand takes its own word back, by name."""
-        same = (current.key_id, current.outcome.evaluator) == (self._call.key.id, one.evaluator)
-        return one.supersedes is not None and same
-
-    def _row(self, binding: Binding, one: Report, rewards: Rewards, known_at: datetime) -> Row:
+    def _row(self, binding: Binding, one: Report, rewards: Rewards, position: int) -> Row:
         given = raw(one)
         return {
             "id": new_id(),
             "retrieval_id": binding.retrieval_id,
+            "sha256": digest(one),
+            "position": position,
+            "supersedes": one.supersedes,
             "evaluator": one.evaluator,
             "verifier": one.verifier,
             "metric": one.metric,
@@ -190,7 +245,9 @@ class Desk:
             "reason": None,
             "partner_id": None,
             "applied_at": None,
-            "known_at": known_at,
+            "bank_version": None,
+            "withdrawn_version": None,
+            "known_at": self._call.namespace.known_at(one.known_at, self._call.now),
             "recorded_at": self._call.now,
             "key_id": self._call.key.id,
         }
@@ -215,33 +272,6 @@ class Desk:
             for memory in binding.cited
         ]
         return author_of(self._reporters.speaks_for, served, agents=self._reporters.agents)
-
-
-def _holds(outcome: Outcome) -> bool:
-    """Whether the outcome is the one of its run that counts, as far as any does."""
-    if outcome.status in IN_EFFECT:
-        return True
-    return outcome.status == "ignored" and outcome.reason in HOLDING
-
-
-def _beside(current: StoredOutcome, one: Report, rewards: Rewards, *, corrects: bool) -> _Standing:
-    """What a report is beside the one in effect."""
-    known = current.outcome
-    rank = verifier_rank(one.verifier) - verifier_rank(known.verifier)
-    if rank > 0 or (rank == 0 and corrects) or _completes(known, one, rewards):
-        return _Standing(replaces=known)
-    return _Standing(refusal="outranked" if rank < 0 else "disagrees")
-
-
-def _completes(known: Outcome, one: Report, rewards: Rewards) -> bool:
-    """Whether it says the same and adds the run without memory."""
-    same = (known.verifier, known.evaluator, known.reward, known.reward_full) == (
-        one.verifier,
-        one.evaluator,
-        rewards.reward,
-        rewards.full,
-    )
-    return same and known.reward_without is None and rewards.without is not None
 
 
 def utc_day(moment: datetime) -> tuple[datetime, datetime]:

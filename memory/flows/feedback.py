@@ -6,6 +6,7 @@ from uuid import UUID
 from memory.domain.access import Act, Call, Role
 from memory.domain.loop import Outcome, OutcomeFilter, Report, Reported
 from memory.domain.namespace import Clock
+from memory.domain.prediction import SETTLEMENT
 from memory.domain.task import Listed, Page
 from memory.engine import Engine
 from memory.errors import MemoryFault, Rejected
@@ -46,11 +47,18 @@ async def report(
         )
         for position, (retrieval_id, one) in enumerate(reports):
             try:
+                _require_name(one)
                 answers.append(await desk.take(stores, retrieval_id, one, position))
             except MemoryFault as fault:
                 answers.append(fault)
+        await desk.write(stores)
     engine.arrived.set()
     return answers
+
+
+def _require_name(one: Report) -> None:
+    if one.evaluator == SETTLEMENT:
+        raise Rejected(f"{SETTLEMENT} is what settlements go by", field="evaluator")
 
 
 async def get_outcome(engine: Engine, call: Call, outcome_id: UUID) -> Outcome:

@@ -95,6 +95,13 @@ class Pairing:
         }
 
 
+def alone(arm: str, row: Mapping[str, object]) -> bool:
+    """Whether no run that is reported apart can make a pair with this one."""
+    if arm in ON_ARMS:
+        return row["reward_without"] is not None
+    return arm != "forced_off"
+
+
 def _half(binding: Binding, row: Row) -> Half:
     known_at = cast("datetime", row["known_at"])
     return Half(

@@ -12,7 +12,7 @@ from typing import cast
 from memory.errors import Rejected
 
 METRICS = ("brier", "reward")
-MAX_OUTCOMES = 64
+MAX_OUTCOMES = 256
 
 
 def reward_of(metric: str, value: object, truth: object = None) -> float:
@@ -63,7 +63,7 @@ def _brier(forecast: Sequence[float], truth: Sequence[float]) -> float:
 
 
 def _fractions(holder: object, field: str, name: str) -> list[float]:
-    """The list `name` inside `holder`, each a number in [0, 1], at least one, at most 64."""
+    """The list `name` inside `holder`, each a number in [0, 1], at least one, at most 256."""
     path = f"{field}.{name}"
     numbers = cast("Mapping[str, object]", holder).get(name) if _is_mapping(holder) else None
     if not isinstance(numbers, (list, tuple)):

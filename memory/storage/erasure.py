@@ -154,6 +154,16 @@ class ErasureStore:
         )
         return done.rowcount
 
+    async def blank_rationales(self, erasure: Erasure, task_ids: Sequence[UUID]) -> None:
+        """Why agents predicted what they did; probabilities are numbers, and stay."""
+        values = {
+            "ns": self._namespace_id,
+            "key": erasure.key_id,
+            "agent": erasure.agent,
+            "tasks": list(task_ids),
+        }
+        await self._connection.execute(_BLANK_RATIONALES, values)
+
     async def recount_centroids(self) -> None:
         """Centroids are taken anew from the vectors that are left."""
         await self._connection.execute(_DROP_CENTROIDS, {"ns": self._namespace_id})
@@ -197,6 +207,13 @@ _BLANK_LESSONS = text("""
     WHERE o.namespace_id = :ns AND o.lesson IS NOT NULL AND r.id = o.retrieval_id
       AND (o.key_id = :key OR a.name = :agent OR r.task_id = :task OR o.id IN (
         SELECT x.outcome_id FROM candidate x WHERE x.memory_id = ANY(:ids)))
+""")
+
+_BLANK_RATIONALES = text("""
+    UPDATE prediction_revision r SET rationale = NULL
+    FROM prediction p JOIN agent a ON a.id = p.agent_id
+    WHERE r.namespace_id = :ns AND r.rationale IS NOT NULL AND p.id = r.prediction_id
+      AND (r.key_id = :key OR a.name = :agent OR p.task_id = ANY(CAST(:tasks AS uuid[])))
 """)
 
 _DROP_CENTROIDS = text("DELETE FROM centroid WHERE namespace_id = :ns")

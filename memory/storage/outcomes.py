@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 from sqlalchemy import (
@@ -229,7 +230,8 @@ _DECIDE = text("""
 """)
 
 
-def stored_outcome(row: RowMapping) -> StoredOutcome:
+def stored_outcome(row: RowMapping | Mapping[str, Any]) -> StoredOutcome:
+    """A row as it was read, or as it is about to be written."""
     lists = {"helpful", "harmful", "muted"}
     plain = {name: row[name] for name in Outcome.__slots__ if name not in lists}
     numeric, rewards = row["numeric"], row["ranker_rewards"]

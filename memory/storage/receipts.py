@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, RowMapping, Select, exists, func, insert, select
+from sqlalchemy import ColumnElement, RowMapping, Select, exists, func, insert, select, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from memory.domain.bank import Kind
@@ -32,6 +32,9 @@ _NAMES = (
     category.c.name.label("category"),
     _sub.c.name.label("subcategory"),
 )
+Attempt = tuple[UUID, UUID]
+"""An agent at a task, by id."""
+
 _ITEM_COLUMNS = tuple(name for name in Item.__slots__ if name != "kind")
 
 
@@ -70,6 +73,16 @@ class Binding:
     shared: frozenset[UUID]
     erased: frozenset[UUID]
     current: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """Whose a receipt is: enough to name it in a prediction."""
+
+    agent_id: UUID
+    task_id: UUID
+    key_id: UUID | None
+    rivals: bool
 
 
 class ReceiptStore:
@@ -152,6 +165,33 @@ class ReceiptStore:
         served = await self._served(retrieval_ids)
         return {row["id"]: _binding(row, served.get(row["id"], ())) for row in rows.mappings()}
 
+    async def claims(self, retrieval_ids: Sequence[UUID]) -> dict[UUID, Claim]:
+        """Whose these receipts are, by retrieval id."""
+        if not retrieval_ids:
+            return {}
+        columns = [retrieval.c[name] for name in ("id", *Claim.__slots__)]
+        rows = await self._connection.execute(
+            select(*columns).where(
+                retrieval.c.namespace_id == self._namespace_id, retrieval.c.id.in_(retrieval_ids)
+            )
+        )
+        return {r.id: Claim(r.agent_id, r.task_id, r.key_id, r.rivals) for r in rows}
+
+    async def of_attempts(self, attempts: Sequence[Attempt]) -> dict[Attempt, list[UUID]]:
+        """The receipts of each agent for each task, oldest first."""
+        rows = await self._connection.execute(
+            _OF_ATTEMPTS,
+            {
+                "ns": self._namespace_id,
+                "agents": [agent_id for agent_id, _ in attempts],
+                "tasks": [task_id for _, task_id in attempts],
+            },
+        )
+        found: dict[Attempt, list[UUID]] = {}
+        for row in rows:
+            found.setdefault((row.agent_id, row.task_id), []).append(row.id)
+        return found
+
     async def _served(self, retrieval_ids: Sequence[UUID]) -> dict[UUID, list[RowMapping]]:
         rows = await self._connection.execute(
             select(
@@ -195,6 +235,14 @@ class ReceiptStore:
             .select_from(_RECEIPTS)
             .where(retrieval.c.namespace_id == self._namespace_id, condition)
         )
+
+
+_OF_ATTEMPTS = text("""
+    SELECT r.id, r.agent_id, r.task_id FROM retrieval r
+    JOIN unnest(CAST(:agents AS uuid[]), CAST(:tasks AS uuid[])) AS attempt (agent_id, task_id)
+      ON attempt.agent_id = r.agent_id AND attempt.task_id = r.task_id
+    WHERE r.namespace_id = :ns ORDER BY r.id
+""")
 
 
 def expiry(known_at: datetime, expires_in: timedelta | None, default: timedelta) -> datetime:

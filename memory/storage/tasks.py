@@ -1,10 +1,11 @@
 """TaskStore: what agents attempt, seen through one namespace."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, RowMapping, func, select
+from sqlalchemy import ColumnElement, RowMapping, func, select, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -44,7 +45,7 @@ class TaskStore:
         self, draft: TaskDraft, categories: tuple[UUID, UUID | None], written: Written
     ) -> tuple[Task, bool]:
         """The task, and whether it is new. Raises Conflict where the key stands for another
-        text.
+        text or closing time.
         """
         made = _made(draft, categories, written)
         row = {name: getattr(made, name) for name in Task.__slots__ if name != "category"}
@@ -62,13 +63,40 @@ class TaskStore:
         if inserted is not None:
             return made, True
         known = await self._one(task.c.key == draft.key)
-        if known is None or known.text != draft.text:
-            raise Conflict(
-                f"task key {draft.key} stands for another text",
-                code="task_conflict",
-                field="task.key",
+        if known is None:
+            raise _conflict(draft, "text")
+        return await self.agreed(known, draft), False
+
+    async def agreed(self, known: Task, draft: TaskDraft) -> Task:
+        """The stored task, where the draft says the same; the first to say when it closes is
+        taken at their word. Raises Conflict.
+        """
+        if known.text != draft.text:
+            raise _conflict(draft, "text")
+        if draft.closes_at is None or known.closes_at == draft.closes_at:
+            return known
+        rows = await self._connection.execute(
+            update(task)
+            .where(task.c.namespace_id == self._namespace_id, task.c.id == known.id)
+            .values(closes_at=func.coalesce(task.c.closes_at, draft.closes_at))
+            .returning(task.c.closes_at)
+        )
+        found = rows.first()
+        if found is None:
+            raise NotFound("no such task", code="task_not_found", field="task_id")
+        if found.closes_at != draft.closes_at:
+            raise _conflict(draft, "closing time")
+        return replace(known, closes_at=found.closes_at)
+
+    async def some(self, task_ids: Sequence[UUID], keys: Sequence[str]) -> list[Task]:
+        """Tasks by id, and tasks by their callers' keys, as far as there are any."""
+        rows = await self._connection.execute(
+            _TASKS.where(
+                task.c.namespace_id == self._namespace_id,
+                task.c.id.in_(task_ids) | task.c.key.in_(keys),
             )
-        return known, False
+        )
+        return [_task(row) for row in rows.mappings()]
 
     async def get(self, task_id: UUID) -> Task:
         found = await self._one(task.c.id == task_id)
@@ -98,6 +126,12 @@ class TaskStore:
         return listed(found, page, total, lambda row: (str(row.id),))
 
 
+def _conflict(draft: TaskDraft, what: str) -> Conflict:
+    return Conflict(
+        f"task key {draft.key} stands for another {what}", code="task_conflict", field="task.key"
+    )
+
+
 def _made(draft: TaskDraft, categories: tuple[UUID, UUID | None], written: Written) -> Task:
     """A new task, as it will be stored."""
     assert draft.category is not None
@@ -110,6 +144,7 @@ def _made(draft: TaskDraft, categories: tuple[UUID, UUID | None], written: Writt
         category=draft.category,
         group_key=draft.group_key,
         metadata=dict(draft.metadata),
+        closes_at=draft.closes_at,
         known_at=written.known_at,
         recorded_at=written.recorded_at,
     )

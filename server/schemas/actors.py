@@ -119,6 +119,9 @@ class TaskIn(In):
     subcategory: Name | None = None
     group_key: CallerKey | None = None
     metadata: Free = Field(default_factory=dict)
+    closes_at: Moment | None = Field(
+        None, description="when its window closes: from then on no prediction counts"
+    )
 
     def to_draft(self) -> TaskDraft:
         return TaskDraft(
@@ -127,6 +130,7 @@ class TaskIn(In):
             category=category_of(self.category, self.subcategory),
             group_key=self.group_key,
             metadata=self.metadata,
+            closes_at=self.closes_at,
         )
 
 
@@ -146,6 +150,7 @@ class TaskOut(Out):
     subcategory: str | None
     group_key: str | None
     metadata: Free
+    closes_at: UtcTime | None
     known_at: UtcTime
     recorded_at: UtcTime
 
@@ -159,6 +164,7 @@ class TaskOut(Out):
             subcategory=task.category.subcategory,
             group_key=task.group_key,
             metadata=dict(task.metadata),
+            closes_at=task.closes_at,
             known_at=task.known_at,
             recorded_at=task.recorded_at,
         )

@@ -1,5 +1,6 @@
 """Who shows no key gets nothing; who shows one gets what it is for (case P14)."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -24,7 +25,7 @@ def every_operation() -> list[tuple[str, str]]:
 
 
 def filled(path: str, namespace: str) -> str:
-    for name in ("memory_id", "retrieval_id", "outcome_id", "task_id", "key_id", "ticket_id"):
+    for name in re.findall(r"{(\w+_id)}", path):
         path = path.replace(f"{{{name}}}", SOME_ID)
     path = path.replace("{namespace}", namespace).replace("{name}", "solver")
     return path.replace("{job}", "decay")

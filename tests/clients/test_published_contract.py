@@ -10,7 +10,14 @@ from pathlib import Path
 from typing import Any, get_args, get_origin, get_type_hints
 
 import pytest
-from memlift_client import _calls_admin, _calls_loop, _calls_meta, _calls_tickets, _fields
+from memlift_client import (
+    _calls_admin,
+    _calls_forecasts,
+    _calls_loop,
+    _calls_meta,
+    _calls_tickets,
+    _fields,
+)
 from memlift_client._wire import Call
 
 CONTRACT: dict[str, Any] = json.loads(
@@ -30,11 +37,13 @@ MEMBERS = {
     "erase_experience": "erased",
     "retrieve_all": "retrieval",
     "report_all": "outcome",
+    "predict_all": "prediction",
+    "settle_all": "settlement",
 }
 
 
 def calls() -> Iterator[tuple[str, Any]]:
-    for module in (_calls_admin, _calls_loop, _calls_meta, _calls_tickets):
+    for module in (_calls_admin, _calls_forecasts, _calls_loop, _calls_meta, _calls_tickets):
         for name, build in vars(module).items():
             own = inspect.isfunction(build) and build.__module__ == module.__name__
             if own and not name.startswith("_"):

@@ -23,9 +23,9 @@ from memory.flows.meta_guidelines import add
 from memory.flows.writing import summarise
 from memory.guideline.roles import SummariseMaterial
 from memory.inference.stand_ins import ScriptedWriter
-from tests.fixtures.builders import a_draft
+from tests.fixtures.builders import a_draft, a_prediction
 from tests.fixtures.engine import DAY, NOON, a_namespace
-from tests.storage.steps import a_call, remembered, reported, served
+from tests.storage.steps import a_call, predicted, remembered, reported, served, settled
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +57,8 @@ async def fill(engine: Engine, operator: Key, slug: str) -> None:
     await edit_memory(engine, call, lesson.id, edit)
     await change_status(engine, call, lesson.id, StatusChange("suspend"))
     await add_candidate(engine, call, task.id)
+    await predicted(engine, call, a_prediction(rationale="it looks like it", known_at=NOON))
+    await settled(engine, call, known_at=NOON + DAY)
     async with engine.database.transaction(call.namespace.id) as connection:
         here = {"ns": call.namespace.id, "task": task.id, "id": new_id(), "now": NOON}
         await connection.execute(text(TRAJECTORY), here)

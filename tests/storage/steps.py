@@ -9,10 +9,19 @@ from random import Random
 from memory.domain.access import Call, Key
 from memory.domain.bank import Draft, Remembered
 from memory.domain.loop import Reported, Served
+from memory.domain.prediction import (
+    Predicted,
+    Prediction,
+    PredictionDraft,
+    Settled,
+    Settlement,
+)
 from memory.engine import Engine
 from memory.errors import MemoryFault
+from memory.flows.events import settle
 from memory.flows.feedback import report
 from memory.flows.namespaces import open_namespace
+from memory.flows.predicting import predict
 from memory.flows.rebuild import rebuilt
 from memory.flows.remember import remember
 from memory.flows.retrieve import retrieve
@@ -21,7 +30,7 @@ from memory.inference.stand_ins import HashEmbedder
 from memory.learning.fold import Learned
 from memory.ports import Embedding, ModelIdentity
 from memory.storage.states import StateStore
-from tests.fixtures.builders import a_report, an_ask
+from tests.fixtures.builders import a_report, a_settlement, an_ask
 from tests.fixtures.engine import NOON
 
 
@@ -51,6 +60,19 @@ async def live_and_rebuilt(engine: Engine, call: Call) -> tuple[Learned, Learned
         store = StateStore(connection, call.namespace.id)
         live = read(await store.everything())
         return live, await rebuilt(connection, call.namespace)
+
+
+async def predicted(engine: Engine, call: Call, *drafts: PredictionDraft) -> list[Prediction]:
+    answers = await predict(engine, call, drafts)
+    faults = [answer for answer in answers if isinstance(answer, MemoryFault)]
+    assert not faults, faults
+    return [answer.prediction for answer in answers if isinstance(answer, Predicted)]
+
+
+async def settled(engine: Engine, call: Call, **changes: object) -> Settlement:
+    [answer] = await settle(engine, call, [a_settlement(**changes)])
+    assert isinstance(answer, Settled), answer
+    return answer.settlement
 
 
 @dataclass(slots=True)

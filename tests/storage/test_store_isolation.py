@@ -22,7 +22,8 @@ from memory.domain.health import (
 )
 from memory.domain.ids import new_id
 from memory.domain.loop import OutcomeFilter, ReceiptFilter
-from memory.domain.task import AgentDraft, CategoryName, Page, TaskDraft
+from memory.domain.prediction import PredictionFilter, Score
+from memory.domain.task import AgentDraft, CategoryName, Page, Task, TaskDraft
 from memory.domain.verification import TicketFilter
 from memory.domain.writing import Writing, WritingFilter
 from memory.engine import Engine
@@ -40,10 +41,12 @@ from memory.storage.ledger import LedgerStore, Step
 from memory.storage.memories import MemoryStore, NewMemory, Stamp
 from memory.storage.merging import START, Member, MergingStore, Place, Union
 from memory.storage.outcomes import Decision, OutcomeStore
+from memory.storage.predictions import PredictionStore
 from memory.storage.reading import MemoryReader, Viewer
 from memory.storage.receipts import NewReceipt, ReceiptStore
 from memory.storage.search import Probe, Scope, SearchStore
 from memory.storage.serving import ServedStore
+from memory.storage.settlements import SettlementStore
 from memory.storage.sources import Source, SourceStore
 from memory.storage.states import Counts, StateStore, Stored, Subject
 from memory.storage.tables import (
@@ -53,7 +56,9 @@ from memory.storage.tables import (
     category,
     memory,
     outcome,
+    prediction,
     retrieval,
+    settlement,
     task,
     ticket,
     writing,
@@ -79,8 +84,10 @@ STORES = (
     MemoryStore,
     MergingStore,
     OutcomeStore,
+    PredictionStore,
     ReceiptStore,
     SearchStore,
+    SettlementStore,
     SourceStore,
     ServedStore,
     StateStore,
@@ -108,6 +115,8 @@ class Foreign:
     candidate: UUID
     ticket: UUID
     writing: UUID
+    prediction: UUID
+    settlement: UUID
     receipt: NewReceipt
     row: Mapping[str, object]
 
@@ -159,6 +168,27 @@ class Foreign:
     @property
     def receipts(self) -> ReceiptStore:
         return ReceiptStore(self.connection, self.here)
+
+    @property
+    def predictions(self) -> PredictionStore:
+        return PredictionStore(self.connection, self.here)
+
+    @property
+    def settlements(self) -> SettlementStore:
+        return SettlementStore(self.connection, self.here)
+
+    def known(self) -> Task:
+        ids = (self.category, None, CategoryName("weather"))
+        return Task(self.task, "rain", "rain", *ids, "rain", {}, None, NOON, NOON)
+
+    def revision(self) -> Mapping[str, object]:
+        said = {"probabilities": {"yes": 1.0}, "rationale": None, "retrieval_id": self.retrieval}
+        times = {"known_at": NOON, "recorded_at": NOON}
+        return {"prediction_id": self.prediction, "number": 9, **said, **times}
+
+    def score(self) -> Score:
+        whose = (self.settlement, self.prediction, "solver", "rain#1")
+        return Score(*whose, 1, "ignored", "void", None, None, None, None)
 
     @property
     def search(self) -> SearchStore:
@@ -323,6 +353,9 @@ FINDS_NOTHING: dict[str, Ask] = {
     "ErasureStore.blank_lessons": lambda f: f.erasure.blank_lessons(
         Erasure(key_id=f.key), [f.memory]
     ),
+    "ErasureStore.blank_rationales": lambda f: f.erasure.blank_rationales(
+        Erasure(key_id=f.key), [f.task]
+    ),
     "ErasureStore.reach": lambda f: f.erasure.reach(Erasure(key_id=f.key)),
     "ErasureStore.blank_memories": lambda f: f.erasure.blank_memories([f.memory], NOON),
     "ErasureStore.blank_lines": lambda f: f.erasure.blank_lines([f.memory]),
@@ -404,8 +437,29 @@ FINDS_NOTHING: dict[str, Ask] = {
     "StateStore.everything_of_cells": lambda f: f.states.everything_of_cells(),
     "StateStore.following": lambda f: f.states.following(f.agent, f.category),
     "StateStore.add_controls": lambda f: f.states.add_controls({(f.agent, f.category): 1}),
+    "PredictionStore.lock_events": lambda f: f.predictions.lock_events(["rain"]),
+    "PredictionStore.of_attempts": lambda f: f.predictions.of_attempts([(f.agent, f.task)]),
+    "PredictionStore.of_tasks": lambda f: f.predictions.of_tasks([f.task]),
+    "PredictionStore.some": lambda f: f.predictions.some([f.prediction]),
+    "PredictionStore.get": lambda f: f.predictions.get(f.prediction),
+    "PredictionStore.browse": lambda f: f.predictions.browse(PredictionFilter(), PAGE),
+    "PredictionStore.settle": lambda f: f.predictions.settle(
+        {f.prediction: ("pending", f.settlement)}
+    ),
+    "ReceiptStore.claims": lambda f: f.receipts.claims([f.retrieval]),
+    "ReceiptStore.of_attempts": lambda f: f.receipts.of_attempts([(f.agent, f.task)]),
+    "SettlementStore.windows": lambda f: f.settlements.windows(["rain"]),
+    "SettlementStore.windows_of": lambda f: f.settlements.windows_of([f.task]),
+    "SettlementStore.some": lambda f: f.settlements.some([f.settlement]),
+    "SettlementStore.get": lambda f: f.settlements.get(f.settlement),
+    "SettlementStore.browse": lambda f: f.settlements.browse(None, PAGE),
+    "SettlementStore.supersede": lambda f: f.settlements.supersede({f.settlement: f.settlement}),
     "SourceStore.outcomes": lambda f: f.sources.outcomes(Source(f.agent, None, None, None)),
     "SourceStore.memories": lambda f: f.sources.memories(Source(f.agent, None, None, None)),
+    "TaskStore.agreed": lambda f: f.tasks.agreed(
+        f.known(), TaskDraft("rain", key="rain", closes_at=NOON)
+    ),
+    "TaskStore.some": lambda f: f.tasks.some([f.task], ["rain#1"]),
     "TaskStore.get": lambda f: f.tasks.get(f.task),
     "TaskStore.browse": lambda f: f.tasks.browse(None, PAGE),
     "WeighingStore.ever": lambda f: f.weighing.ever(Viewer((f.agent,))),
@@ -458,6 +512,22 @@ WRITES_HERE: dict[str, Ask] = {
     "MemoryStore.feed": lambda f: f.memories.feed(f.stamp, "added", [f.memory]),
     "MemoryStore.move_centroids": lambda f: f.memories.move_centroids([f.new()], f.model),
     "OutcomeStore.add": lambda f: f.outcomes.add([f.row]),
+    "PredictionStore.add": lambda f: f.predictions.add([], [f.revision()]),
+    "SettlementStore.add": lambda f: f.settlements.add(
+        [
+            {
+                "id": new_id(),
+                "event": "rain",
+                "resolutions": {"yes": "no"},
+                "correction": 1,
+                "corrects": f.settlement,
+                "known_at": NOON,
+                "recorded_at": NOON,
+            }
+        ],
+        [{"settlement_id": f.settlement, "task_id": f.task, "correction": 1}],
+    ),
+    "SettlementStore.score": lambda f: f.settlements.score([f.score()]),
     "ReceiptStore.open": lambda f: f.receipts.open([f.receipt]),
     "StateStore.save": lambda f: f.states.save(
         {
@@ -496,7 +566,17 @@ async def foreign(engine: Engine, both: Neighbours, connection: Connection) -> F
     full, empty = both.full, both.empty
     found: dict[str, UUID] = {}
     async with engine.database.transaction(full.namespace.id) as inside:
-        for table in (memory, agent, category, task, retrieval, outcome, writing):
+        for table in (
+            memory,
+            agent,
+            category,
+            task,
+            retrieval,
+            outcome,
+            writing,
+            prediction,
+            settlement,
+        ):
             [first, *_] = await inside.scalars(select(table.c.id).order_by(table.c.id))
             found[table.name] = first
         found["candidate"] = (await inside.scalars(select(candidate.c.outcome_id))).one()

@@ -30,6 +30,7 @@ from memlift_client._fields import (
     SettingsFields,
     TaskFields,
 )
+from memlift_client._fields_forecasts import PredictionFields, SettlementFields
 from memlift_client._fields_tickets import HistoryFields, TrialFields
 from memlift_client._results_bank import (
     Agent,
@@ -52,6 +53,13 @@ from memlift_client._results_bank import (
     Readiness,
     Remembered,
     Task,
+)
+from memlift_client._results_forecasts import (
+    Prediction,
+    PredictionScore,
+    Revision,
+    Settlement,
+    SettlementScore,
 )
 from memlift_client._results_health import (
     Ages,
@@ -146,6 +154,9 @@ __all__ = [
     "Page",
     "PastWeight",
     "Patience",
+    "Prediction",
+    "PredictionFields",
+    "PredictionScore",
     "Problem",
     "QueryFields",
     "Rankers",
@@ -154,10 +165,14 @@ __all__ = [
     "ReportFields",
     "Reported",
     "Retrieval",
+    "Revision",
     "RolledBack",
     "ServedMemory",
     "ServedMetaGuideline",
     "SettingsFields",
+    "Settlement",
+    "SettlementFields",
+    "SettlementScore",
     "StrengthChange",
     "Task",
     "TaskFields",

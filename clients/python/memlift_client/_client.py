@@ -9,6 +9,7 @@ from typing import Concatenate, ParamSpec, Self, TypeVar
 import httpx
 
 from memlift_client import _calls_admin as calls_admin
+from memlift_client import _calls_forecasts as calls_forecasts
 from memlift_client import _calls_loop as calls_loop
 from memlift_client import _calls_meta as calls_meta
 from memlift_client import _calls_tickets as calls_tickets
@@ -193,6 +194,14 @@ class MemLift:
     retry_ticket = _method(calls_tickets.retry_ticket)
     list_candidates = _method(calls_tickets.list_candidates)
     retry_candidate = _method(calls_tickets.retry_candidate)
+    predict = _method(calls_forecasts.predict)
+    predict_all = _method(calls_forecasts.predict_all)
+    get_prediction = _method(calls_forecasts.get_prediction)
+    list_predictions = _method(calls_forecasts.list_predictions)
+    settle = _method(calls_forecasts.settle)
+    settle_all = _method(calls_forecasts.settle_all)
+    get_settlement = _method(calls_forecasts.get_settlement)
+    list_settlements = _method(calls_forecasts.list_settlements)
     health = _method(calls_loop.health)
     list_health = _method(calls_loop.list_health)
 
@@ -211,4 +220,6 @@ class MemLift:
     each_weight = _each(calls_loop.list_weights)
     each_ticket = _each(calls_tickets.list_tickets)
     each_candidate = _each(calls_tickets.list_candidates)
+    each_prediction = _each(calls_forecasts.list_predictions)
+    each_settlement = _each(calls_forecasts.list_settlements)
     each_health = _each(calls_loop.list_health)

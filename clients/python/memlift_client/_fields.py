@@ -63,7 +63,8 @@ class TaskFields(TypedDict, total=False):
     """A task in its caller's words.
 
     `key` is the caller's own id: the same key is the same task. `group_key` joins tasks that stand
-    or fall together. `known_at` belongs to replay namespaces, and to the call that makes a task.
+    or fall together; from `closes_at` on no prediction counts. `known_at` belongs to replay
+    namespaces, and to the call that makes a task.
     """
 
     text: Required[str]
@@ -72,6 +73,7 @@ class TaskFields(TypedDict, total=False):
     subcategory: str
     group_key: str
     metadata: Metadata
+    closes_at: datetime
     known_at: datetime
 
 

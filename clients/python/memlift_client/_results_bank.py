@@ -148,6 +148,7 @@ class Task:
     metadata: Mapping[str, object]
     known_at: datetime
     recorded_at: datetime
+    closes_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,13 @@ from memory.storage.tables.access import api_key, audit, idempotency, namespace
 from memory.storage.tables.actors import agent, category, centroid, task, trajectory
 from memory.storage.tables.bank import embedding, embedding_model, memory, memory_version
 from memory.storage.tables.base import metadata
+from memory.storage.tables.forecast import (
+    prediction,
+    prediction_revision,
+    prediction_score,
+    settled_window,
+    settlement,
+)
 from memory.storage.tables.health import health_sample
 from memory.storage.tables.learning import (
     cell,
@@ -49,6 +56,11 @@ ISOLATED = (
     writing,
     writing_budget,
     health_sample,
+    settlement,
+    settled_window,
+    prediction,
+    prediction_revision,
+    prediction_score,
 )
 
 __all__ = [
@@ -75,9 +87,14 @@ __all__ = [
     "namespace",
     "noise",
     "outcome",
+    "prediction",
+    "prediction_revision",
+    "prediction_score",
     "ranker_record",
     "retrieval",
     "retrieval_item",
+    "settled_window",
+    "settlement",
     "strength",
     "task",
     "ticket",

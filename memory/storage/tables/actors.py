@@ -85,6 +85,9 @@ task = Table(
     moment("recorded_at"),
     moment("erased_at", nullable=True),
     key_id(),
+    # When its window closes: from then on no prediction counts.
+    moment("closes_at", nullable=True),
+    Index("ix_task_namespace_id_group_key", "namespace_id", "group_key"),
     Index(
         "uq_task_namespace_id_key",
         "namespace_id",

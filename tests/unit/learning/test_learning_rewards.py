@@ -38,7 +38,7 @@ def test_what_is_no_number_from_zero_to_one_is_no_reward(value):
     [
         ({"p": [0.5]}, {"y": [1, 0]}, "value.p"),
         ({"p": []}, {"y": []}, "value.p"),
-        ({"p": [0.5] * 65}, {"y": [0] * 65}, "value.p"),
+        ({"p": [0.5] * 257}, {"y": [0] * 257}, "value.p"),
         ({"p": [0.5, 1.5]}, {"y": [1, 0]}, "value.p[1]"),
         ({"p": [NAN]}, {"y": [1]}, "value.p[0]"),
         ({"p": [INF]}, {"y": [1]}, "value.p[0]"),
@@ -59,7 +59,7 @@ def test_a_forecast_that_cannot_be_scored_is_refused_by_field(value, truth, fiel
 
 
 def test_sixty_four_outcomes_are_the_most():
-    assert reward_of("brier", {"p": [1.0] * 64}, {"y": [1] * 64}) == 1.0
+    assert reward_of("brier", {"p": [1.0] * 256}, {"y": [1] * 256}) == 1.0
 
 
 def test_an_unknown_metric_is_refused():

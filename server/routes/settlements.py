@@ -1,0 +1,84 @@
+"""Settlements: say what an event came to, and every prediction of it is scored."""
+
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import Query, Response
+
+from memory.domain.prediction import Settled, SettlementDraft
+from memory.errors import MemoryFault
+from memory.flows import events
+from server.answers import Batch, BatchDep, PagesDep, answered, made, only, rejoined
+from server.dependencies import EngineDep, Reads, Settles, SharedDep
+from server.errors import status_of
+from server.metrics import Meters
+from server.routing import INSIDE, router_at
+from server.schemas.base import Listing
+from server.schemas.settlements import (
+    SettlementBatch,
+    SettlementIn,
+    SettlementItem,
+    SettlementOut,
+    SettlementQuery,
+    SettlementsTaken,
+    status_of_settlement,
+)
+
+router = router_at(f"{INSIDE}/settlements", "settlements")
+
+
+@router.post(
+    "", status_code=201, response_model=SettlementOut, responses={200: {"model": SettlementOut}}
+)
+async def settle(
+    engine: EngineDep, call: Settles, shared: SharedDep, body: SettlementIn
+) -> Response:
+    """Settle an event, or some windows of it; 200 where the same was said before."""
+    settled = only(await events.settle(engine, call, [body.to_draft()]))
+    _count(shared.meters, settled)
+    return answered(SettlementOut.of(settled.settlement), status_of_settlement(settled))
+
+
+@router.post("/batch", status_code=207, response_model=SettlementsTaken)
+async def settle_all(
+    engine: EngineDep, call: Settles, shared: SharedDep, batch: BatchDep, body: SettlementBatch
+) -> Response:
+    """Settle many events; each item has its own status."""
+    drafts = made(item.to_draft for item in body.items)
+    good = [draft for draft in drafts if isinstance(draft, SettlementDraft)]
+    results = rejoined(drafts, await events.settle(engine, call, good) if good else [])
+    for result in results:
+        if isinstance(result, Settled):
+            _count(shared.meters, result)
+    items = [_item(batch, index, result) for index, result in enumerate(results)]
+    return batch.answered(SettlementsTaken(items=items), (item.status for item in items))
+
+
+def _item(batch: Batch, index: int, result: Settled | MemoryFault) -> SettlementItem:
+    if isinstance(result, MemoryFault):
+        return SettlementItem(index=index, status=status_of(result), problem=batch.problem(result))
+    shape = SettlementOut.of(result.settlement)
+    return SettlementItem(index=index, status=status_of_settlement(result), settlement=shape)
+
+
+def _count(meters: Meters, settled: Settled) -> None:
+    if settled.created:
+        kind = "first" if settled.settlement.corrects is None else "correction"
+        meters.settlements.labels(kind).inc()
+    for status in settled.outcomes:
+        meters.outcomes.labels(status).inc()
+
+
+@router.get("", response_model=Listing[SettlementOut])
+async def list_settlements(
+    engine: EngineDep, call: Reads, pages: PagesDep, query: Annotated[SettlementQuery, Query()]
+) -> Response:
+    """Settlements, also those that were corrected."""
+    listed = await events.list_settlements(engine, call, query.event_name(), pages.page(query))
+    return pages.answered(listed, SettlementOut.of)
+
+
+@router.get("/{settlement_id}", response_model=SettlementOut)
+async def get_settlement(engine: EngineDep, call: Reads, settlement_id: UUID) -> Response:
+    """A settlement with its scores."""
+    return answered(SettlementOut.of(await events.get_settlement(engine, call, settlement_id)))
