@@ -11,7 +11,10 @@ from typing import Any
 from benchmarks.bench import Served
 from benchmarks.compare import compare
 from benchmarks.harness import run
+from benchmarks.streams import command
 from benchmarks.suites import SUITES
+
+STREAM = "stream"
 
 
 def main(words: Sequence[str]) -> int:
@@ -19,6 +22,9 @@ def main(words: Sequence[str]) -> int:
     if given.command == "compare":
         for line in compare(given.first, given.second):
             print(line)
+        return 0
+    if given.suite == STREAM:
+        command.run(given, print)
         return 0
     suite = SUITES[given.suite]
     served = None
@@ -62,17 +68,23 @@ def _settings(defaults: Mapping[str, int], changes: Sequence[str]) -> dict[str, 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
-    running = commands.add_parser("run", help="run a suite and store what it measured")
-    running.add_argument("suite", choices=sorted(SUITES))
+    suites = commands.add_parser("run", help="run a suite and store what it measured")
+    suites = suites.add_subparsers(dest="suite", required=True)
+    command.options(suites.add_parser(STREAM, help="a stream of resolved questions"))
+    for name in sorted(SUITES):
+        _suite_options(suites.add_parser(name, help=SUITES[name].about))
+    comparing = commands.add_parser("compare", help="two runs side by side")
+    comparing.add_argument("first", type=Path)
+    comparing.add_argument("second", type=Path)
+    return parser
+
+
+def _suite_options(running: argparse.ArgumentParser) -> None:
     running.add_argument("--out", type=Path, required=True, help="folder for the artefacts")
     running.add_argument("--url", help="measure this server instead of starting one")
     running.add_argument("--key", help="its operator key")
     running.add_argument("--data", type=Path, help="its data directory, for the parts apart")
     running.add_argument("--set", action="append", default=[], metavar="NAME=VALUE")
-    comparing = commands.add_parser("compare", help="two runs side by side")
-    comparing.add_argument("first", type=Path)
-    comparing.add_argument("second", type=Path)
-    return parser
 
 
 if __name__ == "__main__":

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 
 KAPPA = 3.0
 PSEUDO_COUNTS = 2.0
-NO_RATE = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +34,10 @@ class Rates:
         self.yes += outcome
 
     def prior(self, source: str) -> float:
-        """The source's rate, with the rate of all sources worth two outcomes of its own; one half
-        before any outcome is known.
+        """The source's rate, with the rate of all sources worth two outcomes of its own; that one
+        starts from a YES and a NO, so it is one half before any outcome is known.
         """
-        overall = self.yes / self.total if self.total else NO_RATE
+        overall = (self.yes + 1) / (self.total + 2)
         total, yes = self.by_source.get(source, (0, 0))
         return (yes + PSEUDO_COUNTS * overall) / (total + PSEUDO_COUNTS)
 

@@ -34,17 +34,32 @@ def by_similarity(prior: float, retrieval: Retrieval) -> Answer:
 
 def by_record(prior: float, retrieval: Retrieval) -> Answer:
     """Each ranker's answer by its share, followed with the strength of the receipt."""
-    shares = retrieval.rankers or {}
-    rankers = {ranker: forecast(prior, analogs(retrieval, ranker)) for ranker in shares}
-    return followed(prior, retrieval, rankers)
+    return mixed(prior, retrieval, retrieval.rankers or {})
 
 
-def followed(prior: float, retrieval: Retrieval, rankers: Mapping[str, float]) -> Answer:
-    """These answers of the rankers mixed, and gone toward with the receipt's strength."""
-    shares = retrieval.rankers or {}
+def mixed(
+    prior: float, retrieval: Retrieval, shares: Mapping[str, float], *, wholly: bool = False
+) -> Answer:
+    """Each ranker's answer by these shares (they sum to 1), followed with the strength of the
+    receipt, or `wholly`.
+    """
+    rankers = {r: forecast(prior, analogs(retrieval, r)) for r in retrieval.rankers or {}}
+    return followed(prior, rankers, shares, 1.0 if wholly else retrieval.strength)
+
+
+def followed(
+    prior: float, rankers: Mapping[str, float], shares: Mapping[str, float], strength: float
+) -> Answer:
+    """The rankers' answers mixed by these shares, and gone toward with this strength."""
     full = _probability(fsum(share * rankers[ranker] for ranker, share in shares.items()))
-    given = _probability(prior + retrieval.strength * (full - prior))
-    return Answer(given, full, rankers)
+    return Answer(_probability(prior + strength * (full - prior)), full, rankers)
+
+
+def by_weight(prior: float, retrieval: Retrieval) -> Answer:
+    """From what the policy served, each by its score (weight times relevance); followed wholly."""
+    known = ((memory.score, _outcome(memory)) for memory in retrieval.memories)
+    pooled = forecast(prior, (Analog(score, y) for score, y in known if y is not None))
+    return Answer(pooled, pooled, {})
 
 
 def analogs(retrieval: Retrieval, ranker: str) -> Iterator[Analog]:
@@ -52,9 +67,9 @@ def analogs(retrieval: Retrieval, ranker: str) -> Iterator[Analog]:
     this ranker gives it.
     """
     for score, memory in scored(retrieval, ranker):
-        outcome = (memory.metadata or {}).get("outcome")
-        if outcome in (0, 1):
-            yield Analog(score, int(bool(outcome)))
+        outcome = _outcome(memory)
+        if outcome is not None:
+            yield Analog(score, outcome)
 
 
 def scored(retrieval: Retrieval, ranker: str) -> Iterator[tuple[float, ServedMemory]]:
@@ -63,6 +78,12 @@ def scored(retrieval: Retrieval, ranker: str) -> Iterator[tuple[float, ServedMem
         score = (memory.scores or {}).get(ranker)
         if score is not None:
             yield score, memory
+
+
+def _outcome(memory: ServedMemory) -> int | None:
+    """What the memory says came of its question: 1 yes, 0 no."""
+    outcome = (memory.metadata or {}).get("outcome")
+    return int(bool(outcome)) if outcome in (0, 1) else None
 
 
 def _probability(number: float) -> float:

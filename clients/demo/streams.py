@@ -26,7 +26,8 @@ class Question:
     """One forecast to make. Nothing in here was known only after `asked_on`.
 
     `event_id` joins the forecasts of one question: they stand or fall together. `topic` is coarser
-    than the text and finer than, or across, `source`.
+    than the text and finer than, or across, `source`. `price` is the crowd's probability of YES
+    that day; `yes_ask` and `no_ask` what a one-dollar contract cost, where they were kept apart.
     """
 
     id: str
@@ -37,6 +38,9 @@ class Question:
     asked_on: date
     week: date
     reference: str | None = None
+    price: float | None = None
+    yes_ask: float | None = None
+    no_ask: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +69,8 @@ class Stream:
     description: str
     questions: tuple[Question, ...]
     resolutions: tuple[Resolution, ...]
+    # Resolved before the stream begins; a forecaster may know them from the start.
+    warmup: tuple[tuple[Question, Resolution], ...] = ()
 
     def batches(self) -> Iterator[Batch]:
         """One batch for each day with questions, in order, and a last one without questions for
@@ -108,10 +114,17 @@ class Stream:
 
 def read_stream(folder: Path, name: str) -> Stream:
     """The stream NAME in `folder`. Raises BadStream where it is not there or not of the format."""
-    asked = _rows(folder / f"{name}_questions.jsonl.gz", _question)
-    questions = tuple(question for question in asked if question is not None)
+    listed = list(_rows(folder / f"{name}_questions.jsonl.gz", _question))
     resolutions = tuple(_rows(folder / f"{name}_resolutions.jsonl.gz", _resolution))
-    return Stream(name, f"the stream `{name}` in {folder}", questions, resolutions)
+    by_id = {row.question_id: row for row in resolutions}
+    before = (question for question, warmup in listed if warmup)
+    return Stream(
+        name,
+        f"the stream `{name}` in {folder}",
+        tuple(question for question, warmup in listed if not warmup),
+        resolutions,
+        tuple((question, by_id[question.id]) for question in before if question.id in by_id),
+    )
 
 
 def _known(waiting: Sequence[Resolution], day: date) -> tuple[Resolution, ...]:
@@ -123,13 +136,11 @@ def _digest(event_id: str) -> str:
     return sha256(event_id.encode()).hexdigest()
 
 
-def _question(row: Mapping[str, object]) -> Question | None:
-    """None for rows that do not belong to the stream proper, such as a warm-up."""
-    if row.get("split", "stream") != "stream":
-        return None
+def _question(row: Mapping[str, object]) -> tuple[Question, bool]:
+    """A question, and whether it belongs to the warm-up: resolved before the stream begins."""
     reference = row.get("reference_value")
     topic = row.get("category")
-    return Question(
+    question = Question(
         id=str(row["id"]),
         event_id=str(row["event_id"]),
         source=str(row["source"]),
@@ -138,7 +149,16 @@ def _question(row: Mapping[str, object]) -> Question | None:
         asked_on=date.fromisoformat(str(row["forecast_at"])),
         week=date.fromisoformat(str(row["week"])),
         reference=None if reference is None else str(reference),
+        price=_price(row, "market_probability"),
+        yes_ask=_price(row, "yes_ask"),
+        no_ask=_price(row, "no_ask"),
     )
+    return question, row.get("split", "stream") != "stream"
+
+
+def _price(row: Mapping[str, object], name: str) -> float | None:
+    price = row.get(name)
+    return None if price is None else float(cast("float", price))
 
 
 def _resolution(row: Mapping[str, object]) -> Resolution:

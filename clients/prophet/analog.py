@@ -57,7 +57,8 @@ def _mixed(
 ) -> Pooled:
     if not rankers:
         return Pooled(prior[name], prior[name], {})
-    return followed(prior[name], served, {ranker: one[name] for ranker, one in rankers.items()})
+    answers = {ranker: one[name] for ranker, one in rankers.items()}
+    return followed(prior[name], answers, served.rankers or {}, served.strength)
 
 
 def _pooled(event: Event, prior: Probabilities, served: Retrieval, ranker: str) -> dict[str, float]:

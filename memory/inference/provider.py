@@ -54,7 +54,7 @@ def library_is_installed() -> bool:
 def open_library() -> Complete:
     """Import litellm. Takes seconds: for the worker thread only."""
     # Otherwise its import fetches a price list from the internet.
-    os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
+    os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"  # noqa: TID251 - set, not read
     try:
         door = importlib.import_module("memory.inference.writer")
     except ModuleNotFoundError as fault:

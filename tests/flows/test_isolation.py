@@ -11,6 +11,7 @@ from sqlalchemy import text
 from memory.domain.access import Call, Key, KeyDraft, Role
 from memory.domain.bank import Edit, EditRequest, Erasure, MemoryFilter, StatusChange
 from memory.domain.loop import OutcomeFilter, ReceiptFilter, Served
+from memory.domain.prediction import PredictionFilter
 from memory.domain.task import Page, TaskDraft
 from memory.engine import Engine
 from memory.errors import MemoryFault, NotFound
@@ -25,17 +26,27 @@ from memory.flows.bank import (
     list_versions,
 )
 from memory.flows.effects import effect
+from memory.flows.events import get_settlement, list_settlements, settle
 from memory.flows.feedback import get_outcome, list_outcomes, report
 from memory.flows.learn import apply_now
 from memory.flows.namespaces import open_namespace
+from memory.flows.predicting import get_prediction, list_predictions, predict
 from memory.flows.receipts import explain, get_receipt, list_receipts
 from memory.flows.remember import remember
 from memory.flows.retrieve import retrieve
 from memory.flows.weights import weight_events, weight_of
 from memory.storage.tables import ISOLATED
-from tests.fixtures.builders import a_draft, a_report, an_ask
+from tests.fixtures.builders import a_draft, a_prediction, a_report, a_settlement, an_ask
 from tests.fixtures.engine import NOON, a_namespace, an_engine
-from tests.storage.steps import SlowEmbedder, a_call, remembered, reported, served
+from tests.storage.steps import (
+    SlowEmbedder,
+    a_call,
+    predicted,
+    remembered,
+    reported,
+    served,
+    settled,
+)
 
 PAGE = Page(200)
 
@@ -105,6 +116,8 @@ class Foreign:
     task: UUID
     retrieval: UUID
     outcome: UUID
+    prediction: UUID
+    settlement: UUID
     own: Served
 
 
@@ -115,10 +128,12 @@ async def foreign(engine: Engine, operator: Key) -> Foreign:
     [lesson] = await remembered(engine, there, a_draft())
     answer = await served(engine, there)
     outcome = (await reported(engine, there, answer)).outcome
+    [forecast] = await predicted(engine, there, a_prediction(rationale="it looks like it"))
+    resolved = await settled(engine, there)
     here = await a_call(engine, operator, await a_namespace(engine, operator))
     await remembered(engine, here, a_draft(lesson="of one's own", agent="local"))
     own = await served(engine, here, agent="local")
-    ids = (lesson.id, task.id, answer.receipt.id, outcome.id)
+    ids = (lesson.id, task.id, answer.receipt.id, outcome.id, forecast.id, resolved.id)
     return Foreign(engine, here, there, *ids, own)
 
 
@@ -150,6 +165,13 @@ FOREIGN: dict[str, Callable[[Foreign], Awaitable[object]]] = {
     "supersede": lambda f: single(
         report(f.engine, f.here, [(f.own.receipt.id, a_report(supersedes=f.outcome))])
     ),
+    "predict": lambda f: single(predict(f.engine, f.here, [a_prediction(task_id=f.task)])),
+    "predict_by_receipt": lambda f: single(
+        predict(f.engine, f.here, [a_prediction(retrieval_id=f.retrieval)])
+    ),
+    "get_prediction": lambda f: get_prediction(f.engine, f.here, f.prediction),
+    "correct": lambda f: single(settle(f.engine, f.here, [a_settlement(corrects=f.settlement)])),
+    "get_settlement": lambda f: get_settlement(f.engine, f.here, f.settlement),
     "get_outcome": lambda f: get_outcome(f.engine, f.here, f.outcome),
 }
 
@@ -161,6 +183,16 @@ async def test_a_foreign_id_is_not_found_and_nothing_changes(foreign: Foreign, f
     with pytest.raises(NotFound):
         await FOREIGN[flow](foreign)
 
+    assert await everything(foreign.engine, foreign.there) == before
+
+
+async def test_an_event_of_the_same_name_is_settled_here_alone(foreign: Foreign) -> None:
+    before = await everything(foreign.engine, foreign.there)
+    await predicted(foreign.engine, foreign.here, a_prediction(agent="local"))
+
+    made = await settled(foreign.engine, foreign.here)
+
+    assert [score.agent for score in made.scores] == ["local"]
     assert await everything(foreign.engine, foreign.there) == before
 
 
@@ -197,9 +229,11 @@ async def test_lists_hold_what_is_of_this_namespace(foreign: Foreign) -> None:
         (await list_tasks(engine, here, None, PAGE)).total,
         (await list_receipts(engine, here, ReceiptFilter(), PAGE)).total,
         (await list_outcomes(engine, here, OutcomeFilter(), PAGE)).total,
+        (await list_predictions(engine, here, PredictionFilter(), PAGE)).total,
+        (await list_settlements(engine, here, None, PAGE)).total,
     ]
 
-    assert totals == [1, 1, 1, 0]
+    assert totals == [1, 1, 1, 0, 0, 0]
     assert [agent.name for agent in (await list_agents(engine, here, PAGE)).items] == ["local"]
     assert await effect(engine, here, None, None) == []
 

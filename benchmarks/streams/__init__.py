@@ -1,0 +1,1 @@
+"""Streaming evaluation: questions arrive, are forecast and resolve; memory learns in between."""
