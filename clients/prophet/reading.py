@@ -1,8 +1,8 @@
 """From whatever a forecaster wrote to a probability for each outcome.
 
 Much is forgiven: prose or a fence around the object, a single `p_yes`, percentages, numbers as
-text, another case, names nobody asked for, one missing outcome where exactly one comes true. What
-cannot be understood is refused, never guessed.
+text, another case, names nobody asked for; and where exactly one outcome comes true, one that is
+missing, and a sum that is not 1. What cannot be understood is refused, never guessed.
 """
 
 import json
@@ -13,6 +13,7 @@ from typing import cast
 from clients.prophet.event import Event, folded
 from clients.prophet.forecaster import Answer, NoAnswer
 
+ROUNDING = 0.01
 MAX_TEXT = 10_000
 MAX_RATIONALE = 4_000
 SHOWN = 80
@@ -86,4 +87,15 @@ def _whole(named: dict[str, float], event: Event) -> dict[str, float]:
         named = {**named, missing[0]: left}
     elif missing:
         raise NoAnswer(f"no probability for {', '.join(missing)[:SHOWN]}")
-    return {name: named[name] for name in event.outcomes}
+    whole = {name: named[name] for name in event.outcomes}
+    return _coherent(whole) if event.exclusive and len(whole) > 1 else whole
+
+
+def _coherent(whole: dict[str, float]) -> dict[str, float]:
+    """Scaled to sum to 1, unless only rounding keeps it from that."""
+    total = math.fsum(whole.values())
+    if total == 0:
+        raise NoAnswer("every outcome is impossible, and one comes true")
+    if abs(total - 1) <= ROUNDING:
+        return whole
+    return {name: min(1.0, p / total) for name, p in whole.items()}

@@ -50,6 +50,7 @@ def test_an_answer_is_found_in_whatever_surrounds_it(text: str):
         '{"probabilities": {"Yes": "likely", "No": 0.3}}',
         '{"probabilities": {"Yes": null, "No": 0.3}}',
         '{"probabilities": {"Maybe": 0.5}}',
+        '{"probabilities": {"Yes": 0, "No": 0}}',
         '{"probabilities": [0.7, 0.3]}',
         '{"p_yes": 1' + "0" * 400 + "}",
         "{" * 5_000,
@@ -74,17 +75,34 @@ def test_of_several_outcomes_only_one_may_be_left_out_and_only_where_one_comes_t
         read_document({"probabilities": {"Pittsburgh": 0.5}}, exclusive)
 
 
-def test_what_is_said_is_not_made_to_sum_to_one():
-    said = {"probabilities": {"Pittsburgh": 0.5, "Atlanta": 0.5, "Denver": 0.5}}
+@pytest.mark.parametrize(
+    ("said", "scaled"),
+    [((0.5, 0.5, 0.5), (1 / 3,) * 3), ((1, 1, 0), (0.5, 0.5, 0)), ((0.1, 0, 0), (1, 0, 0))],
+)
+def test_where_one_comes_true_what_is_said_is_made_to_sum_to_one(
+    said: tuple[float, ...], scaled: tuple[float, ...]
+):
+    document = {"probabilities": dict(zip(TEAMS, said, strict=True))}
 
-    assert read_document(said, an_event(outcomes=TEAMS)).probabilities == said["probabilities"]
+    exclusive = read_document(document, an_event(outcomes=TEAMS))
+    several = read_document(document, an_event(outcomes=TEAMS, exclusive=False))
+
+    assert exclusive.probabilities == pytest.approx(dict(zip(TEAMS, scaled, strict=True)))
+    assert several.probabilities == document["probabilities"]
+
+
+def test_what_only_rounding_keeps_from_one_stays_as_it_was_said():
+    said = {"Pittsburgh": 0.333, "Atlanta": 0.333, "Denver": 0.333}
+
+    assert read_document({"probabilities": said}, an_event(outcomes=TEAMS)).probabilities == said
 
 
 @given(st.dictionaries(st.sampled_from(TEAMS), PROBABILITY, min_size=3), st.text(max_size=20))
 def test_an_answer_by_name_comes_back_as_it_was_said(said: dict[str, float], around: str):
     text = f"{around.replace('{', '(')}{json.dumps({'probabilities': said})}"
 
-    assert read_text(text, an_event(outcomes=TEAMS)).probabilities == said
+    event = an_event(outcomes=TEAMS, exclusive=False)
+    assert read_text(text, event).probabilities == said
 
 
 def test_the_crowd_counts_only_where_it_speaks_of_every_outcome():
