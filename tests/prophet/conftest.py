@@ -17,13 +17,11 @@ ROOT = Path(__file__).parents[2]
 sys.path[:0] = [str(ROOT), str(ROOT / "clients" / "python")]
 
 from tests.acceptance.servers import Home, Server  # noqa: E402 - reached through the path above
-from tests.prophet.processes import Agent, offline  # noqa: E402 - reached through the path above
+from tests.prophet.processes import Agent, Prophet, offline  # noqa: E402 - reached through the path above
 
 LOCAL = ("127.0.0.1", "::1")
 # Short titles are less alike than the texts that the gates are measured for.
 OPEN = {"raw_gate": 0.01, "score_floor": 0.001, "slot_rate": 0}
-
-Prophet = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
 @pytest.fixture(scope="session")

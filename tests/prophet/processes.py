@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -23,6 +23,7 @@ PATIENCE_SECONDS = 120
 LOOK_SECONDS = 0.1
 
 Body = dict[str, Any]
+Prophet = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
 def offline(environment: Mapping[str, str]) -> dict[str, str]:

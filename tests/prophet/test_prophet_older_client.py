@@ -8,8 +8,7 @@ import pytest
 from memlift_client import MemLift
 from prophet_events import asked, task, written
 
-from tests.prophet.conftest import Prophet
-from tests.prophet.processes import Agent
+from tests.prophet.processes import Agent, Prophet
 
 Serve = Callable[..., Agent]
 

@@ -19,7 +19,7 @@ from clients.prophet.poller import Ledger, poll
 from clients.prophet.recall import Recall
 from clients.prophet.resolutions import BadRecords, LocalResolutions, Resolution, read_records
 from tests.acceptance.servers import Server
-from tests.prophet.conftest import Prophet
+from tests.prophet.processes import Prophet
 
 YES = Resolution({"Yes": "yes", "No": "no"})
 JANUARY = datetime(2026, 1, 9, tzinfo=UTC)
