@@ -44,8 +44,14 @@ def mixed(
     receipt, or `wholly`.
     """
     rankers = {r: forecast(prior, analogs(retrieval, r)) for r in retrieval.rankers or {}}
+    return followed(prior, rankers, shares, 1.0 if wholly else retrieval.strength)
+
+
+def followed(
+    prior: float, rankers: Mapping[str, float], shares: Mapping[str, float], strength: float
+) -> Answer:
+    """The rankers' answers mixed by these shares, and gone toward with this strength."""
     full = _probability(fsum(share * rankers[ranker] for ranker, share in shares.items()))
-    strength = 1.0 if wholly else retrieval.strength
     return Answer(_probability(prior + strength * (full - prior)), full, rankers)
 
 
@@ -60,14 +66,18 @@ def analogs(retrieval: Retrieval, ranker: str) -> Iterator[Analog]:
     """What this ranker would have served, as votes: the outcome each memory carries, by the score
     this ranker gives it.
     """
-    for memory in retrieval.memories:
-        score, outcome = _score(memory, ranker), _outcome(memory)
-        if score is not None and outcome is not None:
+    for score, memory in scored(retrieval, ranker):
+        outcome = _outcome(memory)
+        if outcome is not None:
             yield Analog(score, outcome)
 
 
-def _score(memory: ServedMemory, ranker: str) -> float | None:
-    return (memory.scores or {}).get(ranker)
+def scored(retrieval: Retrieval, ranker: str) -> Iterator[tuple[float, ServedMemory]]:
+    """The list of this ranker: each memory with the score it gives it."""
+    for memory in retrieval.memories:
+        score = (memory.scores or {}).get(ranker)
+        if score is not None:
+            yield score, memory
 
 
 def _outcome(memory: ServedMemory) -> int | None:

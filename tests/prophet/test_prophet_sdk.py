@@ -1,0 +1,150 @@
+"""The agent of today's SDK, over local datasets, scored by the SDK's own evaluator."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+import arena
+import pytest
+from memlift_client import AgentFields, MemLift
+from prophet_events import Body, record, written
+
+from clients.prophet.agent import MemoryAgent
+from clients.prophet.analog import AnalogForecaster
+from clients.prophet.poller import Ledger, poll
+from clients.prophet.recall import Recall
+from clients.prophet.resolutions import LocalResolutions
+from clients.prophet.sdk import ProphetAgent, event_of, moments_of
+from tests.acceptance.servers import Server
+from tests.prophet.processes import ROOT, offline
+
+PLAYERS = {"Adams": "no", "Brown": "yes", "Clark": "no"}
+WEEK_ONE = [record("open-1", "Who wins the Sydney Open in January?", 5, **PLAYERS)]
+WEEK_TWO = [record("open-2", "Who wins the Sydney Open in February?", 12, **PLAYERS)]
+
+pytestmark = pytest.mark.usefixtures("grounded")
+
+
+def dataset(records: Sequence[Body]) -> arena.datasets.Dataset:
+    return arena.datasets.Dataset.from_records("made-up", "1", list(records))
+
+
+def an_agent(memory: MemLift, records: Sequence[Body], *, hide_price: bool = False) -> ProphetAgent:
+    """It answers at the times of the records; memory is to be followed from the start."""
+    recall = Recall(memory, "prophet", AgentFields(own_information=False), seconds=60)
+    inner = MemoryAgent(AnalogForecaster(), recall, hide_price)
+    return ProphetAgent("prophet", inner, moments_of(records))
+
+
+def settled(memory: MemLift, records: Sequence[Body]) -> None:
+    done = poll(Ledger(memory, memory, "prophet", replay=True), LocalResolutions.of(records))
+    assert done.failed == {}
+    memory.apply_outcomes()
+
+
+def test_the_evaluator_scores_the_agent_and_memory_lifts_the_second_week(replay: MemLift) -> None:
+    first = arena.evaluate(an_agent(replay, WEEK_ONE), dataset(WEEK_ONE))
+    settled(replay, WEEK_ONE)
+    second = arena.evaluate(an_agent(replay, WEEK_TWO), dataset(WEEK_TWO))
+    settled(replay, WEEK_TWO)
+
+    assert first.failures == second.failures == []
+    assert first.brier == pytest.approx(0.25)
+    assert second.brier is not None
+    assert second.brier < first.brier
+    assert second.skill is not None
+    assert second.skill > 0
+    kept = {p.event: p for p in replay.list_predictions().items}
+    score = kept["open-2"].score
+    assert score is not None
+    assert score.brier == pytest.approx(second.brier)
+    assert score.skill == pytest.approx(second.skill)
+    assert score.baseline_brier == pytest.approx(0.25)
+    [effect] = [one for one in replay.effect() if one.agent == "prophet"]
+    # In the first week there was nothing to serve.
+    assert effect.paired.n == 1
+    assert effect.paired.mean == pytest.approx(0.25 - second.brier)
+
+
+def test_a_week_that_is_not_settled_teaches_nothing_about_the_next(replay: MemLift) -> None:
+    arena.evaluate(an_agent(replay, WEEK_ONE), dataset(WEEK_ONE))
+    second = arena.evaluate(an_agent(replay, WEEK_TWO), dataset(WEEK_TWO))
+
+    assert second.brier == pytest.approx(0.25)
+    assert replay.list_predictions(state="pending").total == 2
+
+
+def test_what_resolved_later_is_not_known_to_a_window_of_before(replay: MemLift) -> None:
+    late = [record("open-0", "Who wins the Sydney Open in March?", 20, **PLAYERS)]
+    arena.evaluate(an_agent(replay, late), dataset(late))
+    settled(replay, late)
+
+    before = arena.evaluate(an_agent(replay, WEEK_TWO), dataset(WEEK_TWO))
+
+    assert before.brier == pytest.approx(0.25)
+    assert replay.list_experiences().total == 1
+    [asked] = replay.list_predictions(event="open-2").items
+    assert asked.retrieval_id is not None
+
+
+def test_the_crowd_can_be_hidden(replay: MemLift) -> None:
+    priced = [record("open-3", "Who wins?", 5, **PLAYERS)]
+    priced[0]["windows"][0]["crowd"] = {"Adams": 0.1, "Brown": 0.8, "Clark": 0.1}
+
+    shown = arena.evaluate(an_agent(replay, priced), dataset(priced))
+    hidden = arena.evaluate(an_agent(replay, priced, hide_price=True), dataset(priced))
+
+    assert shown.brier == pytest.approx((0.1**2 + 0.2**2 + 0.1**2) / 3)
+    assert shown.skill == pytest.approx(0)
+    assert hidden.brier == pytest.approx((1 / 9 + 4 / 9 + 1 / 9) / 3)
+
+
+def test_an_event_keeps_its_parts_and_its_window(replay: MemLift) -> None:
+    [made] = dataset(WEEK_ONE).events
+    [window] = made.windows
+
+    event = event_of(window, moments_of(WEEK_ONE)(window))
+
+    assert event.key == "open-1#0"
+    assert event.outcomes == tuple(PLAYERS)
+    assert event.asked_at == datetime(2026, 1, 5, tzinfo=UTC)
+    assert event.closes_at == datetime(2026, 1, 6, tzinfo=UTC)
+    assert event.by_crowd() == dict.fromkeys(PLAYERS, 0.5)
+
+
+def test_a_window_without_a_snapshot_is_asked_about_just_before_it_closes() -> None:
+    records = [record("open-4", "Who wins?", 5, **PLAYERS)]
+    del records[0]["windows"][0]["taken_at"]
+    [made] = dataset(records).events
+
+    asked_at = moments_of(records)(made.windows[0])
+
+    assert asked_at == datetime(2026, 1, 5, 23, 59, 59, tzinfo=UTC)
+
+
+def test_a_dataset_is_evaluated_from_the_command_line(
+    memory_server: Server, replay: MemLift, tmp_path: Path
+) -> None:
+    key = memory_server.home.operator_key.read_text().strip()
+    where = ["--url", memory_server.url, "--key", key]
+    run = subprocess.run(
+        [
+            *(sys.executable, "-m", "clients.prophet", "evaluate", *where, "--replay"),
+            *("--namespace", replay.get_namespace().slug),
+            *("--dataset", str(written(tmp_path / "events.jsonl", WEEK_ONE))),
+        ],
+        cwd=ROOT,
+        env=offline(os.environ),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+    assert run.returncode == 0, run.stderr
+    assert "1 events of events.jsonl, 0 failures" in run.stdout
+    assert "Brier: 0.2500" in run.stdout
+    assert replay.get_agent("prophet").own_information
