@@ -22,14 +22,14 @@ def test_before_any_outcome_the_prior_is_one_half():
     assert Rates().prior("fred") == 0.5
 
 
-def test_a_new_source_starts_from_the_rate_of_all():
-    assert rates(acled=(1, 0, 0, 0)).prior("fred") == 0.25
+def test_a_new_source_starts_from_the_rate_of_all_with_a_yes_and_a_no_before_it():
+    assert rates(acled=(1, 0, 0, 0)).prior("fred") == pytest.approx(2 / 6)
 
 
 def test_the_rate_of_all_is_worth_two_outcomes_of_the_source():
     known = rates(fred=(1, 1), acled=(0, 0, 0, 0, 0, 0))
 
-    assert known.prior("fred") == pytest.approx((2 + 2 * 2 / 8) / (2 + 2))
+    assert known.prior("fred") == pytest.approx((2 + 2 * 3 / 10) / (2 + 2))
 
 
 def test_without_analogs_the_forecast_is_the_prior():
