@@ -49,7 +49,8 @@ def report(folder: Path) -> Path:
 
 def told(results: Results) -> Iterator[str]:
     """The scores for a terminal."""
-    yield f"{'arm':<12}{'half':<8}{'events':>7}{'Brier':>9}{'by forecast':>13}{'gain over none':>26}"
+    heads = f"{'events':>7}{'Brier':>9}{'by forecast':>13}{'gain over none':>26}"
+    yield f"{'arm':<12}{'half':<8}{heads}"
     for name, half, found in _halves(results):
         gain = found["gain over"].get(NONE)
         shown = "" if gain is None else _signed(gain)
