@@ -28,6 +28,10 @@ def main(words: Sequence[str]) -> int:
     if given.suite == STREAM:
         command.run(given, print)
         return _reported(given.out)
+    return _ran(given)
+
+
+def _ran(given: argparse.Namespace) -> int:
     suite = SUITES[given.suite]
     served = None
     if given.url is not None:

@@ -23,8 +23,8 @@ Brier: mean over events of the squared error, an event once whatever the number 
 lower is better. Skill: the market's Brier less the arm's, on the same forecasts; above zero beats
 the market. Calibration error: over ten equal bins. Return: what one dollar a forecast comes back
 as, for a trader who stakes all on the larger edge (gamma 0) or in proportion to the probabilities
-(gamma 1); 1 breaks even. Profit: of 1,000 dollars over one round an event, and of 100 dollars a week
-in all. ± is one standard error over events."""
+(gamma 1); 1 breaks even. Profit: of 1,000 dollars over one round an event, and of 100 dollars a
+week in all. ± is one standard error over events."""
 GAIN = """\
 How much lower the arm's Brier is than the other's on the same forecasts; above zero is better. n is
 events; ± one standard error over events, [ ] with forecast dates as clusters; the interval is
