@@ -1,4 +1,4 @@
-"""`python -m benchmarks run SUITE --out DIR` and `python -m benchmarks compare A B`."""
+"""`python -m benchmarks run SUITE --out DIR`, `report DIR` and `compare A B`."""
 
 import argparse
 import json
@@ -11,7 +11,7 @@ from typing import Any
 from benchmarks.bench import Served
 from benchmarks.compare import compare
 from benchmarks.harness import run
-from benchmarks.streams import command
+from benchmarks.streams import command, page, results
 from benchmarks.suites import SUITES
 
 STREAM = "stream"
@@ -23,9 +23,15 @@ def main(words: Sequence[str]) -> int:
         for line in compare(given.first, given.second):
             print(line)
         return 0
+    if given.command == "report":
+        return _reported(given.folder)
     if given.suite == STREAM:
         command.run(given, print)
-        return 0
+        return _reported(given.out)
+    return _ran(given)
+
+
+def _ran(given: argparse.Namespace) -> int:
     suite = SUITES[given.suite]
     served = None
     if given.url is not None:
@@ -34,6 +40,13 @@ def main(words: Sequence[str]) -> int:
         served = Served(given.url, given.key, given.data, None)
     run(given.suite, suite, given.out, served, _settings(suite.settings, given.set))
     for line in told(json.loads((given.out / "summary.json").read_text(encoding="utf-8"))):
+        print(line)
+    return 0
+
+
+def _reported(folder: Path) -> int:
+    print(f"The report: {page.report(folder)}")
+    for line in page.told(results.read(folder)):
         print(line)
     return 0
 
@@ -73,6 +86,8 @@ def _parser() -> argparse.ArgumentParser:
     command.options(suites.add_parser(STREAM, help="a stream of resolved questions"))
     for name in sorted(SUITES):
         _suite_options(suites.add_parser(name, help=SUITES[name].about))
+    reporting = commands.add_parser("report", help="a page from the artefacts of a stream")
+    reporting.add_argument("folder", type=Path, metavar="DIR")
     comparing = commands.add_parser("compare", help="two runs side by side")
     comparing.add_argument("first", type=Path)
     comparing.add_argument("second", type=Path)
