@@ -1,6 +1,7 @@
 """The forecaster over similar past questions scores what was published of it.
 
-Needs the streams in ./data, as `make demo` does; they are no part of the repository.
+Needs the streams in ./data, as `make demo` does; they are no part of the repository. The third
+stream, `prophet`, is left out: what was published of it has not been reproduced.
 """
 
 from collections.abc import Iterator
