@@ -15,13 +15,13 @@ from memory.engine import Engine
 from memory.flows.finding import Found
 from memory.flows.following import Followed, choose_ranker, followed
 from memory.flows.guidance import Chosen, View, choose
+from memory.flows.weighing import Weighed
 from memory.guideline.compiler import Budget, Entry, Framing, Guideline, compile_guideline
 from memory.guideline.directives import sign_of
 from memory.learning.policy import Policy, policy_named
-from memory.learning.states import State
 from memory.retrieval.arms import Arm, Assignment, Purpose, assign
 from memory.retrieval.arms import Ask as ArmAsk
-from memory.retrieval.head import HeadRow, Query, ensure_whole, exact_head
+from memory.retrieval.head import Query, Similar, ensure_whole
 from memory.retrieval.selection import (
     Candidate,
     Gates,
@@ -31,9 +31,6 @@ from memory.retrieval.selection import (
     select,
 )
 from memory.storage.search import Found as Row
-
-PROBATION = 0.5
-"""On probation a memory counts half."""
 
 SERVING = frozenset({Arm.ON, Arm.FORCED_ON, Arm.PAIRED, Arm.PROBE})
 
@@ -65,13 +62,11 @@ class Serving:
 
 def rank(engine: Engine, call: Call, found: Found, relevance: Mapping[UUID, float]) -> Ranked:
     """Weights re-rank the exact head; `relevance` is the reranker's, empty without one."""
-    rows = {row.id: row for row in found.head.rows}
-    head = exact_head(_vectors(found), _queries(found), found.head_size)
-    ensure_whole(len(head), found.head_size, found.head.matching)
+    weighed = found.weighed
+    head = weighed.stored.head(_queries(found), found.head_size)
+    ensure_whole(len(head), found.head_size, weighed.head.matching)
     policy = policy_named(call.namespace.policy)
-    candidates = tuple(
-        _candidate(found, rows[near.id], near.similarity, relevance, policy) for near in head
-    )
+    candidates = tuple(_candidate(weighed, near, relevance) for near in head)
     choice = choose_ranker(found, policy, engine.chance, signal=call.namespace.signal)
     selection = Selection(
         k=found.asked.ask.k,
@@ -80,7 +75,7 @@ def rank(engine: Engine, call: Call, found: Found, relevance: Mapping[UUID, floa
         ranker=choice.ranker,
         slot_probability=call.namespace.settings.slot_rate,
     )
-    return Ranked(candidates, rows, selection, choice.rankers, followed(found, policy))
+    return Ranked(candidates, weighed.rows, selection, choice.rankers, followed(found, policy))
 
 
 def gates(engine: Engine, call: Call, policy: Policy) -> Gates:
@@ -125,16 +120,6 @@ def serve(engine: Engine, call: Call, found: Found, ranked: Ranked) -> Serving:
     )
 
 
-def _vectors(found: Found) -> list[HeadRow]:
-    fields = {query.target.value for query in found.asked.queries}
-    return [
-        HeadRow(row.id, cast("Literal['situation', 'lesson']", field), vector)
-        for row in found.head.rows
-        for field, vector in row.vectors.items()
-        if field in fields
-    ]
-
-
 def _queries(found: Found) -> list[Query]:
     return [
         Query(query.target.value, made.vector)
@@ -142,38 +127,21 @@ def _queries(found: Found) -> list[Query]:
     ]
 
 
-def _candidate(
-    found: Found, row: Row, similarity: float, relevance: Mapping[UUID, float], policy: Policy
-) -> Candidate:
-    memory, deviation = _states(found, row, policy)
-    share = PROBATION if row.status == Status.PROBATION else 1.0
+def _candidate(weighed: Weighed, near: Similar, relevance: Mapping[UUID, float]) -> Candidate:
+    row, weights = weighed.rows[near.id], weighed.weights[near.id]
     return Candidate(
         id=row.id,
         version=row.version,
         group=row.source_group,
         kind=row.kind,
-        similarity=similarity,
-        relevance=relevance.get(row.id, similarity),
-        effective_weight=share * policy.effective_weight(memory, deviation),
-        ranking_weight=share * policy.ranking_weight(memory, deviation),
+        similarity=near.similarity,
+        relevance=relevance.get(row.id, near.similarity),
+        effective_weight=weights.effective,
+        ranking_weight=weights.ranking,
         learned_at=row.learned_at,
         credited=row.n_credited,
         probation=row.status == Status.PROBATION,
     )
-
-
-def _states(found: Found, row: Row, policy: Policy) -> tuple[State, State | None]:
-    """The memory's state and this agent's deviation, aged to the time of the retrieval."""
-    if found.past is None:
-        memory = State(row.state, row.touched_at)
-        known = row.deviation
-        deviation = None if known is None else State(known, row.deviation_touched_at)
-    else:
-        memory = found.past.memories.get(row.id) or policy.initial_memory(row.start_weight)
-        deviation = found.past.deviations.get((row.id, found.agent.id))
-    as_of = found.asked.as_of
-    aged = None if deviation is None else policy.age_deviation(deviation, as_of)
-    return policy.age_memory(memory, as_of), aged
 
 
 def _selected(engine: Engine, ranked: Ranked) -> tuple[Item, ...]:

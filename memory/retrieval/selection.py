@@ -118,7 +118,7 @@ def select(
 
 def eligible(candidates: Sequence[Candidate], selection: Selection) -> bool:
     """Whether the flat ranker without ageing would serve at least one memory."""
-    return bool(_served(candidates, replace(selection, ranker=FLAT_AGELESS)))
+    return any(selection.gates.admit(candidate, weighted=False) for candidate in candidates)
 
 
 def rival_selection(candidates: Sequence[Candidate], selection: Selection) -> tuple[Rival, ...]:
@@ -158,7 +158,9 @@ def _served(candidates: Sequence[Candidate], selection: Selection) -> list[Candi
         if not barred and selection.gates.admit(candidate, weighted=weighted):
             first[candidate.group] = candidate
             probation = probation or candidate.probation
-    return list(first.values())[: selection.k]
+            if len(first) == selection.k:
+                break
+    return list(first.values())
 
 
 def _least_credited(
@@ -180,7 +182,7 @@ def _least_credited(
         and not (taken and c.probation)
     ]
     fewest = min((c.credited for c in near), default=0)
-    return sorted((c for c in near if c.credited == fewest), key=lambda c: c.id)
+    return sorted((c for c in near if c.credited == fewest), key=lambda c: c.id.int)
 
 
 def _ranked(served: Sequence[Candidate]) -> tuple[Chosen, ...]:
