@@ -1,12 +1,13 @@
 """From what was found to what is served: weights, arm, selection, guideline, receipt. No I/O."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Literal, cast
 from uuid import UUID
 
 from memory.domain.access import Call
-from memory.domain.bank import Status, Trust
+from memory.domain.bank import Trust
 from memory.domain.guidance import ServedGuidance
 from memory.domain.ids import new_id
 from memory.domain.loop import Format, Item, ServedMemory
@@ -15,13 +16,13 @@ from memory.engine import Engine
 from memory.flows.finding import Found
 from memory.flows.following import Followed, choose_ranker, followed
 from memory.flows.guidance import Chosen, View, choose
-from memory.flows.weighing import Weighed
+from memory.flows.weighing import candidates
 from memory.guideline.compiler import Budget, Entry, Framing, Guideline, compile_guideline
 from memory.guideline.directives import sign_of
 from memory.learning.policy import Policy, policy_named
 from memory.retrieval.arms import Arm, Assignment, Purpose, assign
 from memory.retrieval.arms import Ask as ArmAsk
-from memory.retrieval.head import Query, Similar, ensure_whole
+from memory.retrieval.head import Query, ensure_whole, nearest
 from memory.retrieval.selection import (
     Candidate,
     Gates,
@@ -30,6 +31,7 @@ from memory.retrieval.selection import (
     rival_selection,
     select,
 )
+from memory.retrieval.shortlist import shortlist
 from memory.storage.search import Found as Row
 
 SERVING = frozenset({Arm.ON, Arm.FORCED_ON, Arm.PAIRED, Arm.PROBE})
@@ -37,9 +39,13 @@ SERVING = frozenset({Arm.ON, Arm.FORCED_ON, Arm.PAIRED, Arm.PROBE})
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """The head with its weights, and the rules it is selected by."""
+    """The head with its weights, and the rules it is selected by.
+
+    `candidates` may be a shortlist of `everyone`, where that is a whole bank.
+    """
 
     candidates: tuple[Candidate, ...]
+    everyone: Callable[[], tuple[Candidate, ...]]
     rows: Mapping[UUID, Row]
     selection: Selection
     rankers: Mapping[str, float]
@@ -63,10 +69,10 @@ class Serving:
 def rank(engine: Engine, call: Call, found: Found, relevance: Mapping[UUID, float]) -> Ranked:
     """Weights re-rank the exact head; `relevance` is the reranker's, empty without one."""
     weighed = found.weighed
-    head = weighed.stored.head(_queries(found), found.head_size)
+    similarities = weighed.stored.similarities(_queries(found))
+    head = nearest(similarities, found.head_size)
     ensure_whole(len(head), found.head_size, weighed.head.matching)
     policy = policy_named(call.namespace.policy)
-    candidates = tuple(_candidate(weighed, near, relevance) for near in head)
     choice = choose_ranker(found, policy, engine.chance, signal=call.namespace.signal)
     selection = Selection(
         k=found.asked.ask.k,
@@ -75,7 +81,17 @@ def rank(engine: Engine, call: Call, found: Found, relevance: Mapping[UUID, floa
         ranker=choice.ranker,
         slot_probability=call.namespace.settings.slot_rate,
     )
-    return Ranked(candidates, weighed.rows, selection, choice.rankers, followed(found, policy))
+    # Rivals need what each ranker would serve, and a reranker's relevance has an order of its own.
+    short = policy.whole_bank and not found.asked.ask.rivals and not relevance
+    some = shortlist(weighed.bank, similarities, selection) if short else head
+    return Ranked(
+        candidates=candidates(weighed, some, similarities, relevance),
+        everyone=partial(candidates, weighed, head, similarities, relevance),
+        rows=weighed.by_id,
+        selection=selection,
+        rankers=choice.rankers,
+        followed=followed(found, policy),
+    )
 
 
 def gates(engine: Engine, call: Call, policy: Policy) -> Gates:
@@ -127,25 +143,8 @@ def _queries(found: Found) -> list[Query]:
     ]
 
 
-def _candidate(weighed: Weighed, near: Similar, relevance: Mapping[UUID, float]) -> Candidate:
-    row, weights = weighed.rows[near.id], weighed.weights[near.id]
-    return Candidate(
-        id=row.id,
-        version=row.version,
-        group=row.source_group,
-        kind=row.kind,
-        similarity=near.similarity,
-        relevance=relevance.get(row.id, near.similarity),
-        effective_weight=weights.effective,
-        ranking_weight=weights.ranking,
-        learned_at=row.learned_at,
-        credited=row.n_credited,
-        probation=row.status == Status.PROBATION,
-    )
-
-
 def _selected(engine: Engine, ranked: Ranked) -> tuple[Item, ...]:
-    chosen = select(ranked.candidates, ranked.selection, engine.chance)
+    chosen = select(ranked.candidates, ranked.selection, engine.chance, ranked.everyone)
     return tuple(
         _item(one.candidate, one.rank, (one.propensity, one.slot), None) for one in chosen.items
     )

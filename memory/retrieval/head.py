@@ -93,28 +93,30 @@ class Stored:
             by_field[row.field].append(row)
         self._fields = {field: _stack(of_field, places) for field, of_field in by_field.items()}
 
-    def head(self, queries: Sequence[Query], size: int) -> list[Similar]:
-        """The `size` most similar memories: by similarity falling, then by id.
+    def similarities(self, queries: Sequence[Query]) -> Double:
+        """The similarity of each memory, in the order of ids.
 
-        Similarity is the maximum over the queries of the cosine, clamped to [0, 1], each query
-        against the rows of its own field; a memory without such a row, or a vector of zeros, has 0.
+        It is the maximum over the queries of the cosine, clamped to [0, 1], each query against the
+        rows of its own field; a memory without such a row, or a vector of zeros, has 0.
         """
         best = np.zeros(len(self.ids))
         for query in queries:
             stack = self._fields.get(query.field)
             if stack is not None:
                 best[stack.places] = np.maximum(best[stack.places], _cosines(stack, query))
-        # Stable, over ids in order: equals stay in the order of their ids.
-        order = np.argsort(-best, kind="stable")[:size]
-        return [
-            Similar(self.ids[place], similarity)
-            for place, similarity in zip(order.tolist(), best[order].tolist(), strict=True)
-        ]
+        return best
+
+
+def nearest(similarities: Double, size: int) -> list[int]:
+    """The places of the `size` largest, by similarity falling, then by place."""
+    return np.argsort(-similarities, kind="stable")[:size].tolist()
 
 
 def exact_head(rows: Sequence[HeadRow], queries: Sequence[Query], size: int) -> list[Similar]:
-    """The `size` most similar memories among `rows`; see `Stored.head`."""
-    return Stored(rows).head(queries, size)
+    """The `size` most similar memories among `rows`: by similarity falling, then by id."""
+    stored = Stored(rows)
+    found = stored.similarities(queries)
+    return [Similar(stored.ids[place], float(found[place])) for place in nearest(found, size)]
 
 
 def ensure_whole(found: int, size: int, matching: int) -> None:
