@@ -91,6 +91,7 @@ class Finder:
         self._controls: dict[tuple[UUID, UUID], int] = {}
         self._following: dict[tuple[UUID, UUID], Learned] = {}
         self._past: dict[datetime, Learned] = {}
+        self._centroids: dict[UUID, list[float]] | None = None
         self._policy = policy_named(call.namespace.policy)
         self._search = SearchStore(connection, call.namespace.id)
         self._banks: dict[tuple[Scope, frozenset[str]], Weighed] = {}
@@ -173,8 +174,10 @@ class Finder:
     async def _routed(
         self, vectors: Sequence[Embedding]
     ) -> tuple[tuple[UUID, UUID | None], CategoryName, float]:
-        store = MemoryStore(self._connection, self._call.namespace.id)
-        routed = route(vectors[0].vector, await store.centroids(self._model_id))
+        if self._centroids is None:
+            store = MemoryStore(self._connection, self._call.namespace.id)
+            self._centroids = await store.centroids(self._model_id)
+        routed = route(vectors[0].vector, self._centroids)
         if routed.category_id is None:
             return await self._names.category(GENERAL), GENERAL, 0.0
         names = await self._actors.names()
