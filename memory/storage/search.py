@@ -126,19 +126,33 @@ class SearchStore:
         self, statement: bytes, values: Mapping[str, object]
     ) -> tuple[Mapping[str, Any], tuple[Found, ...]]:
         """What is near, and what of it is still there to be read."""
+        await self._execute(_HASH)
         [near] = await self._rows(statement, values)
+        await self._execute(_ANY)
         asked = {**values, "ids": near["ids"], "versions": near["versions"]}
         rows = await self._rows(_CONTENT, asked) if near["ids"] else []
         return near, tuple(_found(row) for row in rows if row["fields"] is not None)
 
     async def _rows(self, statement: bytes, values: Mapping[str, object]) -> list[dict[str, Any]]:
-        raw = await self._connection.get_raw_connection()
-        driver: psycopg.AsyncConnection[Any] | None = raw.driver_connection
-        assert driver is not None
+        driver = await self._driver()
         async with driver.cursor(binary=True, row_factory=dict_row) as cursor:
             await cursor.execute(statement, values, prepare=True)
             return await cursor.fetchall()
 
+    async def _execute(self, setting: bytes) -> None:
+        await (await self._driver()).execute(setting)
+
+    async def _driver(self) -> psycopg.AsyncConnection[Any]:
+        raw = await self._connection.get_raw_connection()
+        driver: psycopg.AsyncConnection[Any] | None = raw.driver_connection
+        assert driver is not None
+        return driver
+
+
+# Until statistics are taken of a namespace the planner thinks it empty, and would look through all
+# its vectors for every memory.
+_HASH = b"SET LOCAL enable_nestloop = off"
+_ANY = b"SET LOCAL enable_nestloop TO DEFAULT"
 
 _MAY_BE_SEEN = """m.namespace_id = %(ns)s AND m.kind = 'experience' AND m.erased_at IS NULL
       AND m.trust <> 'quarantined' AND m.owner = ANY(%(owners)s::text[])
