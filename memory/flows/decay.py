@@ -14,9 +14,9 @@ from memory.bank import Standing, retires
 from memory.domain.bank import Status
 from memory.domain.namespace import Namespace
 from memory.flows.retiring import retire
-from memory.flows.serving import PROBATION
 from memory.flows.setting import set_states
 from memory.flows.sheets import read
+from memory.flows.weighing import PROBATION
 from memory.learning.fold import Learned, Operation
 from memory.learning.policy import Policy, policy_named
 from memory.storage.database import Connection

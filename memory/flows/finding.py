@@ -14,6 +14,7 @@ from memory.flows.actors import GENERAL, Names
 from memory.flows.guidance import look
 from memory.flows.rebuild import past_states
 from memory.flows.sheets import read
+from memory.flows.weighing import Weighed, weighed
 from memory.learning.fold import Learned
 from memory.learning.policy import policy_named
 from memory.ports import Embedding
@@ -23,7 +24,7 @@ from memory.storage.actors import ActorStore
 from memory.storage.database import Connection
 from memory.storage.guidance import Guide, Near
 from memory.storage.memories import MemoryStore
-from memory.storage.search import Head, Probe, Scope, SearchStore
+from memory.storage.search import Probe, Scope, SearchStore
 from memory.storage.states import StateStore
 
 HEAD = 4
@@ -72,7 +73,7 @@ class Found:
     confidence: float
     controls: int
     following: Learned
-    head: Head
+    weighed: Weighed
     head_size: int
     past: Learned | None
     guides: tuple[Guide, ...] = ()
@@ -90,6 +91,10 @@ class Finder:
         self._controls: dict[tuple[UUID, UUID], int] = {}
         self._following: dict[tuple[UUID, UUID], Learned] = {}
         self._past: dict[datetime, Learned] = {}
+        self._centroids: dict[UUID, list[float]] | None = None
+        self._policy = policy_named(call.namespace.policy)
+        self._search = SearchStore(connection, call.namespace.id)
+        self._banks: dict[tuple[Scope, frozenset[str]], Weighed] = {}
 
     async def find(self, asked: Asked) -> Found:
         """Search always runs, whatever the arm will be."""
@@ -103,13 +108,9 @@ class Finder:
             model_id=self._model_id,
             past=past is not None,
         )
-        whole = policy_named(self._call.namespace.policy).whole_bank
-        size = HEAD * asked.ask.k
-        head = await SearchStore(self._connection, self._call.namespace.id).head(
-            _probes(asked), scope, None if whole else size, margin(len(asked.vectors[0].vector))
-        )
+        rows = await self._weighed(asked, scope, past)
         near = Near(agent.id, ids, asked.as_of, self._model_id, asked.vectors, past is not None)
-        guides = await look(self._connection, self._call, asked.ask, near) if head.rows else ()
+        guides = await look(self._connection, self._call, asked.ask, near) if rows.head.rows else ()
         return Found(
             asked=asked,
             agent=agent,
@@ -118,11 +119,25 @@ class Finder:
             confidence=confidence,
             controls=await self._control_outcomes(agent.id, ids[0]),
             following=past or await self._states_to_follow(agent.id, ids[0]),
-            head=head,
-            head_size=head.matching if whole else size,
+            weighed=rows,
+            head_size=rows.head.matching if self._policy.whole_bank else HEAD * asked.ask.k,
             past=past,
             guides=guides,
         )
+
+    async def _weighed(self, asked: Asked, scope: Scope, past: Learned | None) -> Weighed:
+        """The rows to rank. A whole bank is the same for all asks of one agent and time: it is
+        read and weighed once.
+        """
+        if not self._policy.whole_bank:
+            bound = margin(len(asked.vectors[0].vector))
+            head = await self._search.head(_probes(asked), scope, HEAD * asked.ask.k, bound)
+            return weighed(head, scope, self._policy, past)
+        fields = frozenset(query.target.value for query in asked.queries)
+        if (scope, fields) not in self._banks:
+            bank = await self._search.bank(fields, scope)
+            self._banks[scope, fields] = weighed(bank, scope, self._policy, past)
+        return self._banks[scope, fields]
 
     async def _states_of_then(self, as_of: datetime) -> Learned | None:
         """The states of that time, where outcomes known later have been applied since."""
@@ -159,8 +174,10 @@ class Finder:
     async def _routed(
         self, vectors: Sequence[Embedding]
     ) -> tuple[tuple[UUID, UUID | None], CategoryName, float]:
-        store = MemoryStore(self._connection, self._call.namespace.id)
-        routed = route(vectors[0].vector, await store.centroids(self._model_id))
+        if self._centroids is None:
+            store = MemoryStore(self._connection, self._call.namespace.id)
+            self._centroids = await store.centroids(self._model_id)
+        routed = route(vectors[0].vector, self._centroids)
         if routed.category_id is None:
             return await self._names.category(GENERAL), GENERAL, 0.0
         names = await self._actors.names()

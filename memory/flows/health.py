@@ -12,7 +12,7 @@ from memory.domain.namespace import Namespace
 from memory.domain.task import Listed, Page
 from memory.engine import Engine
 from memory.flows.history import REBUILD
-from memory.flows.serving import PROBATION
+from memory.flows.weighing import PROBATION
 from memory.flows.weights import present
 from memory.learning.health import egl, item_variance, overview, share, weight_shares
 from memory.learning.policy import policy_named

@@ -56,7 +56,7 @@ async def seeded(engine: Engine, call: Call, found: Sequence[Found]) -> bool:
     needy = [
         one.asked.as_of
         for one in found
-        if one.head.rows
+        if one.weighed.head.rows
         and one.asked.ask.purpose != PREVIEW
         and wanted(call, one.asked.ask)
         and not any(ours(guide) for guide in one.guides)

@@ -168,11 +168,11 @@ async def _embedded(engine: Engine, asked: Sequence[Asked]) -> list[Asked]:
 
 async def _relevance(engine: Engine, found: Found) -> Mapping[UUID, float]:
     """The reranker's opinion of the head; nothing without one, and no transaction is open."""
-    if engine.reranker is None or not found.head.rows:
+    if engine.reranker is None or not found.weighed.head.rows:
         return {}
-    texts = [f"{row.situation}\n{row.lesson}" for row in found.head.rows]
+    texts = [f"{row.situation}\n{row.lesson}" for row in found.weighed.head.rows]
     scores = await engine.reranker.relevance(found.asked.text, texts)
-    return {row.id: score for row, score in zip(found.head.rows, scores, strict=True)}
+    return {row.id: score for row, score in zip(found.weighed.head.rows, scores, strict=True)}
 
 
 async def _committed(
@@ -240,7 +240,7 @@ def _receipt(
         **{name: getattr(serving.assignment, name) for name in AS_ASSIGNED},
         eligible=serving.eligible,
         **{name: getattr(ask, name) for name in AS_ASKED},
-        bank_version=found.head.bank_version,
+        bank_version=found.weighed.head.bank_version,
         as_of=found.asked.as_of,
         raw_gate=ranked.selection.gates.raw,
         score_floor=ranked.selection.gates.score,

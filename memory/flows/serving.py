@@ -1,12 +1,13 @@
 """From what was found to what is served: weights, arm, selection, guideline, receipt. No I/O."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Literal, cast
 from uuid import UUID
 
 from memory.domain.access import Call
-from memory.domain.bank import Status, Trust
+from memory.domain.bank import Trust
 from memory.domain.guidance import ServedGuidance
 from memory.domain.ids import new_id
 from memory.domain.loop import Format, Item, ServedMemory
@@ -15,13 +16,13 @@ from memory.engine import Engine
 from memory.flows.finding import Found
 from memory.flows.following import Followed, choose_ranker, followed
 from memory.flows.guidance import Chosen, View, choose
+from memory.flows.weighing import candidates
 from memory.guideline.compiler import Budget, Entry, Framing, Guideline, compile_guideline
 from memory.guideline.directives import sign_of
 from memory.learning.policy import Policy, policy_named
-from memory.learning.states import State
 from memory.retrieval.arms import Arm, Assignment, Purpose, assign
 from memory.retrieval.arms import Ask as ArmAsk
-from memory.retrieval.head import HeadRow, Query, ensure_whole, exact_head
+from memory.retrieval.head import Query, ensure_whole, nearest
 from memory.retrieval.selection import (
     Candidate,
     Gates,
@@ -30,19 +31,21 @@ from memory.retrieval.selection import (
     rival_selection,
     select,
 )
+from memory.retrieval.shortlist import shortlist
 from memory.storage.search import Found as Row
-
-PROBATION = 0.5
-"""On probation a memory counts half."""
 
 SERVING = frozenset({Arm.ON, Arm.FORCED_ON, Arm.PAIRED, Arm.PROBE})
 
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """The head with its weights, and the rules it is selected by."""
+    """The head with its weights, and the rules it is selected by.
+
+    `candidates` may be a shortlist of `everyone`, where that is a whole bank.
+    """
 
     candidates: tuple[Candidate, ...]
+    everyone: Callable[[], tuple[Candidate, ...]]
     rows: Mapping[UUID, Row]
     selection: Selection
     rankers: Mapping[str, float]
@@ -65,13 +68,11 @@ class Serving:
 
 def rank(engine: Engine, call: Call, found: Found, relevance: Mapping[UUID, float]) -> Ranked:
     """Weights re-rank the exact head; `relevance` is the reranker's, empty without one."""
-    rows = {row.id: row for row in found.head.rows}
-    head = exact_head(_vectors(found), _queries(found), found.head_size)
-    ensure_whole(len(head), found.head_size, found.head.matching)
+    weighed = found.weighed
+    similarities = weighed.stored.similarities(_queries(found))
+    head = nearest(similarities, found.head_size)
+    ensure_whole(len(head), found.head_size, weighed.head.matching)
     policy = policy_named(call.namespace.policy)
-    candidates = tuple(
-        _candidate(found, rows[near.id], near.similarity, relevance, policy) for near in head
-    )
     choice = choose_ranker(found, policy, engine.chance, signal=call.namespace.signal)
     selection = Selection(
         k=found.asked.ask.k,
@@ -80,7 +81,17 @@ def rank(engine: Engine, call: Call, found: Found, relevance: Mapping[UUID, floa
         ranker=choice.ranker,
         slot_probability=call.namespace.settings.slot_rate,
     )
-    return Ranked(candidates, rows, selection, choice.rankers, followed(found, policy))
+    # Rivals need what each ranker would serve, and a reranker's relevance has an order of its own.
+    short = policy.whole_bank and not found.asked.ask.rivals and not relevance
+    some = shortlist(weighed.bank, similarities, selection) if short else head
+    return Ranked(
+        candidates=candidates(weighed, some, similarities, relevance),
+        everyone=partial(candidates, weighed, head, similarities, relevance),
+        rows=weighed.by_id,
+        selection=selection,
+        rankers=choice.rankers,
+        followed=followed(found, policy),
+    )
 
 
 def gates(engine: Engine, call: Call, policy: Policy) -> Gates:
@@ -125,16 +136,6 @@ def serve(engine: Engine, call: Call, found: Found, ranked: Ranked) -> Serving:
     )
 
 
-def _vectors(found: Found) -> list[HeadRow]:
-    fields = {query.target.value for query in found.asked.queries}
-    return [
-        HeadRow(row.id, cast("Literal['situation', 'lesson']", field), vector)
-        for row in found.head.rows
-        for field, vector in row.vectors.items()
-        if field in fields
-    ]
-
-
 def _queries(found: Found) -> list[Query]:
     return [
         Query(query.target.value, made.vector)
@@ -142,42 +143,8 @@ def _queries(found: Found) -> list[Query]:
     ]
 
 
-def _candidate(
-    found: Found, row: Row, similarity: float, relevance: Mapping[UUID, float], policy: Policy
-) -> Candidate:
-    memory, deviation = _states(found, row, policy)
-    share = PROBATION if row.status == Status.PROBATION else 1.0
-    return Candidate(
-        id=row.id,
-        version=row.version,
-        group=row.source_group,
-        kind=row.kind,
-        similarity=similarity,
-        relevance=relevance.get(row.id, similarity),
-        effective_weight=share * policy.effective_weight(memory, deviation),
-        ranking_weight=share * policy.ranking_weight(memory, deviation),
-        learned_at=row.learned_at,
-        credited=row.n_credited,
-        probation=row.status == Status.PROBATION,
-    )
-
-
-def _states(found: Found, row: Row, policy: Policy) -> tuple[State, State | None]:
-    """The memory's state and this agent's deviation, aged to the time of the retrieval."""
-    if found.past is None:
-        memory = State(row.state, row.touched_at)
-        known = row.deviation
-        deviation = None if known is None else State(known, row.deviation_touched_at)
-    else:
-        memory = found.past.memories.get(row.id) or policy.initial_memory(row.start_weight)
-        deviation = found.past.deviations.get((row.id, found.agent.id))
-    as_of = found.asked.as_of
-    aged = None if deviation is None else policy.age_deviation(deviation, as_of)
-    return policy.age_memory(memory, as_of), aged
-
-
 def _selected(engine: Engine, ranked: Ranked) -> tuple[Item, ...]:
-    chosen = select(ranked.candidates, ranked.selection, engine.chance)
+    chosen = select(ranked.candidates, ranked.selection, engine.chance, ranked.everyone)
     return tuple(
         _item(one.candidate, one.rank, (one.propensity, one.slot), None) for one in chosen.items
     )

@@ -11,7 +11,7 @@ similarity of two embeddings does not depend on the machine or on the order of s
 """
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 from uuid import UUID
@@ -82,22 +82,41 @@ def margin(width: int) -> float:
     return 2 * error
 
 
-def exact_head(rows: Sequence[HeadRow], queries: Sequence[Query], size: int) -> list[Similar]:
-    """The `size` most similar memories among `rows`: by similarity falling, then by id.
+class Stored:
+    """The vectors of some memories, put into double precision once for any number of asks."""
 
-    Similarity is the maximum over the queries of the cosine, clamped to [0, 1], each query against
-    the rows of its own field; a memory without such a row, or a vector of zeros, has 0.
-    """
-    best = dict.fromkeys((row.id for row in rows), 0.0)
-    by_field: defaultdict[Field, list[HeadRow]] = defaultdict(list)
-    for row in rows:
-        by_field[row.field].append(row)
-    for query in queries:
-        fielded = by_field[query.field]
-        for row, cosine in zip(fielded, _cosines(fielded, query), strict=True):
-            best[row.id] = max(best[row.id], cosine)
-    found = [Similar(memory, similarity) for memory, similarity in best.items()]
-    return sorted(found, key=lambda one: (-one.similarity, one.id))[:size]
+    def __init__(self, rows: Sequence[HeadRow]) -> None:
+        self.ids = sorted({row.id for row in rows})
+        places = {memory_id: place for place, memory_id in enumerate(self.ids)}
+        by_field: defaultdict[Field, list[HeadRow]] = defaultdict(list)
+        for row in rows:
+            by_field[row.field].append(row)
+        self._fields = {field: _stack(of_field, places) for field, of_field in by_field.items()}
+
+    def similarities(self, queries: Sequence[Query]) -> Double:
+        """The similarity of each memory, in the order of ids.
+
+        It is the maximum over the queries of the cosine, clamped to [0, 1], each query against the
+        rows of its own field; a memory without such a row, or a vector of zeros, has 0.
+        """
+        best = np.zeros(len(self.ids))
+        for query in queries:
+            stack = self._fields.get(query.field)
+            if stack is not None:
+                best[stack.places] = np.maximum(best[stack.places], _cosines(stack, query))
+        return best
+
+
+def nearest(similarities: Double, size: int) -> list[int]:
+    """The places of the `size` largest, by similarity falling, then by place."""
+    return np.argsort(-similarities, kind="stable")[:size].tolist()
+
+
+def exact_head(rows: Sequence[HeadRow], queries: Sequence[Query], size: int) -> list[Similar]:
+    """The `size` most similar memories among `rows`: by similarity falling, then by id."""
+    stored = Stored(rows)
+    found = stored.similarities(queries)
+    return [Similar(stored.ids[place], float(found[place])) for place in nearest(found, size)]
 
 
 def ensure_whole(found: int, size: int, matching: int) -> None:
@@ -109,13 +128,28 @@ def ensure_whole(found: int, size: int, matching: int) -> None:
         )
 
 
-def _cosines(rows: Sequence[HeadRow], query: Query) -> list[float]:
-    if not rows:
-        return []
+@dataclass(frozen=True, slots=True)
+class _Stack:
+    """The vectors of one field, whose memories they are by place, and their squared norms."""
+
+    places: npt.NDArray[np.intp]
+    vectors: Double
+    squares: Double
+
+
+def _stack(rows: Sequence[HeadRow], places: Mapping[UUID, int]) -> _Stack:
+    vectors = np.stack([row.vector for row in rows]).astype(np.float64)
+    return _Stack(
+        np.array([places[row.id] for row in rows], dtype=np.intp),
+        vectors,
+        np.einsum("ij,ij->i", vectors, vectors),
+    )
+
+
+def _cosines(stack: _Stack, query: Query) -> Double:
     asked = to_stored_precision(query.vector).astype(np.float64)
-    stored = np.stack([row.vector for row in rows]).astype(np.float64)
-    dots: Double = stored @ asked
-    norms: Double = np.sqrt(np.einsum("ij,ij->i", stored, stored) * (asked @ asked))
+    dots: Double = stack.vectors @ asked
+    norms: Double = np.sqrt(stack.squares * (asked @ asked))
     # The root of the product, not the product of roots: a vector is then exactly 1 from itself.
     cosines = np.divide(dots, norms, out=np.zeros_like(dots), where=norms > 0)
-    return np.clip(cosines, 0.0, 1.0).tolist()
+    return np.clip(cosines, 0.0, 1.0)

@@ -5,7 +5,7 @@ age of 2^(-age / half-life) on `learned_at`. Which of the ten serves is for the 
 """
 
 import random
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from types import MappingProxyType
@@ -91,11 +91,17 @@ def draw_ranker(probabilities: Mapping[str, float], chance: random.Random) -> Dr
     return Drawn(ranker, MappingProxyType(shares))
 
 
-def order_score(ranker: str, candidate: Candidate, as_of: datetime) -> float:
+def order_scores(ranker: str, candidates: Sequence[Candidate], as_of: datetime) -> list[float]:
     """What this ranker sorts by: ranking weight (or 1) times relevance times knowledge age."""
     rule = RANKERS[ranker]
-    factor = candidate.ranking_weight if rule.weighted else 1.0
-    return factor * candidate.relevance * _knowledge_age(rule, candidate, as_of)
+    if rule.weighted:
+        scores = [c.ranking_weight * c.relevance for c in candidates]
+    else:
+        scores = [c.relevance for c in candidates]
+    if rule.half_life is None:
+        return scores
+    ages = (_knowledge_age(rule, candidate, as_of) for candidate in candidates)
+    return [score * age for score, age in zip(scores, ages, strict=True)]
 
 
 def told_score(ranker: str, candidate: Candidate, as_of: datetime) -> float:

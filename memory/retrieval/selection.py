@@ -17,14 +17,15 @@ may cost a run, but several of them would cost its meaning, for nobody could say
 """
 
 import random
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from operator import itemgetter
 from uuid import UUID
 
 from memory.errors import Rejected
 from memory.retrieval.candidate import Candidate
-from memory.retrieval.rankers import FLAT_AGELESS, RANKERS, order_score, told_score
+from memory.retrieval.rankers import FLAT_AGELESS, RANKERS, order_scores, told_score
 
 MAX_K = 64
 SLOT_PROBABILITY = 0.03
@@ -94,21 +95,26 @@ class Rival:
 
 
 def select(
-    candidates: Sequence[Candidate], selection: Selection, chance: random.Random
+    candidates: Sequence[Candidate],
+    selection: Selection,
+    chance: random.Random,
+    everyone: Callable[[], Sequence[Candidate]] | None = None,
 ) -> Selected:
     """What the ranker of `selection` serves, at most k and one a group, now and then with a slot.
 
     Among those who could be served, the expected number of servings over chance is the propensity.
+    `candidates` may be a shortlist; then `everyone` are those from whom the slot draws.
     """
     served = _served(candidates, selection)
     kept = served[:-1] if len(served) == selection.k else served
     last = served[len(kept) :]
-    open_ = bool(served) or eligible(candidates, selection)
-    pool = _least_credited(candidates, selection, served, kept) if open_ else []
-    if not pool or selection.slot_probability <= 0:
+    slotted = selection.slot_probability > 0 and (bool(served) or eligible(candidates, selection))
+    if not slotted or not _least_credited(candidates, selection, served, kept):
         return Selected(_ranked(served), slot_drawn=False)
     place = len(kept) + 1
     if chance.random() < selection.slot_probability:
+        all_ = candidates if everyone is None else everyone()
+        pool = _least_credited(all_, selection, served, kept)
         drawn = pool[chance.randrange(len(pool))]
         slot = _chosen(drawn, place, selection.slot_probability / len(pool), slot=True)
         return Selected((*_ranked(kept), slot), slot_drawn=True)
@@ -118,7 +124,7 @@ def select(
 
 def eligible(candidates: Sequence[Candidate], selection: Selection) -> bool:
     """Whether the flat ranker without ageing would serve at least one memory."""
-    return bool(_served(candidates, replace(selection, ranker=FLAT_AGELESS)))
+    return any(selection.gates.admit(candidate, weighted=False) for candidate in candidates)
 
 
 def rival_selection(candidates: Sequence[Candidate], selection: Selection) -> tuple[Rival, ...]:
@@ -141,10 +147,10 @@ def rival_selection(candidates: Sequence[Candidate], selection: Selection) -> tu
     )
 
 
-def _ordered(candidates: Iterable[Candidate], selection: Selection) -> list[Candidate]:
-    return sorted(
-        candidates, key=lambda c: (-order_score(selection.ranker, c, selection.as_of), c.id)
-    )
+def _ordered(candidates: Sequence[Candidate], selection: Selection) -> list[Candidate]:
+    scores = order_scores(selection.ranker, candidates, selection.as_of)
+    keyed = [(-score, c.id, c) for score, c in zip(scores, candidates, strict=True)]
+    return [candidate for *_, candidate in sorted(keyed, key=itemgetter(0, 1))]
 
 
 def _served(candidates: Sequence[Candidate], selection: Selection) -> list[Candidate]:
@@ -158,7 +164,9 @@ def _served(candidates: Sequence[Candidate], selection: Selection) -> list[Candi
         if not barred and selection.gates.admit(candidate, weighted=weighted):
             first[candidate.group] = candidate
             probation = probation or candidate.probation
-    return list(first.values())[: selection.k]
+            if len(first) == selection.k:
+                break
+    return list(first.values())
 
 
 def _least_credited(
@@ -180,7 +188,7 @@ def _least_credited(
         and not (taken and c.probation)
     ]
     fewest = min((c.credited for c in near), default=0)
-    return sorted((c for c in near if c.credited == fewest), key=lambda c: c.id)
+    return sorted((c for c in near if c.credited == fewest), key=lambda c: c.id.int)
 
 
 def _ranked(served: Sequence[Candidate]) -> tuple[Chosen, ...]:

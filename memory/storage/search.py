@@ -6,7 +6,7 @@ single precision, so it returns every row within a rigorous margin of the last p
 the retrieval room takes the cosine again in double precision.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -86,59 +86,73 @@ class SearchStore:
         self._connection = connection
         self._namespace_id = namespace_id
 
-    async def head(
-        self, probes: Sequence[Probe], scope: Scope, size: int | None, margin: float
-    ) -> Head:
-        """Every row within `margin` of the size-th most similar; `size` None: the whole bank.
+    async def head(self, probes: Sequence[Probe], scope: Scope, size: int, margin: float) -> Head:
+        """Every row within `margin` of the size-th most similar.
 
         It looks again where a memory was erased between finding and reading it: its place in the
         head belongs to the next.
         """
-        values: dict[str, object] = {
+        values = self._values(scope, {probe.field for probe in probes})
+        values |= {"last": size - 1, "margin": margin}
+        for i, probe in enumerate(probes):
+            values[f"q{i}"] = _literal(probe.vector)
+            values[f"f{i}"] = probe.field
+        statement = _NEAR[(len(probes), scope.past)]
+        near, found = await self._look(statement, values)
+        for _ in range(AGAIN):
+            if len(found) == len(near["ids"]):
+                break
+            near, found = await self._look(statement, values)
+        gone = len(near["ids"]) - len(found)
+        return Head(found, near["matching"] - gone, near["bank_version"])
+
+    async def bank(self, fields: Collection[str], scope: Scope) -> Head:
+        """Every row that may be seen and has a vector of one of these fields, in one look."""
+        rows = await self._rows(_BANK[scope.past], self._values(scope, fields))
+        found = tuple(_found(row) for row in rows if row["fields"] is not None)
+        return Head(found, len(found), rows[0]["bank_version"])
+
+    def _values(self, scope: Scope, fields: Collection[str]) -> dict[str, object]:
+        return {
             "ns": self._namespace_id,
             "owners": ["*", str(scope.agent_id)] if scope.private else ["*"],
             "as_of": scope.as_of,
             "model": scope.model_id,
-            "last": (size or 1) - 1,
-            "whole": size is None,
-            "margin": margin,
+            "agent": scope.agent_id,
+            "fields": sorted(fields),
         }
-        for i, probe in enumerate(probes):
-            values[f"q{i}"] = _literal(probe.vector)
-            values[f"f{i}"] = probe.field
-        values["fields"] = sorted({probe.field for probe in probes})
-        statement = _NEAR[(len(probes), scope.past)]
-        near, found = await self._look(statement, values, scope)
-        for _ in range(AGAIN):
-            if len(found) == len(near["ids"]):
-                break
-            near, found = await self._look(statement, values, scope)
-        gone = len(near["ids"]) - len(found)
-        return Head(found, near["matching"] - gone, near["bank_version"])
 
     async def _look(
-        self, statement: bytes, values: Mapping[str, object], scope: Scope
+        self, statement: bytes, values: Mapping[str, object]
     ) -> tuple[Mapping[str, Any], tuple[Found, ...]]:
         """What is near, and what of it is still there to be read."""
+        await self._execute(_HASH)
         [near] = await self._rows(statement, values)
-        asked = {
-            "ids": near["ids"],
-            "versions": near["versions"],
-            "agent": scope.agent_id,
-            "model": scope.model_id,
-            "fields": values["fields"],
-        }
+        await self._execute(_ANY)
+        asked = {**values, "ids": near["ids"], "versions": near["versions"]}
         rows = await self._rows(_CONTENT, asked) if near["ids"] else []
         return near, tuple(_found(row) for row in rows if row["fields"] is not None)
 
     async def _rows(self, statement: bytes, values: Mapping[str, object]) -> list[dict[str, Any]]:
-        raw = await self._connection.get_raw_connection()
-        driver: psycopg.AsyncConnection[Any] | None = raw.driver_connection
-        assert driver is not None
+        driver = await self._driver()
         async with driver.cursor(binary=True, row_factory=dict_row) as cursor:
             await cursor.execute(statement, values, prepare=True)
             return await cursor.fetchall()
 
+    async def _execute(self, setting: bytes) -> None:
+        await (await self._driver()).execute(setting)
+
+    async def _driver(self) -> psycopg.AsyncConnection[Any]:
+        raw = await self._connection.get_raw_connection()
+        driver: psycopg.AsyncConnection[Any] | None = raw.driver_connection
+        assert driver is not None
+        return driver
+
+
+# Until statistics are taken of a namespace the planner thinks it empty, and would look through all
+# its vectors for every memory.
+_HASH = b"SET LOCAL enable_nestloop = off"
+_ANY = b"SET LOCAL enable_nestloop TO DEFAULT"
 
 _MAY_BE_SEEN = """m.namespace_id = %(ns)s AND m.kind = 'experience' AND m.erased_at IS NULL
       AND m.trust <> 'quarantined' AND m.owner = ANY(%(owners)s::text[])
@@ -179,8 +193,8 @@ def _near(probes: int, *, past: bool) -> bytes:
     WITH {seen} near AS MATERIALIZED ({near}),
     cutoff AS (SELECT similarity FROM near ORDER BY similarity DESC OFFSET %(last)s LIMIT 1),
     head AS MATERIALIZED (
-        SELECT id, version FROM near WHERE %(whole)s
-          OR similarity >= coalesce((SELECT similarity FROM cutoff), 0) - %(margin)s
+        SELECT id, version FROM near
+        WHERE similarity >= coalesce((SELECT similarity FROM cutoff), 0) - %(margin)s
     )
     SELECT n.bank_version, (SELECT count(*) FROM near) AS matching,
         coalesce((SELECT array_agg(id ORDER BY id) FROM head), '{{}}') AS ids,
@@ -199,18 +213,11 @@ _NEAR = {
     for past in (False, True)
 }
 
-_CONTENT = b"""
-    SELECT m.id, h.version, m.kind, m.status, m.source_group, v.situation, v.lesson, m.metadata,
-        m.agent_id, a.name AS agent, c.name AS category, sub.name AS subcategory, m.trust,
-        m.start_weight, m.learned_at, w.state, w.touched_at, w.n_credited,
-        d.state AS deviation, d.touched_at AS deviation_touched_at,
-        (SELECT array_agg(e.field ORDER BY e.field) FROM embedding e WHERE e.memory_id = h.id
-            AND e.version = h.version AND e.model_id = %(model)s
-            AND e.field = ANY(%(fields)s::text[])) AS fields,
-        (SELECT array_agg(halfvec_send(e.vector) ORDER BY e.field) FROM embedding e
-            WHERE e.memory_id = h.id AND e.version = h.version AND e.model_id = %(model)s
-            AND e.field = ANY(%(fields)s::text[])) AS vectors
-    FROM unnest(%(ids)s::uuid[], %(versions)s::int[]) AS h(id, version)
+_COLUMNS = """m.id, h.version, m.kind, m.status, m.source_group, v.situation, v.lesson,
+        m.metadata, m.agent_id, a.name AS agent, c.name AS category, sub.name AS subcategory,
+        m.trust, m.start_weight, m.learned_at, w.state, w.touched_at, w.n_credited,
+        d.state AS deviation, d.touched_at AS deviation_touched_at, e.fields, e.vectors"""
+_JOINED = """
     JOIN memory m ON m.id = h.id
     JOIN memory_version v ON v.memory_id = h.id AND v.version = h.version
     JOIN agent a ON a.id = m.agent_id
@@ -218,7 +225,30 @@ _CONTENT = b"""
     JOIN memory_weight w ON w.memory_id = h.id
     LEFT JOIN category sub ON sub.id = m.subcategory_id
     LEFT JOIN weight_deviation d ON d.memory_id = h.id AND d.agent_id = %(agent)s
+    CROSS JOIN LATERAL (
+        SELECT array_agg(field ORDER BY field) AS fields,
+            array_agg(halfvec_send(vector) ORDER BY field) AS vectors
+        FROM embedding WHERE memory_id = h.id AND version = h.version
+          AND model_id = %(model)s AND field = ANY(%(fields)s::text[])
+    ) AS e
 """
+_CONTENT = f"""
+    SELECT {_COLUMNS} FROM unnest(%(ids)s::uuid[], %(versions)s::int[]) AS h(id, version) {_JOINED}
+""".encode()  # noqa: S608 - assembled from the constants above; every value is a parameter
+
+
+def _bank(seen: str) -> bytes:
+    """All of it in one statement, an empty bank's version too."""
+    return f"""
+    SELECT n.bank_version, b.* FROM namespace n
+    LEFT JOIN (SELECT {_COLUMNS} FROM ({seen}) AS h {_JOINED}) AS b ON true WHERE n.id = %(ns)s
+    """.encode()  # noqa: S608 - assembled from the constants above; every value is a parameter
+
+
+_BANK = {
+    True: _bank(_SEEN),
+    False: _bank(f"SELECT m.id, m.version FROM memory m WHERE {_NOW['seen'][4:]}"),  # noqa: S608 - constants
+}
 
 PLAIN = tuple(name for name in Found.__slots__ if name not in ("vectors", "state", "deviation"))
 

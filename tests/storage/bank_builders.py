@@ -58,6 +58,7 @@ class Laid:
     status: str = "active"
     trust: str = "unverified"
     private: bool = False
+    group: str | None = None
     id: UUID = field(default_factory=new_id)
 
 
@@ -96,7 +97,7 @@ def _new(row: Laid, agent_id: UUID, category_ids: tuple[UUID, UUID | None]) -> N
         agent_id=agent_id,
         category_ids=category_ids,
         task_id=None,
-        source_group=f"memory:{row.id}",
+        source_group=row.group or f"memory:{row.id}",
         learned_at=row.learned_at,
         vectors={"situation": embedding(row.situation), "lesson": embedding(row.lesson)},
     )

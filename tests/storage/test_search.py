@@ -1,7 +1,7 @@
 """The exact head and what becomes of it, against plain arithmetic in double precision."""
 
-from collections.abc import Iterator
-from datetime import timedelta
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
 from random import Random
 from uuid import UUID, uuid4
 
@@ -12,15 +12,16 @@ from sqlalchemy import text
 
 from memory.domain.access import Call, Key, KeyDraft, Role
 from memory.domain.bank import Edit, EditRequest, Erasure
-from memory.domain.loop import Item, Query, Receipt, Target
+from memory.domain.loop import Item, Query, Receipt, Served, Target
 from memory.domain.namespace import Clock, NamespaceSettings
 from memory.domain.task import TaskDraft
 from memory.engine import Engine
 from memory.flows.access import create_key
 from memory.flows.bank import edit_memory, erase
+from memory.flows.retrieve import retrieve
 from memory.storage.actors import ActorStore
 from memory.storage.search import Probe, Scope, SearchStore
-from tests.fixtures.builders import a_draft
+from tests.fixtures.builders import a_draft, an_ask
 from tests.fixtures.engine import DAY, NOON, a_namespace
 from tests.storage.bank_builders import (
     Dictated,
@@ -59,11 +60,15 @@ async def found(engine: Engine, call: Call, probes: Probes, **changes: object) -
 async def receipt_for(engine: Engine, call: Call, probes: Probes, **changes: object) -> Receipt:
     dictated = engine.embedder
     assert isinstance(dictated, Dictated)
-    dictated.vectors |= {f"query {i}": vector for i, (_, vector) in enumerate(probes)}
-    queries = tuple(Query(f"query {i}", Target(where)) for i, (where, _) in enumerate(probes))
-    asked = {"as_of": AT, "task": TaskDraft(ASKED), "queries": queries} | changes
     dictated.vectors[ASKED] = probes[0][1]
+    asked = {"as_of": AT, "task": TaskDraft(ASKED), "queries": dictate(dictated, probes)} | changes
     return (await served(engine, call, **asked)).receipt
+
+
+def dictate(dictated: Dictated, probes: Probes) -> tuple[Query, ...]:
+    """Queries whose words have these vectors."""
+    dictated.vectors |= {f"query {vector}": vector for _, vector in probes}
+    return tuple(Query(f"query {vector}", Target(where)) for where, vector in probes)
 
 
 async def ids(engine: Engine, call: Call, asked: Numbers = STRAIGHT, **more: object) -> list[UUID]:
@@ -177,13 +182,14 @@ async def test_a_private_memory_is_found_by_its_agents_key_alone(
     assert not await sees(None, "solver")
 
 
+@pytest.mark.parametrize("policy", ["belief", "paper"])
 async def test_an_edit_is_found_by_its_words_and_its_past_by_the_old_ones(
-    dictating: Engine, operator: Key
+    dictating: Engine, operator: Key, policy: str
 ) -> None:
     dictated = dictating.embedder
     assert isinstance(dictated, Dictated)
     dictated.vectors |= {"old": STRAIGHT, "new": EAST, "lesson": STRAIGHT}
-    call = await a_bank(dictating, operator)
+    call = await a_bank(dictating, operator, policy=policy)
     draft = a_draft(situation="old", lesson="lesson", learned_at=NOON)
     [kept] = await remembered(dictating, call, draft)
     await edit_memory(
@@ -290,31 +296,93 @@ async def test_states_ages_and_ties_rank_as_plain_arithmetic_does(
 Line = tuple[UUID, float, float, float]
 
 
-def ranked(rows: list[Laid], probes: Probes, k: int, rule: tuple[str, str]) -> list[Line]:
-    """What the operator's key gets by this ranker: it sees no private memory, and one on probation
-    at most.
+def ranked(
+    rows: Sequence[Laid], probes: Probes, k: int, rule: tuple[str, str], as_of: datetime = AT
+) -> list[Line]:
+    """What the operator's key gets by this ranker: it sees no private memory, one of a group, and
+    one on probation at most.
     """
     policy, ranker = rule
     mode, half_life = ranker.split("/")
     seen = {
         row.id: row
         for row in rows
-        if row.status != "suspended" and not row.private and row.learned_at <= AT
+        if row.status != "suspended" and not row.private and row.learned_at <= as_of
     }
     size = len(seen) if policy == "paper" else 4 * k
     head = [
-        (id_, near, *weights(seen[id_], AT, policy))
+        (id_, near, *weights(seen[id_], as_of, policy))
         for id_, near in nearest(list(seen.values()), probes, size)
     ]
 
     def order(line: Line) -> tuple[float, UUID]:
-        days = (AT - seen[line[0]].learned_at) / DAY
+        days = (as_of - seen[line[0]].learned_at) / DAY
         age = 1.0 if half_life == "none" else 0.5 ** (days / int(half_life[:-1]))
         return (-(line[3] if mode == "weighted" else 1.0) * line[1] * age, line[0])
 
-    ordered = sorted(head, key=order)
-    probation = [line[0] for line in ordered if seen[line[0]].status == "probation"]
-    return [line for line in ordered if line[0] not in probation[1:]][:k]
+    taken: dict[object, Line] = {}
+    for line in sorted(head, key=order):
+        row = seen[line[0]]
+        on_probation = [i for i, *_ in taken.values() if seen[i].status == "probation"]
+        if not (row.status == "probation" and on_probation):
+            taken.setdefault(row.group or row.id, line)
+    return list(taken.values())[:k]
+
+
+def a_large_bank(chance: Random, size: int) -> list[Laid]:
+    """Few directions, weights and groups, so that many are equal."""
+    return [
+        Laid(
+            (1.0, *(float(chance.randrange(4)) for _ in range(3))),
+            lesson=(float(chance.randrange(4)), 1.0, 0.0, 0.0),
+            state=(chance.choice([0.1, 0.7, 1.0, 2.0]),),
+            learned_at=NOON + chance.randrange(20) * DAY,
+            status=chance.choice(["active", "active", "active", "probation", "suspended"]),
+            private=chance.random() < 0.1,
+            group=f"group {chance.randrange(size // 2)}",
+        )
+        for _ in range(size)
+    ]
+
+
+async def test_each_ask_of_a_batch_is_served_from_the_whole_bank_as_plain_arithmetic_does(
+    dictating: Engine, operator: Key
+) -> None:
+    """Asks of one time share what was read of the bank; times and targets keep them apart."""
+    dictated = dictating.embedder
+    assert isinstance(dictated, Dictated)
+    chance = Random(3)
+    rows = a_large_bank(chance, 300)
+    call = await a_bank(dictating, operator, *rows, policy="paper")
+    targets = (["situation"], ["lesson"], ["situation", "lesson"])
+    wanted = [
+        ([(target, random_vector(chance, 4)) for target in targets[i % 3]], 1 + 9 * i, as_of)
+        for i, as_of in enumerate([AT, AT, AT, NOON + 5 * DAY, AT, NOON + 5 * DAY, AT])
+    ]
+    asks = [
+        an_ask(task=TaskDraft(ASKED), queries=dictate(dictated, probes), k=k, as_of=as_of)
+        for probes, k, as_of in wanted
+    ]
+
+    answers = await retrieve(dictating, call, asks)
+
+    for (probes, k, as_of), answer in zip(wanted, answers, strict=True):
+        assert isinstance(answer, Served)
+        due = ranked(rows, probes, k, ("paper", "weighted/none"), as_of)
+        told = [
+            (i.memory_id, i.similarity, i.effective_weight, i.ranking_weight)
+            for i in answer.receipt.items
+        ]
+        assert due
+        assert told == due
+
+
+async def test_a_whole_bank_without_memories_serves_none(dictating: Engine, operator: Key) -> None:
+    call = await a_bank(dictating, operator, policy="paper")
+
+    receipt = await receipt_for(dictating, call, [("situation", STRAIGHT)])
+
+    assert (receipt.items, receipt.bank_version) == ((), call.namespace.bank_version)
 
 
 async def test_a_small_bank_beside_a_large_one_is_searched_whole(

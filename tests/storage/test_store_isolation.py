@@ -424,8 +424,11 @@ FINDS_NOTHING: dict[str, Ask] = {
     "ReceiptStore.get": lambda f: f.receipts.get(f.retrieval),
     "ReceiptStore.browse": lambda f: f.receipts.browse(ReceiptFilter(), PAGE, NOON),
     "ReceiptStore.bindings": lambda f: f.receipts.bindings([f.retrieval]),
+    "SearchStore.bank": lambda f: f.search.bank(
+        [PROBE.field], Scope(f.agent, private=True, as_of=NOON + 9 * DAY, model_id=f.model)
+    ),
     "SearchStore.head": lambda f: f.search.head(
-        [PROBE], Scope(f.agent, private=True, as_of=NOON + 9 * DAY, model_id=f.model), None, 0.0
+        [PROBE], Scope(f.agent, private=True, as_of=NOON + 9 * DAY, model_id=f.model), 64, 0.0
     ),
     "ServedStore.lately": lambda f: f.serving.lately(f.key, NOON),
     "StateStore.lock": lambda f: f.states.lock(),

@@ -8,7 +8,7 @@ from memory.retrieval.rankers import (
     PRIOR,
     RANKERS,
     draw_ranker,
-    order_score,
+    order_scores,
     prior,
     told_score,
 )
@@ -54,13 +54,13 @@ def test_a_ranker_multiplies_weight_relevance_and_age(ranker, expected):
         learned_at=NOON - timedelta(days=60),
     )
 
-    assert order_score(ranker, old, NOON) == pytest.approx(expected)
+    assert order_scores(ranker, [old], NOON) == pytest.approx([expected])
 
 
 def test_what_is_learned_later_than_asked_is_not_younger_than_new():
     late = a_candidate(learned_at=NOON + timedelta(days=30))
 
-    assert order_score("flat/15d", late, NOON) == 0.5
+    assert order_scores("flat/15d", [late], NOON) == [0.5]
 
 
 def test_callers_are_told_the_earned_weight_not_the_optimistic_one():
@@ -68,7 +68,7 @@ def test_callers_are_told_the_earned_weight_not_the_optimistic_one():
 
     assert told_score("weighted/none", fresh, NOON) == 0.5
     assert told_score("flat/none", fresh, NOON) == 0.5
-    assert order_score("weighted/none", fresh, NOON) == pytest.approx(0.7795)
+    assert order_scores("weighted/none", [fresh], NOON) == pytest.approx([0.7795])
 
 
 @pytest.mark.parametrize("uniform", [0.0, 0.37, 0.999999])
