@@ -217,6 +217,8 @@ _COLUMNS = """m.id, h.version, m.kind, m.status, m.source_group, v.situation, v.
         m.metadata, m.agent_id, a.name AS agent, c.name AS category, sub.name AS subcategory,
         m.trust, m.start_weight, m.learned_at, w.state, w.touched_at, w.n_credited,
         d.state AS deviation, d.touched_at AS deviation_touched_at, e.fields, e.vectors"""
+# Vectors are found by their memory alone: without statistics of a namespace the planner would
+# rather look through all that it has of a model and field, for each memory again.
 _JOINED = """
     JOIN memory m ON m.id = h.id
     JOIN memory_version v ON v.memory_id = h.id AND v.version = h.version
@@ -226,10 +228,13 @@ _JOINED = """
     LEFT JOIN category sub ON sub.id = m.subcategory_id
     LEFT JOIN weight_deviation d ON d.memory_id = h.id AND d.agent_id = %(agent)s
     CROSS JOIN LATERAL (
-        SELECT array_agg(field ORDER BY field) AS fields,
-            array_agg(halfvec_send(vector) ORDER BY field) AS vectors
-        FROM embedding WHERE memory_id = h.id AND version = h.version
-          AND model_id = %(model)s AND field = ANY(%(fields)s::text[])
+        SELECT array_agg(field ORDER BY field) FILTER (WHERE asked) AS fields,
+            array_agg(halfvec_send(vector) ORDER BY field) FILTER (WHERE asked) AS vectors
+        FROM (
+            SELECT field, vector,
+                model_id = %(model)s AND field = ANY(%(fields)s::text[]) AS asked
+            FROM embedding WHERE memory_id = h.id AND version = h.version
+        ) AS own
     ) AS e
 """
 _CONTENT = f"""
