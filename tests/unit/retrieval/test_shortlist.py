@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from retrieval_builders import a_candidate, a_selection, heads, property_test, selections
 
-from memory.retrieval.selection import eligible, select
+from memory.retrieval.selection import Gates, eligible, select
 from memory.retrieval.shortlist import Bank, shortlist
 
 
@@ -44,6 +44,27 @@ def test_a_shortlist_serves_and_draws_as_the_whole_bank_does(everyone, drawn, sl
     assert served == select(everyone, selection, chances[1])
     assert chances[0].random() == chances[1].random()
     assert eligible(some, selection) == eligible(everyone, selection)
+
+
+def test_the_most_similar_is_on_the_list_because_it_alone_may_make_a_retrieval_eligible():
+    gates = Gates(raw=0, score=0.5)
+    lifted = [a_candidate(n, similarity=0.3, ranking_weight=2, effective_weight=2) for n in (1, 2)]
+    sunk = a_candidate(3, similarity=0.5, ranking_weight=0.1, effective_weight=0.1)
+    selection = a_selection(k=1, gates=gates, ranker="weighted/none")
+
+    assert eligible(shortlisted([*lifted, sunk], selection), selection)
+    assert not eligible(lifted, selection)
+
+
+def test_what_just_reaches_the_floor_is_on_the_list():
+    low = [a_candidate(n, similarity=0.6, effective_weight=0.1) for n in (1, 2)]
+    just, more = (
+        a_candidate(3, similarity=0.5),
+        a_candidate(4, similarity=0.7, effective_weight=0.1),
+    )
+    selection = a_selection(k=1, gates=Gates(raw=0, score=0.5), ranker="weighted/none")
+
+    assert just in shortlisted([*low, just, more], selection)
 
 
 def test_a_shortlist_is_not_much_longer_than_what_is_served():
