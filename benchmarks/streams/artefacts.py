@@ -12,6 +12,7 @@ import json
 from collections.abc import Iterable, Mapping
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 from benchmarks.streams.player import Forecast
 from clients.demo.streams import Question, Resolution
@@ -27,8 +28,10 @@ class Progress:
     def __init__(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self._folder = folder
-        self.days = {str(row["day"]): int(str(row["forecasts"])) for row in self._rows("bank")}
-        kept = self._rows("forecasts")[: sum(self.days.values())]
+        self.days = {
+            str(row["day"]): int(str(row["forecasts"])) for row in read_lines(folder / "bank.jsonl")
+        }
+        kept = read_lines(folder / "forecasts.jsonl")[: sum(self.days.values())]
         self.write("forecasts", kept)
         # A batch whose forecasts did not all reach the disk is not done.
         if len(kept) < sum(self.days.values()):
@@ -52,12 +55,14 @@ class Progress:
             file.writelines(json.dumps(row) + "\n" for row in rows)
             file.flush()
 
-    def _rows(self, name: str) -> list[Row]:
-        path = self._folder / f"{name}.jsonl"
-        if not path.exists():
-            return []
-        whole = (line for line in path.read_text(encoding="utf-8").split("\n")[:-1])
-        return [json.loads(line) for line in whole]
+
+def read_lines(path: Path) -> list[dict[str, Any]]:
+    """The whole lines of a file, none where there is no file; what was cut off at its end is
+    left.
+    """
+    if not path.exists():
+        return []
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n")[:-1]]
 
 
 def write_lines(path: Path, rows: Iterable[Row]) -> None:

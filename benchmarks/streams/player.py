@@ -4,11 +4,10 @@ Every call of a day carries the day's midnight as its time: what resolved before
 applied and remembered first; then the day's questions ask the memory as of that same moment.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import date, datetime, timedelta
 from time import perf_counter
-from typing import TypeVar
 
 from memlift_client import (
     AskFields,
@@ -17,17 +16,15 @@ from memlift_client import (
     PredictionFields,
     Retrieval,
     SettlementFields,
-    TaskFields,
 )
 
 from benchmarks.streams.arms import Arm
 from clients.demo.answering import Answer
+from clients.demo.replay import lesson, midnight, parts, task_of
 from clients.demo.streams import Question, Resolution
 
-LARGEST_BATCH = 256
 YES = "YES"
 
-Item = TypeVar("Item")
 Known = tuple[Question, Resolution]
 
 
@@ -58,7 +55,7 @@ class Player:
     def learn(self, known: Sequence[Known], day: date) -> None:
         """Settle the windows, apply what that tells, then remember how they came out."""
         at = midnight(day)
-        for part in _parts([_settlement(question, row, at) for question, row in known]):
+        for part in parts([_settlement(question, row, at) for question, row in known]):
             for item in self.memory.settle_all(part):
                 item.unwrap()
         if known:
@@ -71,7 +68,7 @@ class Player:
         self._remember([self._experience(q, row, row.resolved_on + day) for q, row in known])
 
     def _remember(self, experiences: Sequence[ExperienceFields]) -> None:
-        for part in _parts(experiences):
+        for part in parts(experiences):
             for item in self.memory.remember_all(part):
                 item.unwrap()
 
@@ -80,7 +77,7 @@ class Player:
     ) -> list[Forecast]:
         """Ask what is remembered of questions like these, answer by it, and predict."""
         made: list[Forecast] = []
-        for part in _parts(questions):
+        for part in parts(questions):
             began = perf_counter()
             served = [item.unwrap() for item in self.memory.retrieve_all(self._asks(part))]
             each_ms = (perf_counter() - began) * 1000 / len(part)
@@ -100,7 +97,7 @@ class Player:
     def _ask(self, question: Question) -> AskFields:
         return AskFields(
             agent=self.agents.of(question),
-            task=_task(question),
+            task=task_of(question),
             k=self.k,
             rivals=self.arm.rivals,
             purpose="paired",
@@ -142,7 +139,7 @@ class Player:
             situation=question.text,
             lesson=lesson(question, row),
             category=question.source,
-            task=_task(question),
+            task=task_of(question),
             learned_at=midnight(day),
             metadata={"outcome": row.outcome},
         )
@@ -165,29 +162,6 @@ class Agents:
         return set(self._by_question.values()) or {self._name}
 
 
-def lesson(question: Question, row: Resolution) -> str:
-    """What the outcome taught, in a sentence."""
-    answer = "YES" if row.outcome else "NO"
-    reference = f"; the reference value was {question.reference}" if question.reference else ""
-    return f"This resolved {answer} on {row.resolved_on}{reference}."
-
-
-def midnight(day: date) -> datetime:
-    return datetime.combine(day, time(), UTC)
-
-
-def _task(question: Question) -> TaskFields:
-    task = TaskFields(
-        text=question.text,
-        key=question.id,
-        category=question.source,
-        group_key=question.event_id,
-    )
-    if question.topic is not None:
-        task["subcategory"] = question.topic
-    return task
-
-
 def _settlement(question: Question, row: Resolution, at: datetime) -> SettlementFields:
     settlement = SettlementFields(
         event=question.event_id,
@@ -198,8 +172,3 @@ def _settlement(question: Question, row: Resolution, at: datetime) -> Settlement
     if question.price is not None:
         settlement["crowd"] = {YES: question.price}
     return settlement
-
-
-def _parts(items: Sequence[Item]) -> Iterator[Sequence[Item]]:
-    for start in range(0, len(items), LARGEST_BATCH):
-        yield items[start : start + LARGEST_BATCH]

@@ -12,6 +12,7 @@ import numpy as np
 
 from benchmarks.streams import scoring
 from benchmarks.streams.arms import ARMS, NONE
+from benchmarks.streams.artefacts import read_lines
 from benchmarks.streams.scoring import Estimate, Row
 
 REFERENCES = (NONE, "similarity", "anchor")
@@ -53,18 +54,11 @@ class Results:
 def read(folder: Path) -> Results:
     """Raises FileNotFoundError where the folder holds no run."""
     run: Numbers = json.loads((folder / "run.json").read_text(encoding="utf-8"))
-    questions = {str(row["id"]): row for row in lines(folder / "questions.jsonl")}
+    questions = {str(row["id"]): row for row in read_lines(folder / "questions.jsonl")}
     names = [name for name in ARMS if (folder / name / "forecasts.jsonl").exists()]
     arms = {name: _played(folder / name, questions) for name in names}
     arms = {name: played for name, played in arms.items() if played.rows["whole"]}
     return Results(run, len(questions), arms, {name: _numbers(name, arms) for name in arms})
-
-
-def lines(path: Path) -> list[Numbers]:
-    """The whole lines of a file; what was cut off at its end is left."""
-    if not path.exists():
-        return []
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n")[:-1]]
 
 
 def interval(found: Estimate) -> tuple[float, float] | None:
@@ -77,12 +71,12 @@ def interval(found: Estimate) -> tuple[float, float] | None:
 
 
 def _played(folder: Path, questions: Mapping[str, Numbers]) -> Played:
-    forecasts = lines(folder / "forecasts.jsonl")
+    forecasts = read_lines(folder / "forecasts.jsonl")
     scored = [(q, f) for f in forecasts if (q := questions[str(f["id"])])["outcome"] is not None]
     halves = {
         half: [_row(q, f) for q, f in scored if half in ("whole", q["half"])] for half in HALVES
     }
-    kept = (lines(folder / f"{name}.jsonl") for name in ("bank", "weights", "trajectories"))
+    kept = (read_lines(folder / f"{name}.jsonl") for name in ("bank", "weights", "trajectories"))
     bank, weights, trajectories = kept
     return Played(halves, forecasts, bank, weights, trajectories)
 

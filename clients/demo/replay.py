@@ -60,12 +60,12 @@ class Arm:
     def learn(self, known: Sequence[Resolution], day: date) -> list[tuple[Resolution, Open]]:
         """Report, apply, remember; returns what was closed."""
         closed = [(row, self.open.pop(row.question_id)) for row in known]
-        for part in _parts([_outcome(row, was, day) for row, was in closed]):
+        for part in parts([_outcome(row, was, day) for row, was in closed]):
             for item in self.memory.report_all(part):
                 item.unwrap()
         if closed:
             self.memory.apply_outcomes()
-        for part in _parts([_experience(row, was, day) for row, was in closed]):
+        for part in parts([_experience(row, was, day) for row, was in closed]):
             for item in self.memory.remember_all(part):
                 item.unwrap()
         return closed
@@ -73,7 +73,7 @@ class Arm:
     def forecast(self, questions: Sequence[Question], priors: Mapping[str, float]) -> None:
         """Ask what is remembered of questions like these, and answer by it."""
         answers: list[Retrieval] = []
-        for part in _parts([ask(question) for question in questions]):
+        for part in parts([ask(question) for question in questions]):
             answers += [item.unwrap() for item in self.memory.retrieve_all(part)]
         for question, retrieval in zip(questions, answers, strict=True):
             prior = priors[question.id]
@@ -135,7 +135,7 @@ def ask(question: Question) -> AskFields:
     """
     return AskFields(
         agent=AGENT,
-        task=_task(question),
+        task=task_of(question),
         k=K,
         rivals=True,
         purpose="paired",
@@ -144,7 +144,8 @@ def ask(question: Question) -> AskFields:
     )
 
 
-def _task(question: Question) -> TaskFields:
+def task_of(question: Question) -> TaskFields:
+    """The question as a task: its source is the category, its event the group."""
     task = TaskFields(
         text=question.text,
         key=question.id,
@@ -205,6 +206,7 @@ def midnight(day: date) -> datetime:
     return datetime.combine(day, time(), UTC)
 
 
-def _parts(items: Sequence[Item]) -> Iterator[Sequence[Item]]:
+def parts(items: Sequence[Item]) -> Iterator[Sequence[Item]]:
+    """As many at once as one call takes."""
     for start in range(0, len(items), LARGEST_BATCH):
         yield items[start : start + LARGEST_BATCH]
