@@ -1,11 +1,14 @@
-"""`python -m benchmarks run stream`: which stream, which agent, which arms; a server for it."""
+"""`python -m benchmarks run stream`: which stream, which agent, which arms; servers for it."""
 
 import argparse
 import json
-from collections.abc import Mapping
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from datetime import date, datetime
 from pathlib import Path
+from typing import Any
 
 from memlift_client import MemLift, Patience
 
@@ -52,10 +55,11 @@ def run(given: argparse.Namespace, say: Say) -> None:
         say(f"{plan.out} holds this run, whole")
         return
     (plan.out / "run.json").write_text(json.dumps(kept, indent=2) + "\n", encoding="utf-8")
+    folders: Sequence[str] = kept["servers"]
     if given.url is not None:
-        _play(plan, MemLift(given.url, given.key, patience=PATIENCE), say)
+        _play(plan, [MemLift(given.url, given.key, patience=PATIENCE)], say)
     else:
-        _with_own_server(plan, Path(str(kept["server"])), say)
+        _with_own_servers(plan, [Path(folder) for folder in folders], say)
     kept |= {"finished_at": _now(), "load_after": hardware.load()}
     (plan.out / "run.json").write_text(json.dumps(kept, indent=2) + "\n", encoding="utf-8")
 
@@ -89,9 +93,9 @@ def _stream(given: argparse.Namespace) -> tuple[Stream, Agents, date]:
     return stream, Agents(ANALOG, lines), days[len(days) // 2]
 
 
-def _kept(plan: Plan, given: argparse.Namespace) -> dict[str, object]:
-    """What was run on what; of a run that was ended, its server's folder is taken up again."""
-    before: Mapping[str, object] = {}
+def _kept(plan: Plan, given: argparse.Namespace) -> dict[str, Any]:
+    """What was run on what; of a run that was ended, its servers' folders are taken up again."""
+    before: Mapping[str, Any] = {}
     if (plan.out / "run.json").exists():
         before = json.loads((plan.out / "run.json").read_text(encoding="utf-8"))
     settings = {"k": plan.k, "sees_price": plan.sees_price, "agent": given.agent}
@@ -100,31 +104,42 @@ def _kept(plan: Plan, given: argparse.Namespace) -> dict[str, object]:
     for name, value in asked.items():
         if before and before[name] != value:
             raise SystemExit(f"{plan.out} holds a run with other {name}: {before[name]}")
-    folder = before.get("server") or (None if given.url else str(fresh_folder("memlift-stream")))
     if "finished_at" in before:
         return dict(before)
     return {
         **asked,
-        "server": folder,
+        "servers": before["servers"] if before else _folders(plan, given.url),
         **hardware.stamp(),
         "load_before": hardware.load(),
         "started_at": before.get("started_at", _now()),
     }
 
 
-def _with_own_server(plan: Plan, folder: Path, say: Say) -> None:
-    """Its data stay until the run is whole, for a run that goes on."""
-    server: LocalServer = start(folder, {}, say)
-    try:
-        _play(plan, MemLift(server.url, server.key(), patience=PATIENCE), say)
-    finally:
-        server.stop()
-    server.remove()
+def _folders(plan: Plan, url: str | None) -> list[str]:
+    """One server a remembering arm, as far as there are cores: a server fills one."""
+    if url is not None:
+        return []
+    count = min(max(1, len(plan.remembering)), os.cpu_count() or 1)
+    return [str(fresh_folder("memlift-stream")) for _ in range(count)]
 
 
-def _play(plan: Plan, server: MemLift, say: Say) -> None:
-    with server:
-        Evaluation(plan, server, say).play()
+def _with_own_servers(plan: Plan, folders: Sequence[Path], say: Say) -> None:
+    """Their data stay until the run is whole, for a run that goes on."""
+    servers: list[LocalServer] = []
+    with ExitStack() as ending:
+        for folder in folders:
+            servers.append(start(folder, {}, say))
+            ending.callback(servers[-1].stop)
+        _play(plan, [MemLift(s.url, s.key(), patience=PATIENCE) for s in servers], say)
+    for server in servers:
+        server.remove()
+
+
+def _play(plan: Plan, servers: Sequence[MemLift], say: Say) -> None:
+    with ExitStack() as ending:
+        for server in servers:
+            ending.enter_context(server)
+        Evaluation(plan, servers, say).play()
 
 
 def _now() -> str:

@@ -36,20 +36,24 @@ class Plan:
     out: Path
     run: str = ""
 
+    @property
+    def remembering(self) -> list[str]:
+        """The arms that need a memory."""
+        return [name for name in self.arms if name in REMEMBERING]
+
 
 class Evaluation:
-    """Plays a plan on a server."""
+    """Plays a plan, its remembering arms dealt out over the servers in turn."""
 
-    def __init__(self, plan: Plan, server: MemLift, say: Say) -> None:
+    def __init__(self, plan: Plan, servers: Sequence[MemLift], say: Say) -> None:
         self._plan = plan
         self._say = say
         self._outcomes = {row.question_id: row for row in plan.stream.resolutions}
         self._questions = {question.id: question for question in plan.stream.questions}
         self._progress = {name: Progress(plan.out / name) for name in plan.arms}
         self._players = {
-            name: _player(plan, REMEMBERING[name], server)
-            for name in plan.arms
-            if name in REMEMBERING
+            name: _player(plan, REMEMBERING[name], servers[place % len(servers)])
+            for place, name in enumerate(plan.remembering)
         }
 
     def play(self) -> None:

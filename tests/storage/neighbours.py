@@ -62,6 +62,9 @@ async def fill(engine: Engine, operator: Key, slug: str) -> None:
     async with engine.database.transaction(call.namespace.id) as connection:
         here = {"ns": call.namespace.id, "task": task.id, "id": new_id(), "now": NOON}
         await connection.execute(text(TRAJECTORY), here)
+        here |= {"run": here["id"], "id": new_id(), "memory": lesson.id}
+        for statement in CONTRASTED:
+            await connection.execute(text(statement), here)
     asking = replace(engine, writer=ScriptedWriter(['{"situation": "s", "lesson": "l"}']))
     subject = Subject(memory_ids=(lesson.id,), task_id=task.id, agent="solver", key_id=call.key.id)
     material = SummariseMaterial("a forecast of rain", "weather", 0.1)
@@ -85,3 +88,34 @@ TRAJECTORY = """
     SELECT :id, :ns, :task, a.id, '[]', 'none', :now, :now FROM agent a
     WHERE a.namespace_id = :ns LIMIT 1
 """
+
+CONTRASTED = (
+    """
+    INSERT INTO contrast (id, namespace_id, task_id, preferred_id, unpreferred_id, pair_class,
+        self_contrast, supports, state, known_at, recorded_at)
+    VALUES (:id, :ns, :task, :run, :run, 'unknown', true, false, 'refused', :now, :now)
+    """,
+    """
+    INSERT INTO constraint_support (id, namespace_id, memory_id, contrast_id, task_id, verifier,
+        counts, known_at, recorded_at)
+    VALUES (:id, :ns, :memory, :id, :task, 'test', true, :now, :now)
+    """,
+    """
+    INSERT INTO contradiction (id, namespace_id, first_id, second_id, category_id, reason,
+        likeness, state, recorded_at)
+    SELECT :id, :ns, :memory, :memory, category_id, 'opposite', 1, 'open', :now
+    FROM task WHERE id = :task
+    """,
+    """
+    INSERT INTO task_embedding (task_id, model_id, namespace_id, vector)
+    SELECT :task, model_id, :ns, '[1]' FROM embedding LIMIT 1
+    """,
+    """
+    INSERT INTO taxonomy (namespace_id, version, categories, allow_new, recorded_at)
+    VALUES (:ns, 1, '[]', true, :now)
+    """,
+    """
+    INSERT INTO competence (agent_id, category_id, namespace_id, n, total)
+    SELECT agent_id, category_id, :ns, 1, 1 FROM memory WHERE id = :memory
+    """,
+)

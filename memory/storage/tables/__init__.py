@@ -1,9 +1,23 @@
 """The schema, one table a noun; `metadata` is what migrations are compared with."""
 
-from memory.storage.tables.access import api_key, audit, idempotency, namespace
+from memory.storage.tables.access import (
+    api_key,
+    audit,
+    dashboard_session,
+    idempotency,
+    namespace,
+)
 from memory.storage.tables.actors import agent, category, centroid, task, trajectory
 from memory.storage.tables.bank import embedding, embedding_model, memory, memory_version
 from memory.storage.tables.base import metadata
+from memory.storage.tables.contrast import (
+    competence,
+    constraint_support,
+    contradiction,
+    contrast,
+    task_embedding,
+    taxonomy,
+)
 from memory.storage.tables.forecast import (
     prediction,
     prediction_revision,
@@ -61,6 +75,12 @@ ISOLATED = (
     prediction,
     prediction_revision,
     prediction_score,
+    contrast,
+    constraint_support,
+    contradiction,
+    task_embedding,
+    taxonomy,
+    competence,
 )
 
 __all__ = [
@@ -73,6 +93,11 @@ __all__ = [
     "cell",
     "centroid",
     "change",
+    "competence",
+    "constraint_support",
+    "contradiction",
+    "contrast",
+    "dashboard_session",
     "effect_day",
     "embedding",
     "embedding_model",
@@ -97,6 +122,8 @@ __all__ = [
     "settlement",
     "strength",
     "task",
+    "task_embedding",
+    "taxonomy",
     "ticket",
     "trajectory",
     "trial",

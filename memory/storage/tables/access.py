@@ -1,5 +1,5 @@
-"""Namespaces, keys, and what is kept about calls: idempotency and audit. No row-level security
-here.
+"""Namespaces, keys, sessions, and what is kept about calls: idempotency and audit. No row-level
+security here.
 """
 
 from sqlalchemy import (
@@ -61,6 +61,18 @@ api_key = Table(
     moment("revoked_at", nullable=True),
     moment("last_used_at", nullable=True),
     one_of("role", ("agent", "evaluator", "reader", "admin", "operator")),
+)
+
+dashboard_session = Table(
+    "dashboard_session",
+    metadata,
+    # The session id itself stands in the browser's cookie alone.
+    Column("sha256", LargeBinary, primary_key=True),
+    Column("key_id", Uuid, ForeignKey("api_key.id", ondelete="CASCADE"), nullable=False),
+    moment("created_at"),
+    moment("seen_at"),
+    moment("expires_at"),
+    Index("ix_dashboard_session_key_id", "key_id"),
 )
 
 idempotency = Table(

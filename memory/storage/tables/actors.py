@@ -108,10 +108,20 @@ trajectory = Table(
     Column("result", Text),
     Column("reward", DOUBLE_PRECISION),
     Column("verifier", Text, nullable=False),
+    # What the run took, in the caller's unit; of two right runs the cheaper is preferred.
+    Column("cost", DOUBLE_PRECISION),
+    # When its group was last looked at for pairs; null: not yet.
+    moment("paired_at", nullable=True),
     moment("known_at"),
     moment("recorded_at"),
     moment("erased_at", nullable=True),
     key_id(),
     one_of("verifier", VERIFIERS),
     Index("ix_trajectory_namespace_id_task_id", "namespace_id", "task_id"),
+    Index(
+        "ix_trajectory_unpaired",
+        "namespace_id",
+        "id",
+        postgresql_where=text("paired_at IS NULL"),
+    ),
 )
