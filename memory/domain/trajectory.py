@@ -34,6 +34,14 @@ class Step:
         object.__setattr__(self, "text", cleaned(self.text, "steps.text", STEP))
         object.__setattr__(self, "kind", optional(self.kind, "steps.kind", NAME))
 
+    @classmethod
+    def stored(cls, text: str, kind: str | None) -> "Step":
+        """A step as it was kept: it is not measured again, for cleaning can lengthen a text."""
+        step = object.__new__(cls)
+        object.__setattr__(step, "text", text)
+        object.__setattr__(step, "kind", kind)
+        return step
+
 
 @dataclass(frozen=True, slots=True)
 class TrajectoryDraft:
@@ -117,6 +125,14 @@ class Trajectory:
     def text(self) -> str:
         """The run as one text: its steps, else its result."""
         return "\n".join(step.text for step in self.steps) or self.result or ""
+
+
+@dataclass(frozen=True, slots=True)
+class TrajectoryBrief:
+    """A run as a list shows it: `run` without its words, and how many steps it has."""
+
+    run: Trajectory
+    n_steps: int
 
 
 @dataclass(frozen=True, slots=True)

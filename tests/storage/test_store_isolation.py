@@ -24,6 +24,7 @@ from memory.domain.ids import new_id
 from memory.domain.loop import OutcomeFilter, ReceiptFilter
 from memory.domain.prediction import PredictionFilter, Score
 from memory.domain.task import AgentDraft, CategoryName, Page, Task, TaskDraft
+from memory.domain.trajectory import TrajectoryDraft, TrajectoryFilter
 from memory.domain.verification import TicketFilter
 from memory.domain.writing import Writing, WritingFilter
 from memory.engine import Engine
@@ -61,10 +62,12 @@ from memory.storage.tables import (
     settlement,
     task,
     ticket,
+    trajectory,
     writing,
 )
 from memory.storage.tasks import TaskStore, Written
 from memory.storage.tickets import Claimable, Holder, TicketStore, TrialRow, TrialStamp
+from memory.storage.trajectories import NewTrajectory, TrajectoryStore
 from memory.storage.weighing import WeighingStore
 from memory.storage.writings import WritingStore
 from tests.fixtures.builders import a_draft
@@ -93,6 +96,7 @@ STORES = (
     StateStore,
     TaskStore,
     TicketStore,
+    TrajectoryStore,
     WeighingStore,
     WritingStore,
 )
@@ -117,6 +121,7 @@ class Foreign:
     writing: UUID
     prediction: UUID
     settlement: UUID
+    trajectory: UUID
     receipt: NewReceipt
     row: Mapping[str, object]
 
@@ -228,6 +233,14 @@ class Foreign:
     @property
     def tickets(self) -> TicketStore:
         return TicketStore(self.connection, self.here)
+
+    @property
+    def runs(self) -> TrajectoryStore:
+        return TrajectoryStore(self.connection, self.here)
+
+    def run(self) -> NewTrajectory:
+        draft = TrajectoryDraft("solver", task_id=self.task)
+        return NewTrajectory(new_id(), draft, self.task, self.agent, Written(self.key, NOON, NOON))
 
     @property
     def holder(self) -> Holder:
@@ -481,6 +494,12 @@ FINDS_NOTHING: dict[str, Ask] = {
         TrialStamp(f.holder, self_verified=False, known_at=NOON, now=NOON),
     ),
     "TicketStore.waiting": lambda f: f.tickets.waiting(),
+    "TrajectoryStore.browse": lambda f: f.runs.browse(TrajectoryFilter(), PAGE),
+    "TrajectoryStore.get": lambda f: f.runs.get(f.trajectory),
+    "TrajectoryStore.mark_paired": lambda f: f.runs.mark_paired([f.trajectory], NOON),
+    "TrajectoryStore.of_ids": lambda f: f.runs.of_ids([f.trajectory]),
+    "TrajectoryStore.of_task": lambda f: f.runs.of_task(f.task),
+    "TrajectoryStore.unpaired": lambda f: f.runs.unpaired(9),
     "WeighingStore.living": lambda f: f.weighing.living(Viewer((f.agent,))),
     "WeighingStore.returned": lambda f: f.weighing.returned(f.memory, NOON),
     "WeighingStore.retire": lambda f: f.weighing.retire({f.memory: "disuse"}, f.stamp),
@@ -559,6 +578,7 @@ WRITES_HERE: dict[str, Ask] = {
         (f.category, None),
         Written(f.key, NOON, NOON),
     ),
+    "TrajectoryStore.add": lambda f: f.runs.add([f.run()]),
     "WritingStore.add": lambda f: f.writings.add(f.tried(), NOON),
     "WritingStore.reserve": lambda f: f.writings.reserve(NOON.date(), 5, 1_000),
 }
@@ -579,6 +599,7 @@ async def foreign(engine: Engine, both: Neighbours, connection: Connection) -> F
             writing,
             prediction,
             settlement,
+            trajectory,
         ):
             [first, *_] = await inside.scalars(select(table.c.id).order_by(table.c.id))
             found[table.name] = first
