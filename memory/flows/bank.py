@@ -33,6 +33,7 @@ from memory.learning.fold import Operation
 from memory.learning.policy import policy_named
 from memory.ports import Embedding
 from memory.storage.calls import CallStore, Deed
+from memory.storage.centroids import CentroidStore
 from memory.storage.database import Connection, UniqueTextTaken
 from memory.storage.erasure import ErasureStore, Reach
 from memory.storage.memories import MemoryStore, Stamp
@@ -220,6 +221,7 @@ async def erase(engine: Engine, call: Call, erasure: Erasure) -> Erased:
         version = await NamespaceStore(connection).bump(call.namespace.id, memories=-reach.living)
         await store.hold_memories(reach.memory_ids)
         erased = await _erase(store, call, (erasure, reach))
+        await CentroidStore(connection, call.namespace.id).recount()
         stamp = Stamp(call.key.id, call.now, version)
         await MemoryStore(connection, call.namespace.id).feed(stamp, "erased", reach.memory_ids)
         calls = CallStore(connection)
@@ -239,10 +241,12 @@ async def _erase(store: ErasureStore, call: Call, what: tuple[Erasure, Reach]) -
     versions, embeddings = await store.blank_memories(reach.memory_ids, call.now)
     lines = await store.blank_lines(reach.memory_ids)
     tasks = await store.blank_tasks(reach.task_ids, call.now)
+    runs = await store.blank_runs(erasure, reach.task_ids, call.now)
+    await store.blank_contrasts(reach.task_ids, runs)
     writings = await store.blank_writings(erasure, reach, call.now)
     await store.blank_rationales(erasure, reach.task_ids)
-    await store.recount_centroids()
-    return Erased(len(reach.memory_ids), versions, embeddings, lines, tasks, writings)
+    memories = len(reach.memory_ids)
+    return Erased(memories, versions, embeddings, lines, tasks, writings, len(runs))
 
 
 async def _weighed(connection: Connection, call: Call, memories: list[Memory]) -> list[Memory]:
