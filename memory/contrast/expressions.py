@@ -1,0 +1,263 @@
+"""Tells what an expression of a program is, without its names and constants."""
+
+import ast
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+MAX_DEPTH = 4
+
+_BINARY: Mapping[type[ast.operator], str] = {
+    ast.Add: "the sum of {} and {}",
+    ast.Sub: "the difference between {} and {}",
+    ast.Mult: "the product of {} and {}",
+    ast.Div: "the quotient of {} and {}",
+    ast.FloorDiv: "the whole quotient of {} and {}",
+    ast.Mod: "the remainder of {} divided by {}",
+    ast.Pow: "{} to the power of {}",
+    ast.BitAnd: "what {} and {} have in common",
+    ast.BitOr: "the union of {} and {}",
+    ast.BitXor: "the bits in which {} and {} differ",
+    ast.LShift: "{} shifted left by {}",
+    ast.RShift: "{} shifted right by {}",
+}
+_COMPARED: Mapping[type[ast.cmpop], str] = {
+    ast.Eq: "equals",
+    ast.NotEq: "differs from",
+    ast.Lt: "is below",
+    ast.LtE: "is at most",
+    ast.Gt: "is above",
+    ast.GtE: "is at least",
+    ast.Is: "is",
+    ast.IsNot: "is not",
+    ast.In: "is in",
+    ast.NotIn: "is not in",
+}
+_CALLS: Mapping[str, str] = {
+    "abs": "the absolute value of {}",
+    "all": "whether all hold of {}",
+    "any": "whether any holds of {}",
+    "ceil": "{} rounded up",
+    "chr": "the character of {}",
+    "count": "how often something occurs in {}",
+    "counter": "the counts of {}",
+    "enumerate": "{} with positions",
+    "filter": "what passes a test of {}",
+    "findall": "all matches of {}",
+    "float": "{} as a number with decimals",
+    "floor": "{} rounded down",
+    "format": "formatted text of {}",
+    "fullmatch": "a match of the whole text with {}",
+    "index": "the position in {}",
+    "int": "{} as a whole number",
+    "isinstance": "the type of {}",
+    "isdigit": "whether {} is made of digits",
+    "items": "the entries of {}",
+    "join": "the joined parts of {}",
+    "keys": "the keys of {}",
+    "len": "the length of {}",
+    "list": "a list of {}",
+    "lower": "{} in lower case",
+    "map": "a function applied to each of {}",
+    "match": "a match at the start with {}",
+    "max": "the maximum of {}",
+    "min": "the minimum of {}",
+    "ord": "the code of {}",
+    "pop": "the element taken from {}",
+    "pow": "a power of {}",
+    "range": "a range up to {}",
+    "replace": "{} with a replacement",
+    "reversed": "{} in reverse",
+    "round": "{} rounded",
+    "search": "a match anywhere with {}",
+    "set": "the distinct elements of {}",
+    "sort": "{} sorted in place",
+    "sorted": "{} sorted",
+    "split": "the parts of {}",
+    "sqrt": "the square root of {}",
+    "str": "{} as text",
+    "strip": "{} without surrounding space",
+    "sub": "a substitution by {}",
+    "sum": "the sum over {}",
+    "tuple": "a tuple of {}",
+    "type": "the type of {}",
+    "upper": "{} in upper case",
+    "values": "the values of {}",
+    "zip": "the pairs of {}",
+}
+# Calls whose first argument is a regular expression.
+_PATTERNS = frozenset(["search", "match", "fullmatch", "findall", "sub", "compile", "split"])
+# Calls whose subject is their argument rather than what stands before the dot.
+_OF_ARGUMENT = frozenset([*_PATTERNS, "join", "sqrt", "ceil", "floor", "pow"])
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What the names of a program stand for."""
+
+    roles: Mapping[str, str]
+
+    def name(self, name: str) -> str:
+        return self.roles.get(name, "a value")
+
+
+def told(node: ast.expr | None, scope: Scope, depth: int = 0) -> str:
+    """An expression as a noun phrase."""
+    if node is None:
+        return "nothing"
+    if depth > MAX_DEPTH:
+        return "a value"
+    return _simple(node, scope) or _composed(node, scope, depth + 1) or "a value"
+
+
+def _simple(node: ast.expr, scope: Scope) -> str | None:
+    match node:
+        case ast.Constant(value):
+            return _constant(value)
+        case ast.Name(name):
+            return scope.name(name)
+        case ast.Attribute():
+            return "a value"
+        case ast.Lambda():
+            return "a small function"
+        case ast.JoinedStr():
+            return "formatted text"
+        case ast.List(elts) | ast.Tuple(elts) | ast.Set(elts):
+            kind = type(node).__name__.lower()
+            return f"a {kind} of {len(elts)} values" if len(elts) in {1, 2} else _empty(kind, elts)
+        case ast.Dict(keys):
+            return _empty("mapping", keys)
+        case _:
+            return None
+
+
+def _empty(kind: str, elements: list[ast.expr] | list[ast.expr | None]) -> str:
+    return f"a {kind} of fixed values" if elements else f"an empty {kind}"
+
+
+def _constant(value: object) -> str:
+    match value:
+        case bool():
+            return "true" if value else "false"
+        case None:
+            return "nothing"
+        case int() | float():
+            return f"{value:g}" if value in {0, 1, 2} else "a fixed number"
+        case str():
+            return "a fixed text" if value else "empty text"
+        case _:
+            return "a fixed value"
+
+
+def _composed(node: ast.expr, scope: Scope, depth: int) -> str | None:
+    match node:
+        case ast.BinOp(left, operator, right) if type(operator) in _BINARY:
+            pair = told(left, scope, depth), told(right, scope, depth)
+            return _BINARY[type(operator)].format(*pair)
+        case ast.UnaryOp(ast.USub(), operand):
+            return f"minus {told(operand, scope, depth)}"
+        case ast.Subscript(value, index):
+            return _indexed(told(value, scope, depth), index, scope, depth)
+        case ast.Call():
+            return _called(node, scope, depth)
+        case ast.IfExp(test, body, otherwise):
+            chosen, rest = told(body, scope, depth), told(otherwise, scope, depth)
+            return f"{chosen} if {condition(test, scope, depth)} and otherwise {rest}"
+        case ast.ListComp(element, generators) | ast.SetComp(element, generators):
+            return _collected(element, generators, scope, depth)
+        case ast.GeneratorExp(element, generators):
+            return _collected(element, generators, scope, depth)
+        case ast.Compare() | ast.BoolOp() | ast.UnaryOp():
+            return f"whether {condition(node, scope, depth)}"
+        case _:
+            return None
+
+
+def _indexed(value: str, index: ast.expr, scope: Scope, depth: int) -> str:
+    match index:
+        case ast.Slice(None, None, ast.UnaryOp(ast.USub(), ast.Constant(1))):
+            return f"{value} in reverse"
+        case ast.Slice(None, None, ast.Constant()):
+            return f"every other element of {value}"
+        case ast.Slice(None):
+            return f"the start of {value}"
+        case ast.Slice(_, None):
+            return f"the end of {value}"
+        case ast.Slice():
+            return f"a slice of {value}"
+        case ast.Constant(0):
+            return f"the first element of {value}"
+        case ast.UnaryOp(ast.USub(), ast.Constant(1)):
+            return f"the last element of {value}"
+        case _:
+            return f"the element of {value} at {told(index, scope, depth)}"
+
+
+def _called(node: ast.Call, scope: Scope, depth: int) -> str:
+    match node.func:
+        case ast.Name(name):
+            subject = node.args[0] if node.args else None
+        case ast.Attribute(value, name):
+            subject = node.args[0] if name in _OF_ARGUMENT and node.args else value
+        case _:
+            return "a value"
+    shape = _CALLS.get(name.casefold())
+    if name in _PATTERNS and isinstance(subject, ast.Constant):
+        text = _pattern(subject.value)
+    else:
+        text = told(subject, scope, depth)
+    if name == "range" and len(node.args) > 1:
+        return f"a range from {text} up to {told(node.args[1], scope, depth)}"
+    if shape is None:
+        return f"what a helper makes of {text}" if subject is not None else "what a helper gives"
+    return shape.format(text)
+
+
+def _pattern(value: object) -> str:
+    """A regular expression by where it is anchored: there patterns go wrong unseen."""
+    text = value if isinstance(value, str) else ""
+    match text.startswith("^"), text.endswith("$"):
+        case True, True:
+            return "a pattern anchored at both ends"
+        case True, False:
+            return "a pattern anchored at its start"
+        case False, True:
+            return "a pattern anchored at its end"
+        case _:
+            return "a pattern without anchors"
+
+
+def _collected(
+    element: ast.expr, generators: list[ast.comprehension], scope: Scope, depth: int
+) -> str:
+    first = generators[0]
+    what = f"{told(element, scope, depth)} for each of {told(first.iter, scope, depth)}"
+    if first.ifs:
+        return f"{what} where {condition(first.ifs[0], scope, depth)}"
+    return what
+
+
+def condition(node: ast.expr, scope: Scope, depth: int = 0) -> str:
+    """An expression as a clause that holds or does not."""
+    match node:
+        case ast.Compare(left, [operator], [right]) if depth <= MAX_DEPTH:
+            if isinstance(operator, ast.Eq) and _is_length(left, right):
+                return f"{told(left.args[0], scope, depth + 1)} is empty"
+            compared = _COMPARED[type(operator)]
+            return f"{told(left, scope, depth + 1)} {compared} {told(right, scope, depth + 1)}"
+        case ast.Compare(left, _, [*_, right]) if depth <= MAX_DEPTH:
+            return f"{told(left, scope, depth + 1)} and {told(right, scope, depth + 1)} enclose it"
+        case ast.BoolOp(operator, values) if depth <= MAX_DEPTH:
+            word = " and " if isinstance(operator, ast.And) else " or "
+            return word.join(condition(value, scope, depth + 1) for value in values[:3])
+        case ast.UnaryOp(ast.Not(), operand):
+            return f"{told(operand, scope, depth + 1)} is empty or false"
+        case _:
+            return f"{told(node, scope, depth + 1)} holds"
+
+
+def _is_length(left: ast.expr, right: ast.expr) -> bool:
+    match left, right:
+        case ast.Call(ast.Name("len"), [_]), ast.Constant(0):
+            return True
+        case _:
+            return False
