@@ -11,15 +11,15 @@ MAX_QUESTION = 150
 _SENTENCE = re.compile(r"[^.!?\n]+(?:[.!?](?!\s|$)[^.!?\n]*)*[.!?]?")
 _ASKING = re.compile(r"\b(how|what|which|who|when|where|whose|why)\b", re.IGNORECASE)
 _CODE_LINE = re.compile(
-    r"^\s*(?:def|class|from|import|@|>>>|\.\.\.|assert|#|return)\b.*$|https?://\S+", re.M
+    r"^\s*(?:(?:def|class|from|import|assert)\b|@|>>>|\.\.\.|#).*$|https?://\S+", re.MULTILINE
 )
 _FENCE = re.compile(r"\"\"\"|'''|```\w*")
 _TITLE = re.compile(r"\b(?:Mr|Mrs|Ms|Dr|Prof|St)\.?\s+")
-_NAME = r"(?:someone|they)"
 _POSSESSIVE = re.compile(r"\bsomeone(?:(?:,? and|,) someone)*['\u2019]s?\b")
 _SEVERAL = re.compile(r"\bsomeone(?:(?:,? and|,)? someone)+\b")
 _HOW_MUCH = re.compile(r"some(?:\s*[-/*x]\s*some)+")
-_BEGINNING = ("you are given", "you have", "please")
+_DEMAND = re.compile(r"\b(?:task is to|(?:you|we) (?:need|have|want) to)\s+(.+)", re.IGNORECASE)
+_WRAPPED = re.compile(r"(?<![.!?:;\s])[ \t]*\n[ \t]*(?=[a-z(])")
 
 
 def kind_of_task(task: str, literals: Literals) -> str | None:
@@ -28,9 +28,9 @@ def kind_of_task(task: str, literals: Literals) -> str | None:
     asking = next((s for s in reversed(sentences) if s.endswith("?")), None)
     if asking is not None:
         return _asked(asking, literals)
-    demanded = next((s for s in sentences if _first_word(s) in IMPERATIVES), None)
+    demanded = next(filter(None, map(_demanded, sentences)), None)
     if demanded is not None:
-        return _whole(f"the task is to {_cut(abstract(_lowered(demanded), literals))}")
+        return _whole(f"the task is to {_cut(abstract(demanded, literals))}")
     told = next(iter(sentences), None)
     return (
         None
@@ -63,7 +63,7 @@ def _general(token: str, literals: Literals) -> str:
         return token if token in {"0", "1", "2"} else "some"
     folded = token.casefold()
     if folded in literals.identifiers or is_identifier(token):
-        return "it"
+        return "something"
     if folded in literals.names and folded not in literals.words:
         return "someone"
     if token[0].isupper() and folded not in literals.words and token not in STOP_LIST:
@@ -110,7 +110,12 @@ def _turned(tokens: Sequence[str], at: int) -> list[str]:
     return [*head, plural.get(auxiliary, auxiliary) if subject == "they" else auxiliary, *rest]
 
 
-def _past(verb: str) -> str:
+def _past(word: str) -> str:
+    verb = word.rstrip(",;:")
+    return _past_of(verb) + word[len(verb) :]
+
+
+def _past_of(verb: str) -> str:
     if verb in PAST:
         return PAST[verb]
     if verb.endswith("e"):
@@ -123,12 +128,16 @@ def _past(verb: str) -> str:
 def _prose(task: str) -> str:
     """A task without lines of code, fences and addresses."""
     prose = _CODE_LINE.sub("", _FENCE.sub("\n", task))
-    return prose if TOKEN.search(prose) else task
+    return _WRAPPED.sub(" ", prose if TOKEN.search(prose) else task)
 
 
-def _first_word(sentence: str) -> str:
-    token = TOKEN.search(sentence)
-    return token.group().casefold() if token else ""
+def _demanded(sentence: str) -> str | None:
+    """What a sentence tells to do, from its verb on."""
+    asked = _DEMAND.search(sentence)
+    if asked is not None:
+        return asked[1]
+    first = TOKEN.search(sentence)
+    return _lowered(sentence) if first and first.group().casefold() in IMPERATIVES else None
 
 
 def _lowered(sentence: str) -> str:

@@ -4,7 +4,7 @@ from.
 
 import ast
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from memory.contrast.quantities import Quantities, fold
@@ -15,17 +15,21 @@ _PIECE = re.compile(
     r"|(?P<word>[^\W\d_]+(?:'s)?)|(?P<sign>[$\u00a3\u20ac%])|(?P<break>[^\s])"
 )
 _OPERATORS = {"\u00d7": "*", "x": "*", "X": "*", "\u00f7": "/", "\u2013": "-", "\u2212": "-"}
+PAIR = 2
+PERCENT = 100
 # Words between a number and the operator that follows it.
 MAX_UNIT = 5
 MAX_OPERANDS = 4
 
-_ACTS = {
+# An operation is told as something done, or as what comes of it.
+ACTING, NAMING = 0, 1
+_ACTS: Mapping[type[ast.operator], tuple[str, str]] = {
     ast.Add: ("adding {0} and {1}", "the sum of {0} and {1}"),
     ast.Sub: ("subtracting {1} from {0}", "the difference between {0} and {1}"),
     ast.Mult: ("multiplying {0} by {1}", "the product of {0} and {1}"),
     ast.Div: ("dividing {0} by {1}", "the quotient of {0} and {1}"),
 }
-_MANY = {
+_MANY: Mapping[type[ast.operator], tuple[str, str]] = {
     ast.Add: ("adding {0}", "the sum of {0}"),
     ast.Mult: ("multiplying {0}", "the product of {0}"),
 }
@@ -113,9 +117,11 @@ class _Reader:
         return operator != "="
 
     def _words_behind(self, at: int) -> list[str]:
+        """The unit behind a number: a few words, also one by another."""
         found: list[str] = []
         for kind, text in self.pieces[at : at + MAX_UNIT]:
-            if kind != "word" or text in _OPERATORS:
+            by = text == "/" and self._kind(at + len(found) + 1) == "word" and bool(found)
+            if not by and (kind != "word" or text in _OPERATORS):
                 break
             found.append(text)
         return found
@@ -128,6 +134,9 @@ class _Reader:
         taken = _OPERATORS.get(self._piece()[1], self._piece()[1]) == text
         self.at += taken
         return taken
+
+    def _kind(self, at: int) -> str:
+        return self.pieces[at][0] if at < len(self.pieces) else "end"
 
     def _piece(self) -> tuple[str, str]:
         return self.pieces[self.at] if self.at < len(self.pieces) else ("end", "")
@@ -161,50 +170,62 @@ def steps_of(text: str, quantities: Quantities) -> list[Step]:
     steps: list[Step] = []
     for line in text.splitlines():
         for calculation in calculations_in(line):
-            phrase = _acting(calculation.tree, known)
+            phrase = _said(calculation.tree, known)
+            known.found(calculation.result, calculation.unit, _like(calculation.tree))
             if phrase is not None:
-                steps.append(Step(f"{calculation.result:.6g}", phrase))
-            known.found(calculation.result, calculation.unit)
+                found = known.named(calculation.result)
+                told = f"{phrase} to get the {found}" if found else phrase
+                steps.append(Step(f"{calculation.result:.6g}", told))
     return steps
 
 
-def _acting(tree: ast.expr, known: Quantities) -> str | None:
+def _like(tree: ast.expr) -> list[float]:
+    """The numbers whose kind the result has: those of a sum or a difference."""
+    if not isinstance(tree, ast.BinOp) or not isinstance(tree.op, ast.Add | ast.Sub):
+        return []
+    parts = _operands(tree)
+    return [
+        part.value
+        for part in parts
+        if isinstance(part, ast.Constant) and isinstance(part.value, float)
+    ]
+
+
+def _said(tree: ast.expr, known: Quantities, form: int = ACTING) -> str | None:
     """What the outermost operation does; None for more than a sentence can hold."""
-    return _said(tree, known, 0)
-
-
-def _said(tree: ast.expr, known: Quantities, form: int) -> str | None:
     if not isinstance(tree, ast.BinOp):
         return _leaf(tree, known)
-    shape = _MANY.get(type(tree.op)) if len(_operands(tree)) > 2 else None
-    if shape is None:
-        shape = _ACTS.get(type(tree.op))
-        operands = [tree.left, tree.right]
-    else:
-        operands = _operands(tree)
+    operands = _operands(tree)
+    shape = (_ACTS if len(operands) == PAIR else _MANY).get(type(tree.op))
     if shape is None or len(operands) > MAX_OPERANDS:
         return None
-    if form == 1 and (share := _share(tree)):
+    if form == NAMING and (share := _share(tree)):
         return share
-    said = [_said(operand, known, 1) for operand in operands]
+    said = [_said(operand, known, NAMING) for operand in operands]
     if any(one is None for one in said):
         return None
-    texts = _told_apart([one for one in said if one])
-    return shape[form].format(*texts if len(texts) == 2 else [_listed(texts)])
+    texts = _told_apart(_ordered(tree, [one for one in said if one]))
+    return shape[form].format(*texts if len(texts) == PAIR else [_listed(texts)])
+
+
+def _ordered(tree: ast.BinOp, texts: list[str]) -> list[str]:
+    """Sorted where the order of operands makes no difference: it is no step to learn from."""
+    return sorted(texts) if type(tree.op) in _MANY else texts
 
 
 def _operands(tree: ast.BinOp) -> list[ast.expr]:
-    """Operands of a sum of sums or a product of products, flat."""
-    if isinstance(tree.left, ast.BinOp) and type(tree.left.op) is type(tree.op):
-        return [*_operands(tree.left), tree.right]
-    return [tree.left, tree.right]
+    """Operands of a sum of sums or a product of products, flat; else the two there are."""
+    left = tree.left
+    if isinstance(left, ast.BinOp) and type(left.op) is type(tree.op) and type(left.op) in _MANY:
+        return [*_operands(left), tree.right]
+    return [left, tree.right]
 
 
 def _share(tree: ast.BinOp) -> str | None:
     """A quotient that is a fraction or a percentage rather than a step of its own."""
     match tree:
         case ast.BinOp(ast.Constant(float(top)), ast.Div(), ast.Constant(float(bottom))):
-            if bottom == 100:
+            if bottom == PERCENT:
                 return "the percentage"
             return "the fraction" if top < bottom and top == int(top) else None
         case _:

@@ -1,7 +1,7 @@
 """Tells what an expression of a program is, without its names and constants."""
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 MAX_DEPTH = 4
@@ -19,6 +19,10 @@ _BINARY: Mapping[type[ast.operator], str] = {
     ast.BitXor: "the bits in which {} and {} differ",
     ast.LShift: "{} shifted left by {}",
     ast.RShift: "{} shifted right by {}",
+}
+_PLAIN: Mapping[type[ast.expr], str] = {
+    ast.Lambda: "a small function",
+    ast.JoinedStr: "formatted text",
 }
 _COMPARED: Mapping[type[ast.cmpop], str] = {
     ast.Eq: "equals",
@@ -115,23 +119,18 @@ def _simple(node: ast.expr, scope: Scope) -> str | None:
             return _constant(value)
         case ast.Name(name):
             return scope.name(name)
-        case ast.Attribute():
-            return "a value"
-        case ast.Lambda():
-            return "a small function"
-        case ast.JoinedStr():
-            return "formatted text"
-        case ast.List(elts) | ast.Tuple(elts) | ast.Set(elts):
-            kind = type(node).__name__.lower()
-            return f"a {kind} of {len(elts)} values" if len(elts) in {1, 2} else _empty(kind, elts)
+        case ast.List(parts) | ast.Tuple(parts) | ast.Set(parts):
+            return _filled(type(node).__name__.lower(), parts)
         case ast.Dict(keys):
-            return _empty("mapping", keys)
+            return _filled("mapping", keys)
         case _:
-            return None
+            return _PLAIN.get(type(node))
 
 
-def _empty(kind: str, elements: list[ast.expr] | list[ast.expr | None]) -> str:
-    return f"a {kind} of fixed values" if elements else f"an empty {kind}"
+def _filled(kind: str, parts: Sequence[object]) -> str:
+    if not parts:
+        return f"an empty {kind}"
+    return f"a {kind} of {len(parts)} values" if len(parts) in {1, 2} else f"a {kind} of values"
 
 
 def _constant(value: object) -> str:
@@ -153,27 +152,45 @@ def _composed(node: ast.expr, scope: Scope, depth: int) -> str | None:
         case ast.BinOp(left, operator, right) if type(operator) in _BINARY:
             pair = told(left, scope, depth), told(right, scope, depth)
             return _BINARY[type(operator)].format(*pair)
-        case ast.UnaryOp(ast.USub(), operand):
-            return f"minus {told(operand, scope, depth)}"
         case ast.Subscript(value, index):
-            return _indexed(told(value, scope, depth), index, scope, depth)
+            return _indexed(told(value, scope, depth), index, told(index, scope, depth))
         case ast.Call():
             return _called(node, scope, depth)
+        case ast.ListComp(element, loops) | ast.SetComp(element, loops):
+            return _collected(element, loops[0], scope, depth)
+        case ast.GeneratorExp(element, loops):
+            return _collected(element, loops[0], scope, depth)
+        case _:
+            return _chosen(node, scope, depth)
+
+
+def _chosen(node: ast.expr, scope: Scope, depth: int) -> str | None:
+    match node:
+        case ast.UnaryOp(ast.USub(), operand):
+            return f"minus {told(operand, scope, depth)}"
         case ast.IfExp(test, body, otherwise):
             chosen, rest = told(body, scope, depth), told(otherwise, scope, depth)
             return f"{chosen} if {condition(test, scope, depth)} and otherwise {rest}"
-        case ast.ListComp(element, generators) | ast.SetComp(element, generators):
-            return _collected(element, generators, scope, depth)
-        case ast.GeneratorExp(element, generators):
-            return _collected(element, generators, scope, depth)
         case ast.Compare() | ast.BoolOp() | ast.UnaryOp():
             return f"whether {condition(node, scope, depth)}"
         case _:
             return None
 
 
-def _indexed(value: str, index: ast.expr, scope: Scope, depth: int) -> str:
+def _indexed(value: str, index: ast.expr, place: str) -> str:
     match index:
+        case ast.Slice():
+            return _sliced(value, index)
+        case ast.Constant(0):
+            return f"the first element of {value}"
+        case ast.UnaryOp(ast.USub(), ast.Constant(1)):
+            return f"the last element of {value}"
+        case _:
+            return f"the element of {value} at {place}"
+
+
+def _sliced(value: str, part: ast.Slice) -> str:
+    match part:
         case ast.Slice(None, None, ast.UnaryOp(ast.USub(), ast.Constant(1))):
             return f"{value} in reverse"
         case ast.Slice(None, None, ast.Constant()):
@@ -182,14 +199,8 @@ def _indexed(value: str, index: ast.expr, scope: Scope, depth: int) -> str:
             return f"the start of {value}"
         case ast.Slice(_, None):
             return f"the end of {value}"
-        case ast.Slice():
-            return f"a slice of {value}"
-        case ast.Constant(0):
-            return f"the first element of {value}"
-        case ast.UnaryOp(ast.USub(), ast.Constant(1)):
-            return f"the last element of {value}"
         case _:
-            return f"the element of {value} at {told(index, scope, depth)}"
+            return f"a slice of {value}"
 
 
 def _called(node: ast.Call, scope: Scope, depth: int) -> str:
@@ -208,7 +219,7 @@ def _called(node: ast.Call, scope: Scope, depth: int) -> str:
     if name == "range" and len(node.args) > 1:
         return f"a range from {text} up to {told(node.args[1], scope, depth)}"
     if shape is None:
-        return f"what a helper makes of {text}" if subject is not None else "what a helper gives"
+        return f"a function applied to {text}" if subject is not None else "what a function gives"
     return shape.format(text)
 
 
@@ -226,13 +237,10 @@ def _pattern(value: object) -> str:
             return "a pattern without anchors"
 
 
-def _collected(
-    element: ast.expr, generators: list[ast.comprehension], scope: Scope, depth: int
-) -> str:
-    first = generators[0]
-    what = f"{told(element, scope, depth)} for each of {told(first.iter, scope, depth)}"
-    if first.ifs:
-        return f"{what} where {condition(first.ifs[0], scope, depth)}"
+def _collected(element: ast.expr, loop: ast.comprehension, scope: Scope, depth: int) -> str:
+    what = f"{told(element, scope, depth)} for each of {told(loop.iter, scope, depth)}"
+    if loop.ifs:
+        return f"{what} where {condition(loop.ifs[0], scope, depth)}"
     return what
 
 
@@ -240,12 +248,13 @@ def condition(node: ast.expr, scope: Scope, depth: int = 0) -> str:
     """An expression as a clause that holds or does not."""
     match node:
         case ast.Compare(left, [operator], [right]) if depth <= MAX_DEPTH:
-            if isinstance(operator, ast.Eq) and _is_length(left, right):
-                return f"{told(left.args[0], scope, depth + 1)} is empty"
+            if isinstance(operator, ast.Eq) and (measured := _measured(left, right)) is not None:
+                return f"{told(measured, scope, depth + 1)} is empty"
             compared = _COMPARED[type(operator)]
             return f"{told(left, scope, depth + 1)} {compared} {told(right, scope, depth + 1)}"
-        case ast.Compare(left, _, [*_, right]) if depth <= MAX_DEPTH:
-            return f"{told(left, scope, depth + 1)} and {told(right, scope, depth + 1)} enclose it"
+        case ast.Compare(left, [_, _], [middle, right]) if depth <= MAX_DEPTH:
+            ends = f"{told(left, scope, depth + 1)} and {told(right, scope, depth + 1)}"
+            return f"{told(middle, scope, depth + 1)} lies between {ends}"
         case ast.BoolOp(operator, values) if depth <= MAX_DEPTH:
             word = " and " if isinstance(operator, ast.And) else " or "
             return word.join(condition(value, scope, depth + 1) for value in values[:3])
@@ -255,9 +264,10 @@ def condition(node: ast.expr, scope: Scope, depth: int = 0) -> str:
             return f"{told(node, scope, depth + 1)} holds"
 
 
-def _is_length(left: ast.expr, right: ast.expr) -> bool:
+def _measured(left: ast.expr, right: ast.expr) -> ast.expr | None:
+    """What is empty where its length equals 0."""
     match left, right:
-        case ast.Call(ast.Name("len"), [_]), ast.Constant(0):
-            return True
+        case ast.Call(ast.Name("len"), [measured]), ast.Constant(0):
+            return measured
         case _:
-            return False
+            return None

@@ -74,12 +74,17 @@ def _phrase(steps: Sequence[Step], at: int) -> str:
     return steps[at].phrase if steps else STOPPING
 
 
+def _plain(phrase: str) -> str:
+    """A phrase without what tells two alike apart, which is no difference to learn from."""
+    return phrase.replace("the other ", "the ")
+
+
 def _worded(
     pair_class: PairClass, asked: str, partings: Iterator[_Sides]
 ) -> list[Mapping[str, str | None]]:
     found: dict[tuple[str, str], Mapping[str, str | None]] = {}
     for sides in partings:
-        if sides.preferred == sides.unpreferred:
+        if _plain(sides.preferred) == _plain(sides.unpreferred):
             continue
         enforce = None if pair_class is PairClass.BOTH_WRONG else sides.preferred
         found.setdefault(

@@ -25,8 +25,8 @@ QUOTED = re.compile(
 )
 _FENCE = re.compile(r"\"\"\"|'''|```")
 TOKEN = re.compile(r"\w+")
-# A sentence begins at the start, behind a full stop, after an empty line, and on a line that follows
-# a finished one or opens with a bullet.
+# A sentence begins at the start, behind a full stop, after an empty line, and on a line that
+# follows a finished one or opens with a bullet.
 _SENTENCE_START = re.compile(
     r"(?:^|[.!?][\"'\u201d\u2019)]*\s|\n\s*\n|[.!?:;)][\"'\u201d\u2019]*\s*\n|\n\s*(?:[-*#>\u2022]|\d+[.)]))"
     r"[^\w\n]*$"

@@ -6,20 +6,48 @@ A program that does not parse is read line by line: each line that is a statemen
 import ast
 import re
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from memory.contrast.expressions import Scope, condition, told
 from memory.contrast.steps import Step
 
 _FENCED = re.compile(r"```\w*\n(.*?)(?:```|\Z)", re.DOTALL)
 _STATEMENT = re.compile(
-    r"^\s*(?:def |class |return\b|for .+ in .+:|while .+:|if .+:|elif .+:|else:|try:|import |from \w+"
-    r"|[\w\[\].]+ (?:[-+*/]|//|\*\*)?= )",
+    r"^\s*(?:def |class |return\b|for .+ in .+:|while .+:|if .+:|elif .+:|else:|try:|import "
+    r"|from \w+|[\w\[\].]+ (?:[-+*/]|//|\*\*)?= )",
     re.MULTILINE,
 )
 # So many lines that look like statements make a text a program.
 ENOUGH_STATEMENTS = 2
-_SAID_BY_MODULE = re.compile(r"[^a-z]")
+_UPDATING = "updating a value by {}"
+_UPDATES: Mapping[type[ast.operator], str] = {
+    ast.Add: "accumulating {}",
+    ast.Sub: "subtracting {} step by step",
+    ast.Mult: "multiplying a value by {} step by step",
+}
+_BARE: Mapping[type[ast.stmt], str] = {
+    ast.Try: "catching errors",
+    ast.Raise: "raising an error",
+    ast.Break: "leaving the loop early",
+    ast.Continue: "skipping an item",
+}
+# Said of nearly every program: no step to learn from.
+_VAGUE = frozenset(
+    [f"starting from {what}" for what in ("0", "1", "empty text", "an empty list")]
+    + [
+        f"{act} {what}"
+        for act in ("working out", "returning", "accumulating", "collecting", "starting from")
+        for what in (
+            "a value",
+            "a fixed number",
+            "a fixed text",
+            "what a function gives",
+            "an item",
+        )
+    ]
+)
+# The fields that hold a statement's own statements.
+_INNER = ("body", "orelse", "handlers", "finalbody")
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -107,15 +135,14 @@ def _statements(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
             continue
         yield node
-        for inner in ("body", "orelse", "handlers", "finalbody"):
-            parts = getattr(node, inner, [])
-            for part in parts:
+        for inner in _INNER:
+            for part in getattr(node, inner, []):
                 yield from _statements(part.body if isinstance(part, ast.ExceptHandler) else [part])
 
 
 def _step(node: ast.stmt, scope: Scope) -> Step | None:
-    phrase = _loop(node, scope) or _value(node, scope) or _fixed(node)
-    return None if phrase is None else Step(f"{phrase} {_shape(node)}", phrase)
+    phrase = _loop(node, scope) or _value(node, scope) or _BARE.get(type(node))
+    return None if phrase is None or phrase in _VAGUE else Step(f"{phrase} {_shape(node)}", phrase)
 
 
 def _loop(node: ast.stmt, scope: Scope) -> str | None:
@@ -140,28 +167,10 @@ def _value(node: ast.stmt, scope: Scope) -> str | None:
             return f"starting from {told(value, scope)}"
         case ast.Assign(_, value) | ast.AnnAssign(_, _, ast.expr() as value):
             return f"working out {told(value, scope)}"
-        case ast.AugAssign(_, ast.Add(), value):
-            return f"accumulating {told(value, scope)}"
-        case ast.AugAssign(_, ast.Sub(), value):
-            return f"subtracting {told(value, scope)} step by step"
-        case ast.AugAssign(_, _, value):
-            return f"updating a value by {told(value, scope)}"
+        case ast.AugAssign(_, operator, value):
+            return _UPDATES.get(type(operator), _UPDATING).format(told(value, scope))
         case ast.Expr(ast.Call(ast.Attribute(_, "append" | "add"), [value])):
             return f"collecting {told(value, scope)}"
-        case _:
-            return None
-
-
-def _fixed(node: ast.stmt) -> str | None:
-    match node:
-        case ast.Try():
-            return "catching errors"
-        case ast.Raise():
-            return "raising an error"
-        case ast.Break():
-            return "leaving the loop early"
-        case ast.Continue():
-            return "skipping an item"
         case _:
             return None
 
@@ -173,13 +182,10 @@ def _shape(node: ast.stmt) -> str:
 
 def _constants(node: ast.stmt) -> Iterator[str]:
     """The constants of a statement's head."""
-    inner = {
-        id(part)
-        for name in ("body", "orelse", "handlers", "finalbody")
-        for part in getattr(node, name, [])
-    }
-    for child in ast.iter_child_nodes(node):
-        if id(child) not in inner:
-            for part in ast.walk(child):
-                if isinstance(part, ast.Constant):
-                    yield repr(part.value)
+    for name, part in ast.iter_fields(node):
+        if name in _INNER:
+            continue
+        for head in part if isinstance(part, list) else [part]:
+            if isinstance(head, ast.AST):
+                found = ast.walk(head)
+                yield from (repr(leaf.value) for leaf in found if isinstance(leaf, ast.Constant))

@@ -3,7 +3,7 @@ the apples found before, a number that is not given.
 """
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 
 from memory.contrast.words import MASSES, NUMBER_WORDS, PARTICLES
@@ -15,6 +15,10 @@ _QUANTITY = re.compile(
 )
 _NOUN = re.compile(r"[-\s]*([^\W\d_]+)")
 _PLURAL = re.compile(r"[^\W\d_]{2,}[^su\W]s$")
+# What may stand between a number and its noun.
+_BETWEEN = re.compile(
+    r"(?:[-\s]+(?:more|fewer|less|other|additional|different|whole|of|the|his|her|their|its|these))+\b"
+)
 MAX_NOUN_WORDS = 3
 # Small enough to stand as they are.
 SMALL = (0.0, 1.0, 2.0)
@@ -33,9 +37,19 @@ class Quantities:
         """The same task, with nothing worked out."""
         return Quantities(self.given, self.allowed)
 
-    def found(self, value: float, words: str) -> None:
-        """Notes a number that the run came to, and the words behind it."""
-        self.worked_out[_key(value)] = noun(words, self.allowed)
+    def found(self, value: float, words: str, like: Iterable[float] = ()) -> None:
+        """Notes a number that the run came to, the words behind it, and numbers of its kind."""
+        named = noun(words, self.allowed)
+        kinds = filter(None, (self._noun_of(_key(number)) for number in like))
+        self.worked_out[_key(value)] = named or next(kinds, "")
+
+    def _noun_of(self, key: float) -> str:
+        kind = self.given.get(key) or self.worked_out.get(key, "")
+        return "" if kind == "percentage" else kind.removesuffix(" per unit")
+
+    def named(self, value: float) -> str:
+        """The noun of a number that the run came to."""
+        return self.worked_out.get(_key(value), "")
 
     def told(self, value: float) -> str:
         """A number, without saying it."""
@@ -71,14 +85,14 @@ def _kind(match: re.Match[str], task: str, allowed: Collection[str]) -> str:
         return "percentage"
     if match["money"]:
         each = re.match(r"\s+(?:each|per|an?)\b", task[match.end() :])
-        return "dollars each" if each else "dollars"
+        return "dollars per unit" if each else "dollars"
     return noun(task[match.end() : match.end() + 60], allowed)
 
 
 def noun(text: str, allowed: Collection[str]) -> str:
     """The noun phrase at the start of a text: up to its first plural, else one word."""
     found: list[str] = []
-    at = 0
+    at = skipped.end() if (skipped := _BETWEEN.match(text)) else 0
     while len(found) < MAX_NOUN_WORDS and (match := _NOUN.match(text, at)):
         word = match[1]
         if word in PARTICLES or not word.islower() or word not in allowed:

@@ -10,8 +10,8 @@ STOP_LIST = words(
     "A An And Any As At Be But By Do Each For From He Her His How I If In Is It Its My No Not Of",
     "On Or Our She So That The Their Then There These They This Those To Was We What When Where",
     "Which While Who Why With You Your",
-    "Monday Tuesday Wednesday Thursday Friday Saturday Sunday January February March April May June",
-    "July August September October November December",
+    "Monday Tuesday Wednesday Thursday Friday Saturday Sunday January February March April May",
+    "June July August September October November December",
     "Mr Mrs Ms Miss Dr Prof St Jr Sr",
     "Python Java Any Bool Boolean Callable Dict Exception False Iterable Float Int Integer List",
     "None Optional Sequence Set Str String True Tuple Union",
@@ -103,10 +103,10 @@ PAST = {
 }
 
 IMPERATIVES = words(
-    "add build calculate change check compute concatenate convert count create decide determine",
-    "design draw estimate evaluate extract fetch filter find fix forecast generate get give identify",
-    "implement insert list make multiply parse plan predict print produce prove read remove",
-    "replace return reverse rewrite round search select set show simplify solve sort split sum",
-    "summarise summarize swap take test transform translate turn verify write",
+    "add build calculate change check compute concatenate convert count create decide design",
+    "determine draw estimate evaluate extract fetch filter find fix forecast generate get give",
+    "identify implement insert list make multiply parse plan predict print produce prove read",
+    "remove replace return reverse rewrite round search select set show simplify solve sort split",
+    "sum summarise summarize swap take test transform translate turn verify write",
 )
 """Verbs a task begins with when it says what to do."""
