@@ -17,6 +17,7 @@ _FENCE = re.compile(r"\"\"\"|'''|```\w*")
 _TITLE = re.compile(r"\b(?:Mr|Mrs|Ms|Dr|Prof|St)\.?\s+")
 _POSSESSIVE = re.compile(r"\bsomeone(?:(?:,? and|,) someone)*['\u2019]s?\b")
 _SEVERAL = re.compile(r"\bsomeone(?:(?:,? and|,)? someone)+\b")
+_PLACE = re.compile(r"\b(?:the|an?) (?:they|someone|something)\b")
 _HOW_MUCH = re.compile(r"some(?:\s*[-/*x]\s*some)+")
 _DEMAND = re.compile(r"\b(?:task is to|(?:you|we) (?:need|have|want) to)\s+(.+)", re.IGNORECASE)
 _WRAPPED = re.compile(r"(?<![.!?:;\s])[ \t]*\n[ \t]*(?=[a-z(])")
@@ -49,7 +50,7 @@ def abstract(text: str, literals: Literals) -> str:
     text = _HOW_MUCH.sub("some", text)
     text = re.sub(r"\bsome-(?=\w)|\(\W*\)", "", text)
     text = _POSSESSIVE.sub("their", text)
-    text = _SEVERAL.sub("they", text)
+    text = _PLACE.sub("something", _SEVERAL.sub("they", text))
     return fold(text)
 
 

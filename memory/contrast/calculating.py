@@ -173,10 +173,15 @@ def steps_of(text: str, quantities: Quantities) -> list[Step]:
             phrase = _said(calculation.tree, known)
             known.found(calculation.result, calculation.unit, _like(calculation.tree))
             if phrase is not None:
-                found = known.named(calculation.result)
-                told = f"{phrase} to get the {found}" if found else phrase
+                told = _with_aim(phrase, known.named(calculation.result))
                 steps.append(Step(f"{calculation.result:.6g}", told))
     return steps
+
+
+def _with_aim(phrase: str, noun: str) -> str:
+    """A phrase with what comes of it, where that is not said anyway."""
+    said = not noun or re.search(rf"\b{re.escape(noun)}\b", phrase)
+    return phrase if said else f"{phrase} to get the {noun}"
 
 
 def _like(tree: ast.expr) -> list[float]:

@@ -1,6 +1,7 @@
 """Tells what an expression of a program is, without its names and constants."""
 
 import ast
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -40,21 +41,41 @@ _CALLS: Mapping[str, str] = {
     "abs": "the absolute value of {}",
     "all": "whether all hold of {}",
     "any": "whether any holds of {}",
+    "bin": "{} in binary",
     "ceil": "{} rounded up",
     "chr": "the character of {}",
+    "combinations": "the combinations of {}",
+    "compile": "{}",
+    "copy": "a copy of {}",
     "count": "how often something occurs in {}",
     "counter": "the counts of {}",
+    "defaultdict": "a mapping with defaults",
+    "dict": "a mapping of {}",
+    "divmod": "the quotient and remainder of {}",
+    "endswith": "whether {} has an ending",
     "enumerate": "{} with positions",
+    "extend": "{} extended",
+    "factorial": "the factorial of {}",
     "filter": "what passes a test of {}",
+    "find": "the position in {}",
     "findall": "all matches of {}",
     "float": "{} as a number with decimals",
     "floor": "{} rounded down",
     "format": "formatted text of {}",
     "fullmatch": "a match of the whole text with {}",
+    "gcd": "the greatest common divisor of {}",
+    "get": "an entry of {} or a default",
+    "group": "what {} matched",
+    "heapify": "a heap of {}",
+    "heappop": "the smallest element of {}",
     "index": "the position in {}",
+    "insert": "{} with an insertion",
     "int": "{} as a whole number",
-    "isinstance": "the type of {}",
+    "isalpha": "whether {} is made of letters",
     "isdigit": "whether {} is made of digits",
+    "isinstance": "the type of {}",
+    "islower": "whether {} is in lower case",
+    "isupper": "whether {} is in upper case",
     "items": "the entries of {}",
     "join": "the joined parts of {}",
     "keys": "the keys of {}",
@@ -65,10 +86,15 @@ _CALLS: Mapping[str, str] = {
     "match": "a match at the start with {}",
     "max": "the maximum of {}",
     "min": "the minimum of {}",
+    "next": "the next element of {}",
+    "nlargest": "the largest elements of {}",
     "ord": "the code of {}",
+    "permutations": "the permutations of {}",
     "pop": "the element taken from {}",
     "pow": "a power of {}",
+    "product": "the combinations of {}",
     "range": "a range up to {}",
+    "remove": "{} without an element",
     "replace": "{} with a replacement",
     "reversed": "{} in reverse",
     "round": "{} rounded",
@@ -78,10 +104,13 @@ _CALLS: Mapping[str, str] = {
     "sorted": "{} sorted",
     "split": "the parts of {}",
     "sqrt": "the square root of {}",
+    "startswith": "whether {} has a beginning",
     "str": "{} as text",
     "strip": "{} without surrounding space",
     "sub": "a substitution by {}",
     "sum": "the sum over {}",
+    "swapcase": "{} with its case swapped",
+    "title": "{} with capitals",
     "tuple": "a tuple of {}",
     "type": "the type of {}",
     "upper": "{} in upper case",
@@ -89,9 +118,16 @@ _CALLS: Mapping[str, str] = {
     "zip": "the pairs of {}",
 }
 # Calls whose first argument is a regular expression.
-_PATTERNS = frozenset(["search", "match", "fullmatch", "findall", "sub", "compile", "split"])
+_PATTERNS = frozenset(["search", "match", "fullmatch", "findall", "sub", "compile"])
 # Calls whose subject is their argument rather than what stands before the dot.
-_OF_ARGUMENT = frozenset([*_PATTERNS, "join", "sqrt", "ceil", "floor", "pow"])
+_OF_ARGUMENT = frozenset(
+    [*_PATTERNS, "join", "sqrt", "ceil", "floor", "pow", "factorial", "gcd", "permutations"]
+    + ["combinations", "product", "heapify", "heappop"]
+)
+
+
+# What makes a text a regular expression.
+_SPECIAL = re.compile(r"^\^|\$$|\\[a-zA-Z]|\[[^\]]+\]|[\w)][+*](?:[\w(]|$)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,9 +178,15 @@ def _constant(value: object) -> str:
         case int() | float():
             return f"{value:g}" if value in {0, 1, 2} else "a fixed number"
         case str():
-            return "a fixed text" if value else "empty text"
+            return _written(value)
         case _:
             return "a fixed value"
+
+
+def _written(value: str) -> str:
+    if _SPECIAL.search(value):
+        return _pattern(value)
+    return "a fixed text" if value else "empty text"
 
 
 def _composed(node: ast.expr, scope: Scope, depth: int) -> str | None:
