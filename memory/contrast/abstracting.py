@@ -3,13 +3,23 @@
 import re
 from collections.abc import Sequence
 
-from memory.contrast.literals import NUMBER, QUOTED, TOKEN, Literals, is_identifier, plain
+from memory.contrast.literals import (
+    NUMBER,
+    QUOTED,
+    TOKEN,
+    Literals,
+    is_identifier,
+    opens_sentence,
+    plain,
+)
 from memory.contrast.quantities import fold
 from memory.contrast.words import AUXILIARIES, IMPERATIVES, PAST, PRONOUNS, STOP_LIST
 
 MAX_QUESTION = 150
 _SENTENCE = re.compile(r"[^.!?\n]+(?:[.!?](?!\s|$)[^.!?\n]*)*[.!?]?")
 _ASKING = re.compile(r"\b(how|what|which|who|when|where|whose|why)\b", re.IGNORECASE)
+_QUESTION = re.compile(r"(?:how (?:many|much|long|far|old)|what (?:is|was|are))\b", re.IGNORECASE)
+_FRACTION = re.compile(r"\b\d+/\d+\b")
 _CODE_LINE = re.compile(
     r"^\s*(?:(?:def|class|from|import|assert)\b|@|>>>|\.\.\.|#).*$|https?://\S+", re.MULTILINE
 )
@@ -26,7 +36,7 @@ _WRAPPED = re.compile(r"(?<![.!?:;\s])[ \t]*\n[ \t]*(?=[a-z(])")
 def kind_of_task(task: str, literals: Literals) -> str | None:
     """What a task asks for, to be said behind "when"; None when nothing general is left of it."""
     sentences = [s.strip() for s in _SENTENCE.findall(_prose(task)) if TOKEN.search(s)]
-    asking = next((s for s in reversed(sentences) if s.endswith("?")), None)
+    asking = next((s for s in reversed(sentences) if _asks(s)), None)
     if asking is not None:
         return _asked(asking, literals)
     demanded = next(filter(None, map(_demanded, sentences)), None)
@@ -40,13 +50,18 @@ def kind_of_task(task: str, literals: Literals) -> str | None:
     )
 
 
+def _asks(sentence: str) -> bool:
+    return sentence.endswith("?") or _QUESTION.match(sentence) is not None
+
+
 def abstract(text: str, literals: Literals) -> str:
     """A text with numbers, quoted strings, identifiers and names put in general words."""
     text = QUOTED.sub("some text", _TITLE.sub("", text))
     text = re.sub(r"[$\u00a3\u20ac](?=\s?[\d.])", "", text)
     text = re.sub(r"(?<=\d)\s?%", " percent", text)
+    text = _FRACTION.sub("some", text)
     text = NUMBER.sub(_general_number, text)
-    text = TOKEN.sub(lambda token: _general(token.group(), literals), text)
+    text = TOKEN.sub(lambda token: _general(token, literals), text)
     text = _HOW_MUCH.sub("some", text)
     text = re.sub(r"\bsome-(?=\w)|\(\W*\)", "", text)
     text = _POSSESSIVE.sub("their", text)
@@ -59,17 +74,17 @@ def _general_number(match: re.Match[str]) -> str:
     return number if number[-1:].isdecimal() and plain(number) in {"0", "1", "2"} else "some"
 
 
-def _general(token: str, literals: Literals) -> str:
+def _general(match: re.Match[str], literals: Literals) -> str:
+    token = match.group()
     if token.isdigit():
         return token if token in {"0", "1", "2"} else "some"
     folded = token.casefold()
     if folded in literals.identifiers or is_identifier(token):
         return "something"
-    if folded in literals.names and folded not in literals.words:
-        return "someone"
-    if token[0].isupper() and folded not in literals.words and token not in STOP_LIST:
-        return "someone"
-    return folded if token[0].isupper() else token
+    if not token[0].isupper():
+        return "someone" if literals.found_in(token) else token
+    known = folded in literals.words or token in STOP_LIST or opens_sentence(match)
+    return folded if known and folded not in literals.names else "someone"
 
 
 def _asked(sentence: str, literals: Literals) -> str | None:
