@@ -240,3 +240,4 @@ class Erased:
     lines: int
     tasks: int
     writings: int
+    trajectories: int
