@@ -15,11 +15,11 @@ from uuid import UUID
 
 from memory.domain.ids import new_id
 from memory.domain.redaction import redacted
+from memory.domain.replies import Malformed
 from memory.domain.writing import Subject, Writing
 from memory.engine import Engine
 from memory.errors import MemoryFault, Overloaded
 from memory.guideline.prompts import AGAIN
-from memory.guideline.reading import Malformed
 from memory.guideline.roles import (
     Reflection,
     ReflectMaterial,

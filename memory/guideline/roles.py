@@ -11,12 +11,12 @@ from typing import Generic, TypeVar, cast
 from uuid import UUID
 
 from memory.domain.redaction import redacted
+from memory.domain.replies import Malformed, list_of, object_of, read_object, text_of
 from memory.domain.text import LESSON, SITUATION
 from memory.guideline import prompts
 from memory.guideline.compiler import Budget, Guideline
 from memory.guideline.drafted import MAX_LINE, MAX_LINES, DraftLine, composed
 from memory.guideline.quoting import neutral, quoted
-from memory.guideline.reading import Malformed, list_of, object_of, read_object, text_of
 from memory.ports import Prompt
 
 Result = TypeVar("Result")
