@@ -7,6 +7,7 @@ the verdicts decide alone, and what they do not decide is not distilled.
 
 from collections.abc import Sequence
 from functools import partial
+from itertools import pairwise
 
 from memory.domain.constraint import PairClass
 from memory.domain.contrast import Pair, RunSketch
@@ -86,8 +87,7 @@ def _both_wrong(wrongs: Sequence[RunSketch]) -> Pair:
 
 def _unknown(group: Sequence[RunSketch]) -> list[Pair]:
     ordered = sorted(group, key=lambda run: (run.right is None, run.id))
-    pairs = zip(ordered[:1], ordered[1:2], strict=False)
-    return [_pair(one, other, PairClass.UNKNOWN) for one, other in pairs]
+    return [_pair(one, other, PairClass.UNKNOWN) for one, other in pairwise(ordered[:2])]
 
 
 def _fitness(wrong: RunSketch, run: RunSketch) -> tuple[object, ...]:
