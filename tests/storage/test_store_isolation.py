@@ -33,6 +33,7 @@ from memory.ports import Embedding
 from memory.storage.actors import ActorStore
 from memory.storage.admitting import AdmittingStore, Move
 from memory.storage.candidates import CandidateStore, Case, End
+from memory.storage.competence import CompetenceStore
 from memory.storage.database import Connection
 from memory.storage.erasure import ErasureStore, Reach
 from memory.storage.guidance import GuidanceStore, Near
@@ -78,6 +79,7 @@ STORES = (
     ActorStore,
     AdmittingStore,
     CandidateStore,
+    CompetenceStore,
     ErasureStore,
     GuidanceStore,
     HalfStore,
@@ -238,6 +240,10 @@ class Foreign:
     def runs(self) -> TrajectoryStore:
         return TrajectoryStore(self.connection, self.here)
 
+    @property
+    def competence(self) -> CompetenceStore:
+        return CompetenceStore(self.connection, self.here)
+
     def run(self) -> NewTrajectory:
         draft = TrajectoryDraft("solver", task_id=self.task)
         return NewTrajectory(new_id(), draft, self.task, self.agent, Written(self.key, NOON, NOON))
@@ -363,6 +369,8 @@ FINDS_NOTHING: dict[str, Ask] = {
     "CandidateStore.retry": lambda f: f.candidates.retry(f.candidate),
     "CandidateStore.runs": lambda f: f.candidates.runs(f.category, 50),
     "CandidateStore.runs_of": lambda f: f.candidates.runs_of(f.task),
+    "CompetenceStore.all": lambda f: f.competence.all(),
+    "CompetenceStore.recount": lambda f: f.competence.recount(),
     "ErasureStore.blank_lessons": lambda f: f.erasure.blank_lessons(
         Erasure(key_id=f.key), [f.memory]
     ),
@@ -372,6 +380,10 @@ FINDS_NOTHING: dict[str, Ask] = {
     "ErasureStore.reach": lambda f: f.erasure.reach(Erasure(key_id=f.key)),
     "ErasureStore.blank_memories": lambda f: f.erasure.blank_memories([f.memory], NOON),
     "ErasureStore.blank_lines": lambda f: f.erasure.blank_lines([f.memory]),
+    "ErasureStore.blank_contrasts": lambda f: f.erasure.blank_contrasts([f.task], [f.trajectory]),
+    "ErasureStore.blank_runs": lambda f: f.erasure.blank_runs(
+        Erasure(agent="solver"), [f.task], NOON
+    ),
     "ErasureStore.blank_tasks": lambda f: f.erasure.blank_tasks([f.task], NOON),
     "ErasureStore.blank_writings": lambda f: f.erasure.blank_writings(
         Erasure(agent="solver"), Reach((f.memory,), (f.task,), 1), NOON
@@ -517,6 +529,7 @@ WRITES_HERE: dict[str, Ask] = {
         CategoryName("weather"), f.key, NOON
     ),
     "CandidateStore.add": lambda f: f.candidates.add([f.outcome], NOON),
+    "CompetenceStore.add": lambda f: f.competence.add({(f.agent, f.category): (1, 1.0)}),
     "HealthStore.keep": lambda f: f.health.keep(HEALTH, NOON),
     "LedgerStore.append": lambda f: f.ledger.append([f.step()], "belief", NOON),
     "MemoryStore.add_vectors": lambda f: f.memories.add_vectors(
