@@ -4,6 +4,7 @@ import re
 from collections.abc import Collection, Iterator
 
 from memory.contrast.literals import Literals
+from memory.contrast.words import words
 from memory.domain.constraint import Wording
 
 LITERAL = "literal"
@@ -26,10 +27,10 @@ REASONS = (
 
 _WORD = re.compile(r"[^\W\d_]+")
 # A trigger made of nothing but these applies always, which is to say never.
-_ANY_TIME = frozenset(
-    """a all always an and any anything are at case cases do doing each ever every everything for
-    in is it kind never no none of on or situation situations solve solving some something task
-    tasks the this time times to whatever when whenever working you""".split()
+_ANY_TIME = words(
+    "a all always an and any anything are at case cases do doing each ever every everything for in",
+    "is it kind never no none of on or situation situations solve solving some something task",
+    "tasks the this time times to whatever when whenever working you",
 )
 _ABBREVIATION = re.compile(r"\b(?:e\.g|i\.e|etc|vs|cf|resp|approx)\.", re.IGNORECASE)
 _SENTENCE_END = re.compile(
@@ -48,13 +49,17 @@ _TOOL = (
     r"|console|bash|powershell|command line|browser|web ?hooks?|endpoints?|urls?|apis?|e-?mails?"
     r"|file ?systems?|databases?|sudo|curl|wget|ssh|environment variables?)"
 )
-_AT_TOOLS = re.compile(rf"\b{_VERB}\b(?:\W+\w+){{0,4}}?\W+{_TOOL}\b|\b(?:sudo|rm -rf)\b", re.I)
+_AT_TOOLS = re.compile(
+    rf"\b{_VERB}\b(?:\W+\w+){{0,4}}?\W+{_TOOL}\b|\b(?:sudo|rm -rf)\b", re.IGNORECASE
+)
 _SECRETS = re.compile(
     r"\b(?:passwords?|passphrases?|credentials?|private keys?|secret keys?|secrets"
     r"|api[- _]?keys?|(?:access|api|auth|bearer|session) tokens?)\b",
     re.IGNORECASE,
 )
-_PROMPT = re.compile(r"\b(?:system|developer|hidden) (?:prompts?|messages?|instructions?)\b", re.I)
+_PROMPT = re.compile(
+    r"\b(?:system|developer|hidden) (?:prompts?|messages?|instructions?)\b", re.IGNORECASE
+)
 _ORDERS = re.compile(
     r"\b(?:ignor|disregard|forget|overrid|bypass)(?:e|ing)?\b(?:\W+\w+){0,4}?\W+"
     r"(?:instructions?|rules?|prompts?|guidelines?|notes?|polic(?:y|ies)|constraints?|messages?)\b"

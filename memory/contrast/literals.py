@@ -10,29 +10,12 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 
-STOP_LIST = frozenset(
-    """
-    A An And Any As At Be But By Do Each For From He Her His How I If In Is It Its My No Not Of On
-    Or Our She So That The Their Then There These They This Those To Was We What When Where Which
-    While Who Why With You Your
-    Monday Tuesday Wednesday Thursday Friday Saturday Sunday January February March April May June
-    July August September October November December
-    Mr Mrs Ms Miss Dr Prof St Jr Sr
-    Python Java Javascript Any Bool Boolean Callable Dict Exception False Iterable Float Int Integer
-    List None Optional Sequence Set Str String True Tuple Union
-    Args Constraints Example Examples Input Inputs Note Notes Output Outputs Parameters Return
-    Returns
-    """.split()
-)
-"""Words whose capital says nothing: function words, days, months, titles, and what documentation
-and types of programs are written with.
-"""
+from memory.contrast.words import STOP_LIST, words
 
 # So small and so frequent that they belong to no task.
 COMMON = frozenset({Decimal(0), Decimal(1), Decimal(2)})
 # Words that a text holds anyway: as the content of a quoted string they count only in quotes.
-_PARTICLES = frozenset(["a", "an", "and", "as", "at", "be", "by", "for", "from", "if", "in", "is"])
-_PARTICLES |= {"it", "no", "not", "of", "on", "one", "or", "so", "the", "to", "with"}
+_SILENT = words("a an and as at be by for from if in is it no not of on one or so the to with")
 
 NUMBER = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)?|(?<![\w.])\.\d+|[\u00bc-\u00be\u2150-\u215e]")
 # An apostrophe inside or behind a word opens nothing; three quotes fence a text.
@@ -42,9 +25,15 @@ QUOTED = re.compile(
 )
 _FENCE = re.compile(r"\"\"\"|'''|```")
 TOKEN = re.compile(r"\w+")
-# What may stand between the end of a sentence and its first word.
-_SENTENCE_START = re.compile(r"(?:^|[\n\r]|[.!?:;][\"'\u201d\u2019)]*\s)\W*$")
-_ABBREVIATED = re.compile(r"\b(?:Mr|Mrs|Ms|Dr|Prof|St|Jr|Sr|vs|No|[A-Z])\.\s+\W*$")
+# A sentence begins at the start, behind a full stop, after an empty line, and on a line that
+# follows a finished one or opens with a bullet.
+_SENTENCE_START = re.compile(
+    r"(?:^|[.!?][\"'\u201d\u2019)]*\s|\n\s*\n|[.!?:;)][\"'\u201d\u2019]*\s*\n|\n\s*(?:[-*#>\u2022]|\d+[.)]))"
+    r"[^\w\n]*$"
+)
+_ABBREVIATED = re.compile(r"\b(?:Mr|Mrs|Ms|Dr|Prof|St|Jr|Sr|vs|No|[A-Z])\.\s+[^\w\n]*$")
+# Where a sentence begins is seen in so many characters before a word.
+_NEAR = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +65,7 @@ class Literals:
 
 def literals_of(task_text: str, identifiers: Collection[str] = ()) -> Literals:
     """The literals of a task; `identifiers` adds names such as its entry point."""
-    text = _FENCE.sub("   ", task_text)
+    text = _FENCE.sub("\n\n", task_text)
     tokens = TOKEN.findall(text)
     named = {token.casefold() for name in identifiers for token in TOKEN.findall(name)}
     numbers = (plain(number) for number in NUMBER.findall(text))
@@ -120,13 +109,17 @@ def _names(text: str) -> Iterator[str]:
     """Capitalised words that are not first in their sentence."""
     for match in TOKEN.finditer(text):
         word = match.group()
-        if word[0].isupper() and word not in STOP_LIST and not _opens(text[: match.start()]):
+        if (
+            word[0].isupper()
+            and word not in STOP_LIST
+            and not _opens(text[max(0, match.start() - _NEAR - 1) : match.start()])
+        ):
             yield word
 
 
 def _opens(before: str) -> bool:
     """Whether a sentence begins behind this text."""
-    near = before[-40:] if len(before) > 40 else "\n" + before
+    near = before if len(before) <= _NEAR else "x" + before[-_NEAR:]
     return bool(_SENTENCE_START.search(near)) and not _ABBREVIATED.search(near)
 
 
@@ -137,7 +130,7 @@ def _folded(text: str) -> str:
 def _holds(text: str, string: str) -> bool:
     """Whether a text contains a quoted string; one without words, or of a particle, in quotes."""
     folded = _folded(text)
-    if string in _PARTICLES or not TOKEN.search(string):
+    if string in _SILENT or not TOKEN.search(string):
         return string in {_folded(quoted) for quoted in quoted_in(text)}
     before = r"(?<!\w)" if string[0].isalnum() else ""
     behind = r"(?!\w)" if string[-1].isalnum() else ""
