@@ -64,7 +64,7 @@ async def form(
         some = tasks[start : start + AT_ONCE]
         runs = await PairingStore(connection, namespace.id).groups(some, now)
         fresh = [run.id for run in runs if run.fresh]
-        known = await ContrastStore(connection, namespace.id).known(some)
+        known = await PairingStore(connection, namespace.id).known(some)
         pairs = [pair for pair in _pairs(runs) if _has_fresh(pair) and pair.ids not in known]
         done.examined += len(fresh)
         done.pairs += pairs
@@ -121,10 +121,12 @@ async def _formed(
     namespace = call.namespace
     runs = await _runs(connection, call, request)
     pairs = pairs_of(runs)
-    store = ContrastStore(connection, namespace.id)
-    known = await store.known(list({run.task_id for run in runs}))
+    tasks = list({run.task_id for run in runs})
+    known = await PairingStore(connection, namespace.id).known(tasks)
     known_at = call.now if namespace.clock is Clock.WALL else None
-    await store.add(pairs, Formed(call.now, known_at, call.key.id))
+    await ContrastStore(connection, namespace.id).add(
+        pairs, Formed(call.now, known_at, call.key.id)
+    )
     if request.task_id is not None:
         fresh = [run.id for run in runs if run.fresh]
         await TrajectoryStore(connection, namespace.id).mark_paired(fresh, call.now)

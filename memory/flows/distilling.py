@@ -19,31 +19,24 @@ from memory.contrast.extracting import extract
 from memory.contrast.lint import lint
 from memory.contrast.literals import literals_of
 from memory.contrast.material import Distilled, Material
-from memory.contrast.pairs import reason_against
 from memory.contrast.replies import read
 from memory.domain.constraint import DISTILLED, DISTILLER, ContrastState, PairClass, Wording
 from memory.domain.namespace import Clock, Namespace
-from memory.domain.task import Task
-from memory.domain.trajectory import Trajectory
 from memory.domain.writing import Subject
 from memory.engine import Engine
-from memory.errors import MemoryFault, Overloaded, Unavailable
+from memory.errors import MemoryFault, Overloaded, Rejected, Unavailable
 from memory.flows.constraints import EmbeddedConstraint, NewConstraint, admit, embedded
 from memory.flows.models import adopt_model, require_model
+from memory.flows.shifts import Case, Shift, claim
 from memory.flows.tries import STOPPED, Desk
 from memory.flows.writing import Undone, attempted
 from memory.guideline.roles import Role, prompt_of, said
-from memory.storage.contrasts import Claimed, ContrastStore, End
+from memory.storage.contrasts import ContrastStore, End
 from memory.storage.database import Connection
 from memory.storage.namespaces import NamespaceStore
-from memory.storage.pairing import PairingStore
-from memory.storage.tasks import TaskStore
-from memory.storage.trajectories import TrajectoryStore
 from memory.storage.work import Leadership, WorkStore
 
 EXTRACTIVE = "extractive"
-CLAIM = timedelta(minutes=10)
-"""How long a claim holds, besides the time that a language model has."""
 REST = timedelta(minutes=10)
 """How long a pair rests when the budget or a model stopped the work."""
 STRETCH = 300.0
@@ -58,53 +51,6 @@ PASSING = {
     "writer_loading": "writer_loading",
 }
 """What ends the work for now and leaves the pair in the queue, and how its reason reads."""
-
-
-@dataclass(frozen=True, slots=True)
-class Shift:
-    """Work on the queue of a namespace: since when, for how many seconds, by which leader if by
-    one, and on which pairs alone, if so.
-    """
-
-    engine: Engine
-    namespace: Namespace
-    began: datetime
-    started: float
-    seconds: float
-    leadership: Leadership | None = None
-    only: Collection[UUID] | None = None
-
-    @property
-    def left(self) -> float:
-        return self.started + self.seconds - time.monotonic()
-
-    @property
-    def now(self) -> datetime:
-        """The time goes on while a model thinks: claims must not be older than they are."""
-        return self.began + timedelta(seconds=time.monotonic() - self.started)
-
-
-@dataclass(frozen=True, slots=True)
-class Case:
-    """A claimed pair with its words; `reason` says why it cannot count as support."""
-
-    claimed: Claimed
-    task: Task
-    preferred: Trajectory
-    unpreferred: Trajectory
-    reason: str | None
-
-    @property
-    def material(self) -> Material:
-        named = self.task.metadata.get("identifiers")
-        identifiers = named if isinstance(named, list) else []
-        return Material(
-            task=self.task.text,
-            preferred=self.preferred.text,
-            unpreferred=self.unpreferred.text,
-            pair_class=self.claimed.contrast.pair_class,
-            identifiers=tuple(name for name in identifiers if isinstance(name, str)),
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,34 +89,9 @@ async def work_on(
 
 async def _work(shift: Shift) -> None:
     while shift.left > 0:
-        case = await _claim(shift)
+        case = await claim(shift)
         if case is None or not await _distil(shift, case):
             return
-
-
-async def _claim(shift: Shift) -> Case | None:
-    namespace_id = shift.namespace.id
-    until = shift.now + CLAIM + shift.engine.settings.writing.timeout
-    async with shift.engine.database.transaction(namespace_id) as connection:
-        if shift.leadership is not None:
-            await WorkStore(connection).guard(shift.leadership)
-        store = ContrastStore(connection, namespace_id)
-        claimed = await store.claim(shift.now, until, shift.only)
-        return None if claimed is None else await _case(connection, namespace_id, claimed)
-
-
-async def _case(connection: Connection, namespace_id: UUID, claimed: Claimed) -> Case:
-    contrast = claimed.contrast
-    ids = [contrast.preferred_id, contrast.unpreferred_id]
-    runs = {run.id: run for run in await TrajectoryStore(connection, namespace_id).of_ids(ids)}
-    sketches = await PairingStore(connection, namespace_id).sketches(ids)
-    return Case(
-        claimed=claimed,
-        task=await TaskStore(connection, namespace_id).get(contrast.task_id),
-        preferred=runs[contrast.preferred_id],
-        unpreferred=runs[contrast.unpreferred_id],
-        reason=reason_against(sketches[0], sketches[-1]),
-    )
 
 
 async def _distil(shift: Shift, case: Case) -> bool:
@@ -183,7 +104,17 @@ async def _distil(shift: Shift, case: Case) -> bool:
     except MemoryFault as fault:
         thought = Undone(fault.kind)
     took = round((time.monotonic() - began) * 1000, 3)
-    stops = isinstance(thought, Undone) and thought.reason in PASSING
+    try:
+        await _keep(shift, case, (thought, took))
+    except Rejected as fault:
+        # The bank would not take it, for it is full.
+        await _keep(shift, case, (Undone(fault.kind), took))
+    return not (isinstance(thought, Undone) and thought.reason in PASSING)
+
+
+async def _keep(shift: Shift, case: Case, what: tuple[Thought | Undone, float]) -> None:
+    """What became of it is stored, unless another worker took it over."""
+    thought, _ = what
     async with shift.engine.database.transaction(shift.namespace.id) as connection:
         if shift.leadership is not None:
             await WorkStore(connection).guard(shift.leadership)
@@ -191,8 +122,7 @@ async def _distil(shift: Shift, case: Case) -> bool:
             # Before the rows that an erasure, which takes the bank's version first, will want.
             await NamespaceStore(connection).bump(shift.namespace.id, steps=0)
         if await ContrastStore(connection, shift.namespace.id).hold(case.claimed):
-            await _store(shift, connection, case, (thought, took))
-    return not stops
+            await _store(shift, connection, case, what)
 
 
 async def _think(shift: Shift, case: Case) -> Thought | Undone:
