@@ -67,7 +67,7 @@ _GROUPS = f"""
 _FRESH = text("""
     SELECT task_id FROM trajectory
     WHERE namespace_id = :ns AND paired_at IS NULL AND erased_at IS NULL AND known_at <= :now
-    GROUP BY task_id ORDER BY min(id) LIMIT :limit
+    GROUP BY task_id ORDER BY min(recorded_at), task_id LIMIT :limit
 """)
 _KNOWN = text("""
     SELECT preferred_id, unpreferred_id FROM contrast
