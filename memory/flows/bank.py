@@ -33,6 +33,7 @@ from memory.learning.fold import Operation
 from memory.learning.policy import policy_named
 from memory.ports import Embedding
 from memory.storage.calls import CallStore, Deed
+from memory.storage.centroids import CentroidStore
 from memory.storage.database import Connection, UniqueTextTaken
 from memory.storage.erasure import ErasureStore, Reach
 from memory.storage.memories import MemoryStore, Stamp
@@ -220,6 +221,7 @@ async def erase(engine: Engine, call: Call, erasure: Erasure) -> Erased:
         version = await NamespaceStore(connection).bump(call.namespace.id, memories=-reach.living)
         await store.hold_memories(reach.memory_ids)
         erased = await _erase(store, call, (erasure, reach))
+        await CentroidStore(connection, call.namespace.id).recount()
         stamp = Stamp(call.key.id, call.now, version)
         await MemoryStore(connection, call.namespace.id).feed(stamp, "erased", reach.memory_ids)
         calls = CallStore(connection)
@@ -243,7 +245,6 @@ async def _erase(store: ErasureStore, call: Call, what: tuple[Erasure, Reach]) -
     await store.blank_contrasts(reach.task_ids, runs)
     writings = await store.blank_writings(erasure, reach, call.now)
     await store.blank_rationales(erasure, reach.task_ids)
-    await store.recount_centroids()
     memories = len(reach.memory_ids)
     return Erased(memories, versions, embeddings, lines, tasks, writings, len(runs))
 

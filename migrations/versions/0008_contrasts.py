@@ -50,6 +50,7 @@ def bounded(table: str, column: str, values: tuple[str, ...]) -> sa.CheckConstra
 def upgrade() -> None:
     op.add_column("trajectory", sa.Column("cost", NUMBER(), nullable=True))
     op.add_column("trajectory", moment("paired_at", nullable=True))
+    op.add_column("centroid", sa.Column("prior", postgresql.ARRAY(NUMBER()), nullable=True))
     op.create_index(
         "ix_trajectory_unpaired",
         "trajectory",
@@ -263,6 +264,7 @@ def downgrade() -> None:
         op.drop_table(table)
     op.execute("DELETE FROM embedding WHERE field IN ('enforce', 'avoid')")
     fields("'situation', 'lesson', 'task'")
+    op.drop_column("centroid", "prior")
     op.drop_index("ix_trajectory_unpaired", "trajectory")
     op.drop_column("trajectory", "paired_at")
     op.drop_column("trajectory", "cost")
