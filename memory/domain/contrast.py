@@ -1,10 +1,11 @@
 """Runs as pairing sees them, and the pairs they make."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from memory.domain.constraint import ContrastState, PairClass
+from memory.domain.constraint import Contrast, ContrastState, PairClass
 from memory.domain.trajectory import RIGHT
 
 
@@ -77,3 +78,11 @@ class Pair:
     @property
     def ids(self) -> frozenset[UUID]:
         return frozenset({self.preferred.id, self.unpreferred.id})
+
+
+@dataclass(frozen=True, slots=True)
+class Contrasted:
+    """What became of a caller's runs; `new` where one of the pairs was not there before."""
+
+    contrasts: Sequence[Contrast]
+    new: bool

@@ -4,7 +4,7 @@ Pairs are formed in one transaction; each is there once, whoever forms it again.
 distilled waits in a queue; a caller's own pairs are worked off at once, as far as the time goes.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import groupby
@@ -13,7 +13,7 @@ from uuid import UUID
 from memory.contrast.pairs import pairs_of
 from memory.domain.access import Act, Call
 from memory.domain.constraint import Contrast, ContrastFilter, ContrastRequest
-from memory.domain.contrast import Pair, RunSketch
+from memory.domain.contrast import Contrasted, Pair, RunSketch
 from memory.domain.namespace import Clock, Namespace
 from memory.domain.task import Listed, Page
 from memory.engine import Engine
@@ -40,14 +40,6 @@ class Forming:
 
     def result(self) -> dict[str, object]:
         return {"examined": self.examined, "changes": [_change(pair) for pair in self.pairs]}
-
-
-@dataclass(frozen=True, slots=True)
-class Contrasted:
-    """What became of a caller's runs; `new` where one of the pairs was not there before."""
-
-    contrasts: Sequence[Contrast]
-    new: bool
 
 
 async def form(

@@ -3,6 +3,7 @@
 import asyncio
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
@@ -53,7 +54,7 @@ class DeadlyWriter:
         raise Died
 
 
-async def two_runs(engine: Engine, calls: Caller, slug: str, **changes: object) -> list[UUID]:
+async def two_runs(engine: Engine, calls: Caller, slug: str, **changes: Any) -> list[UUID]:
     """One right, one wrong, by two agents under a key each."""
     alpha = await calls(slug, role=Role.AGENT, agents=("alpha",))
     beta = await calls(slug, role=Role.AGENT, agents=("beta",))
