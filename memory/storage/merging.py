@@ -146,8 +146,9 @@ def _member(row: RowMapping, which: str) -> Member:
 
 
 # Suspended memories are left alone: someone stopped them. Proposed ones are not in use yet.
-_MERGEABLE = """m.namespace_id = :ns AND m.status IN ('active', 'probation')
-      AND m.erased_at IS NULL AND m.learned_at <= :now"""
+# Constraints are merged where they are admitted, with their support.
+_MERGEABLE = """m.namespace_id = :ns AND m.kind <> 'constraint'
+      AND m.status IN ('active', 'probation') AND m.erased_at IS NULL AND m.learned_at <= :now"""
 
 _CHANGED = text(f"""
     WITH changed AS (
