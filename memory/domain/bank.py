@@ -239,3 +239,4 @@ class Erased:
     lines: int
     tasks: int
     writings: int
+    trajectories: int

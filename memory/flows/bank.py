@@ -239,10 +239,13 @@ async def _erase(store: ErasureStore, call: Call, what: tuple[Erasure, Reach]) -
     versions, embeddings = await store.blank_memories(reach.memory_ids, call.now)
     lines = await store.blank_lines(reach.memory_ids)
     tasks = await store.blank_tasks(reach.task_ids, call.now)
+    runs = await store.blank_runs(erasure, reach.task_ids, call.now)
+    await store.blank_contrasts(reach.task_ids, runs)
     writings = await store.blank_writings(erasure, reach, call.now)
     await store.blank_rationales(erasure, reach.task_ids)
     await store.recount_centroids()
-    return Erased(len(reach.memory_ids), versions, embeddings, lines, tasks, writings)
+    memories = len(reach.memory_ids)
+    return Erased(memories, versions, embeddings, lines, tasks, writings, len(runs))
 
 
 async def _weighed(connection: Connection, call: Call, memories: list[Memory]) -> list[Memory]:

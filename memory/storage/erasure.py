@@ -18,6 +18,7 @@ from memory.storage.tables import (
     memory_version,
     retrieval,
     task,
+    task_embedding,
     trajectory,
     writing,
 )
@@ -121,11 +122,9 @@ class ErasureStore:
         await self._connection.execute(_BLANK_LESSONS, values)
 
     async def blank_tasks(self, task_ids: Sequence[UUID], now: datetime) -> int:
-        """Tasks and their trajectories lose their words."""
+        """Tasks lose their words, and the vectors that were made of them."""
         await self._connection.execute(
-            update(trajectory)
-            .where(trajectory.c.task_id.in_(task_ids))
-            .values(steps=[], result=None, erased_at=now)
+            delete(task_embedding).where(task_embedding.c.task_id.in_(task_ids))
         )
         done = await self._connection.execute(
             update(task)
@@ -133,6 +132,33 @@ class ErasureStore:
             .values(text=BLANK, sha256=b"", metadata={}, erased_at=now)
         )
         return done.rowcount
+
+    async def blank_runs(
+        self, erasure: Erasure, task_ids: Sequence[UUID], now: datetime
+    ) -> tuple[UUID, ...]:
+        """Runs of these tasks, or by this agent or key, lose their words; their ids."""
+        whose = trajectory.c.task_id.in_(task_ids)
+        if erasure.key_id is not None:
+            whose |= trajectory.c.key_id == erasure.key_id
+        if erasure.agent is not None:
+            named = select(agent.c.id).where(
+                agent.c.namespace_id == self._namespace_id, agent.c.name == erasure.agent
+            )
+            whose |= trajectory.c.agent_id.in_(named)
+        rows = await self._connection.execute(
+            update(trajectory)
+            .where(trajectory.c.namespace_id == self._namespace_id, whose)
+            .where(trajectory.c.erased_at.is_(None))
+            .values(steps=[], result=None, erased_at=now)
+            .returning(trajectory.c.id)
+        )
+        return tuple(row.id for row in rows)
+
+    async def blank_contrasts(self, task_ids: Sequence[UUID], run_ids: Sequence[UUID]) -> None:
+        """What distillers said of erased runs goes, and what came of them has that support less."""
+        values = {"ns": self._namespace_id, "tasks": list(task_ids), "runs": list(run_ids)}
+        for statement in _BLANK_CONTRASTS:
+            await self._connection.execute(statement, values)
 
     async def blank_writings(self, erasure: Erasure, reach: Reach, now: datetime) -> int:
         """What a language model was asked and said goes where it carries erased text."""
@@ -215,6 +241,21 @@ _BLANK_RATIONALES = text("""
     WHERE r.namespace_id = :ns AND r.rationale IS NOT NULL AND p.id = r.prediction_id
       AND (r.key_id = :key OR a.name = :agent OR p.task_id = ANY(CAST(:tasks AS uuid[])))
 """)
+
+_BLANK_CONTRASTS = (
+    text("""
+    UPDATE contrast SET rejected = '[]'
+    WHERE namespace_id = :ns AND (task_id = ANY(CAST(:tasks AS uuid[]))
+      OR preferred_id = ANY(CAST(:runs AS uuid[])) OR unpreferred_id = ANY(CAST(:runs AS uuid[])))
+    """),
+    text("""
+    UPDATE constraint_support SET counts = false
+    WHERE namespace_id = :ns AND counts AND (task_id = ANY(CAST(:tasks AS uuid[]))
+      OR contrast_id IN (SELECT id FROM contrast WHERE namespace_id = :ns AND (
+        preferred_id = ANY(CAST(:runs AS uuid[]))
+        OR unpreferred_id = ANY(CAST(:runs AS uuid[])))))
+    """),
+)
 
 _DROP_CENTROIDS = text("DELETE FROM centroid WHERE namespace_id = :ns")
 

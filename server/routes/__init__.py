@@ -25,6 +25,7 @@ from server.routes import (
     statuses,
     tasks,
     tickets,
+    trajectories,
     weights,
     writings,
 )
@@ -38,6 +39,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     agents.router,
     categories.router,
     tasks.router,
+    trajectories.router,
     experiences.router,
     statuses.router,
     meta_guidelines.router,

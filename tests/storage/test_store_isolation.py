@@ -24,6 +24,7 @@ from memory.domain.ids import new_id
 from memory.domain.loop import OutcomeFilter, ReceiptFilter
 from memory.domain.prediction import PredictionFilter, Score
 from memory.domain.task import AgentDraft, CategoryName, Page, Task, TaskDraft
+from memory.domain.trajectory import TrajectoryDraft, TrajectoryFilter
 from memory.domain.verification import TicketFilter
 from memory.domain.writing import Writing, WritingFilter
 from memory.engine import Engine
@@ -32,6 +33,7 @@ from memory.ports import Embedding
 from memory.storage.actors import ActorStore
 from memory.storage.admitting import AdmittingStore, Move
 from memory.storage.candidates import CandidateStore, Case, End
+from memory.storage.competence import CompetenceStore
 from memory.storage.database import Connection
 from memory.storage.erasure import ErasureStore, Reach
 from memory.storage.guidance import GuidanceStore, Near
@@ -61,10 +63,12 @@ from memory.storage.tables import (
     settlement,
     task,
     ticket,
+    trajectory,
     writing,
 )
 from memory.storage.tasks import TaskStore, Written
 from memory.storage.tickets import Claimable, Holder, TicketStore, TrialRow, TrialStamp
+from memory.storage.trajectories import NewTrajectory, TrajectoryStore
 from memory.storage.weighing import WeighingStore
 from memory.storage.writings import WritingStore
 from tests.fixtures.builders import a_draft
@@ -75,6 +79,7 @@ STORES = (
     ActorStore,
     AdmittingStore,
     CandidateStore,
+    CompetenceStore,
     ErasureStore,
     GuidanceStore,
     HalfStore,
@@ -93,6 +98,7 @@ STORES = (
     StateStore,
     TaskStore,
     TicketStore,
+    TrajectoryStore,
     WeighingStore,
     WritingStore,
 )
@@ -117,6 +123,7 @@ class Foreign:
     writing: UUID
     prediction: UUID
     settlement: UUID
+    trajectory: UUID
     receipt: NewReceipt
     row: Mapping[str, object]
 
@@ -228,6 +235,18 @@ class Foreign:
     @property
     def tickets(self) -> TicketStore:
         return TicketStore(self.connection, self.here)
+
+    @property
+    def runs(self) -> TrajectoryStore:
+        return TrajectoryStore(self.connection, self.here)
+
+    @property
+    def competence(self) -> CompetenceStore:
+        return CompetenceStore(self.connection, self.here)
+
+    def run(self) -> NewTrajectory:
+        draft = TrajectoryDraft("solver", task_id=self.task)
+        return NewTrajectory(new_id(), draft, self.task, self.agent, Written(self.key, NOON, NOON))
 
     @property
     def holder(self) -> Holder:
@@ -350,6 +369,8 @@ FINDS_NOTHING: dict[str, Ask] = {
     "CandidateStore.retry": lambda f: f.candidates.retry(f.candidate),
     "CandidateStore.runs": lambda f: f.candidates.runs(f.category, 50),
     "CandidateStore.runs_of": lambda f: f.candidates.runs_of(f.task),
+    "CompetenceStore.all": lambda f: f.competence.all(),
+    "CompetenceStore.recount": lambda f: f.competence.recount(),
     "ErasureStore.blank_lessons": lambda f: f.erasure.blank_lessons(
         Erasure(key_id=f.key), [f.memory]
     ),
@@ -359,6 +380,10 @@ FINDS_NOTHING: dict[str, Ask] = {
     "ErasureStore.reach": lambda f: f.erasure.reach(Erasure(key_id=f.key)),
     "ErasureStore.blank_memories": lambda f: f.erasure.blank_memories([f.memory], NOON),
     "ErasureStore.blank_lines": lambda f: f.erasure.blank_lines([f.memory]),
+    "ErasureStore.blank_contrasts": lambda f: f.erasure.blank_contrasts([f.task], [f.trajectory]),
+    "ErasureStore.blank_runs": lambda f: f.erasure.blank_runs(
+        Erasure(agent="solver"), [f.task], NOON
+    ),
     "ErasureStore.blank_tasks": lambda f: f.erasure.blank_tasks([f.task], NOON),
     "ErasureStore.blank_writings": lambda f: f.erasure.blank_writings(
         Erasure(agent="solver"), Reach((f.memory,), (f.task,), 1), NOON
@@ -481,6 +506,12 @@ FINDS_NOTHING: dict[str, Ask] = {
         TrialStamp(f.holder, self_verified=False, known_at=NOON, now=NOON),
     ),
     "TicketStore.waiting": lambda f: f.tickets.waiting(),
+    "TrajectoryStore.browse": lambda f: f.runs.browse(TrajectoryFilter(), PAGE),
+    "TrajectoryStore.get": lambda f: f.runs.get(f.trajectory),
+    "TrajectoryStore.mark_paired": lambda f: f.runs.mark_paired([f.trajectory], NOON),
+    "TrajectoryStore.of_ids": lambda f: f.runs.of_ids([f.trajectory]),
+    "TrajectoryStore.of_task": lambda f: f.runs.of_task(f.task),
+    "TrajectoryStore.unpaired": lambda f: f.runs.unpaired(9),
     "WeighingStore.living": lambda f: f.weighing.living(Viewer((f.agent,))),
     "WeighingStore.returned": lambda f: f.weighing.returned(f.memory, NOON),
     "WeighingStore.retire": lambda f: f.weighing.retire({f.memory: "disuse"}, f.stamp),
@@ -498,6 +529,7 @@ WRITES_HERE: dict[str, Ask] = {
         CategoryName("weather"), f.key, NOON
     ),
     "CandidateStore.add": lambda f: f.candidates.add([f.outcome], NOON),
+    "CompetenceStore.add": lambda f: f.competence.add({(f.agent, f.category): (1, 1.0)}),
     "HealthStore.keep": lambda f: f.health.keep(HEALTH, NOON),
     "LedgerStore.append": lambda f: f.ledger.append([f.step()], "belief", NOON),
     "MemoryStore.add_vectors": lambda f: f.memories.add_vectors(
@@ -559,6 +591,7 @@ WRITES_HERE: dict[str, Ask] = {
         (f.category, None),
         Written(f.key, NOON, NOON),
     ),
+    "TrajectoryStore.add": lambda f: f.runs.add([f.run()]),
     "WritingStore.add": lambda f: f.writings.add(f.tried(), NOON),
     "WritingStore.reserve": lambda f: f.writings.reserve(NOON.date(), 5, 1_000),
 }
@@ -579,6 +612,7 @@ async def foreign(engine: Engine, both: Neighbours, connection: Connection) -> F
             writing,
             prediction,
             settlement,
+            trajectory,
         ):
             [first, *_] = await inside.scalars(select(table.c.id).order_by(table.c.id))
             found[table.name] = first
