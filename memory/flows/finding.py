@@ -9,6 +9,7 @@ from uuid import UUID
 
 from memory.domain.access import Call
 from memory.domain.loop import Ask, Query
+from memory.domain.namespace import Clock
 from memory.domain.task import Agent, CategoryName, Task
 from memory.flows.actors import GENERAL, Names
 from memory.flows.guidance import look
@@ -127,7 +128,8 @@ class Finder:
         )
 
     async def _scope(self, asked: Asked, agent: Agent, past: Learned | None) -> Scope:
-        reserve = await self._surroundings.reserve(agent)
+        replayed = past is not None or self._call.namespace.clock is Clock.REPLAY
+        reserve = await self._surroundings.reserve(agent, asked.as_of if replayed else None)
         return Scope(
             agent_id=agent.id,
             private=self._call.key.sees_private(agent.name),

@@ -6,12 +6,15 @@ Experience that one agent made is often worth less than nothing to another model
 who is stronger on a category to who is weaker only (EvoChamber, arXiv 2605.11136).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from uuid import UUID
 
+from memory.contrast.competence import Counts, means, shrunken
 from memory.domain.access import Call
 from memory.domain.task import Agent
+from memory.storage.competence import CompetenceStore
 from memory.storage.database import Connection
 from memory.storage.sharing import Presence, SharingStore
 
@@ -34,7 +37,8 @@ class Surroundings:
         self._store = SharingStore(connection, call.namespace.id)
         self._presence: Presence | None = None
         self._related: dict[UUID, tuple[UUID, ...]] = {}
-        self._reserves: dict[UUID, Reserve] = {}
+        self._competence = CompetenceStore(connection, call.namespace.id)
+        self._reserves: dict[tuple[UUID, datetime | None], Reserve] = {}
 
     async def presence(self) -> Presence:
         if self._presence is None:
@@ -49,20 +53,28 @@ class Surroundings:
             self._related[category_id] = await self._store.related(category_id)
         return self._related[category_id]
 
-    async def reserve(self, reader: Agent) -> Reserve:
-        """Nothing is held back from an agent that declares no family, nor of one."""
+    async def reserve(self, reader: Agent, as_of: datetime | None) -> Reserve:
+        """Nothing is held back from an agent that declares no family, nor of one that declares
+        none. `as_of`: by the runs known then; None: by all.
+        """
         if reader.family is None or not (await self.presence()).families:
             return Reserve()
-        if reader.id not in self._reserves:
+        if (reader.id, as_of) not in self._reserves:
             strangers = await self._store.strangers(reader.id)
-            self._reserves[reader.id] = Reserve(strangers)
-        return self._reserves[reader.id]
+            counts = await self._competence.all(as_of)
+            weaker = weaker_than(reader.id, strangers, counts)
+            self._reserves[reader.id, as_of] = Reserve(strangers, weaker)
+        return self._reserves[reader.id, as_of]
 
 
-def weaker_than(
-    reader: UUID, strangers: Sequence[UUID], competence: Mapping[Standing, float]
-) -> tuple[Standing, ...]:
-    """Where a stranger is less competent than the reader; who has no record there stands at the
-    mean of the category.
+def weaker_than(reader: UUID, strangers: Sequence[UUID], counts: Counts) -> tuple[Standing, ...]:
+    """Where a stranger is less competent than the reader; who never ran in a category stands at
+    its mean.
     """
-    raise NotImplementedError
+    means_of, known = means(counts), shrunken(counts)
+    return tuple(
+        (stranger, category)
+        for stranger in strangers
+        for category, mean in sorted(means_of.items())
+        if known.get((stranger, category), mean) < known.get((reader, category), mean)
+    )
