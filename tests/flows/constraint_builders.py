@@ -55,11 +55,12 @@ async def lay(engine: Engine, call: Call, *rows: Laid) -> list[UUID]:
         async with engine.database.transaction(call.namespace.id) as connection:
             model_id = await adopt_model(connection, engine, call.namespace)
             new = await _new(connection, call, row, vectors)
-            # What became of it is written over what every memory begins as.
             entrance = Entrance(call.namespace, call.key.id, call.now, model_id)
             [entered] = (await enter(connection, entrance, {0: new})).values()
             for said, vector in zip(row.tasks, tasks, strict=True):
                 await _support(connection, call, (row, entered.id, model_id), (said, vector))
+            standing = {"status": row.status, "trust": row.trust, "id": entered.id}
+            await connection.execute(text(STANDING), standing)
             ids.append(entered.id)
     return ids
 
@@ -84,8 +85,6 @@ async def _new(connection: Connection, call: Call, row: Laid, vectors) -> NewMem
         learned_at=row.known_at,
         vectors=vectors,
         kind=Kind.CONSTRAINT,
-        status=row.status,
-        trust=row.trust,
         detail=detail_of(row.wording, DISTILLED),
     )
 
@@ -117,6 +116,7 @@ async def _support(connection: Connection, call: Call, what, source) -> None:
         await connection.execute(text(statement), values)
 
 
+STANDING = "UPDATE memory SET status = :status, trust = :trust WHERE id = :id"
 STATEMENTS = (
     """
     INSERT INTO task_embedding (task_id, model_id, namespace_id, vector)
