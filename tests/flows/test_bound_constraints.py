@@ -22,7 +22,7 @@ from memory.flows.weights import weight_of
 from memory.inference.stand_ins import ScriptedWriter
 from tests.fixtures.builders import a_draft
 from tests.fixtures.engine import DAY, NOON, OPEN, Caller, a_namespace
-from tests.flows.constraint_builders import MATHS, Laid, copies, lay
+from tests.flows.binding_builders import MATHS, Laid, copies, lay
 from tests.storage.steps import a_call, remembered, reported, served
 
 TICKET = "solve for the price of a ticket"
