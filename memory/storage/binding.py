@@ -84,7 +84,7 @@ _SUPPORT = """
         count(DISTINCT s.task_id) FILTER (WHERE s.counts) AS tasks,
         count(DISTINCT (least(s.preferred_agent_id, s.unpreferred_agent_id),
             greatest(s.preferred_agent_id, s.unpreferred_agent_id))) FILTER (
-            WHERE s.counts AND s.preferred_agent_id IS NOT NULL) AS agent_pairs,
+            WHERE s.counts AND s.preferred_agent_id <> s.unpreferred_agent_id) AS agent_pairs,
         count(DISTINCT side.family) FILTER (WHERE s.counts) AS families,
         count(DISTINCT side.key_id) FILTER (WHERE s.counts) AS keys,
         coalesce(bool_or(side.agent_id IN (SELECT id FROM kin)), false) AS participates

@@ -32,6 +32,7 @@ from memory.errors import NotFound, Rejected
 from memory.ports import Embedding
 from memory.storage.actors import ActorStore
 from memory.storage.admitting import AdmittingStore, Move
+from memory.storage.binding import BindingStore
 from memory.storage.candidates import CandidateStore, Case, End
 from memory.storage.competence import CompetenceStore
 from memory.storage.database import Connection
@@ -49,6 +50,7 @@ from memory.storage.receipts import NewReceipt, ReceiptStore
 from memory.storage.search import Probe, Scope, SearchStore
 from memory.storage.serving import ServedStore
 from memory.storage.settlements import SettlementStore
+from memory.storage.sharing import SharingStore
 from memory.storage.sources import Source, SourceStore
 from memory.storage.states import Counts, StateStore, Stored, Subject
 from memory.storage.tables import (
@@ -78,6 +80,7 @@ from tests.storage.neighbours import Neighbours
 STORES = (
     ActorStore,
     AdmittingStore,
+    BindingStore,
     CandidateStore,
     CompetenceStore,
     ErasureStore,
@@ -95,6 +98,7 @@ STORES = (
     SettlementStore,
     SourceStore,
     ServedStore,
+    SharingStore,
     StateStore,
     TaskStore,
     TicketStore,
@@ -134,6 +138,10 @@ class Foreign:
     @property
     def erasure(self) -> ErasureStore:
         return ErasureStore(self.connection, self.here)
+
+    @property
+    def sharing(self) -> SharingStore:
+        return SharingStore(self.connection, self.here)
 
     @property
     def guidance(self) -> GuidanceStore:
@@ -355,6 +363,7 @@ FINDS_NOTHING: dict[str, Ask] = {
     ),
     "AdmittingStore.on_probation": lambda f: f.admitting.on_probation(),
     "AdmittingStore.origin": lambda f: f.admitting.origin(f.memory),
+    "BindingStore.near": lambda f: BindingStore(f.connection, f.here).near(f.near),
     "CandidateStore.before": lambda f: f.candidates.before(50),
     "CandidateStore.browse": lambda f: f.candidates.browse(None, PAGE),
     "CandidateStore.claim": lambda f: f.candidates.claim(NOON + 9 * DAY, NOON + 9 * DAY),
@@ -456,6 +465,9 @@ FINDS_NOTHING: dict[str, Ask] = {
         [PROBE], Scope(f.agent, private=True, as_of=NOON + 9 * DAY, model_id=f.model), 64, 0.0
     ),
     "ServedStore.lately": lambda f: f.serving.lately(f.key, NOON),
+    "SharingStore.presence": lambda f: f.sharing.presence(),
+    "SharingStore.strangers": lambda f: f.sharing.strangers(f.agent),
+    "SharingStore.related": lambda f: f.sharing.related(f.category),
     "StateStore.lock": lambda f: f.states.lock(),
     "StateStore.load": lambda f: f.states.load([f.memory]),
     "StateStore.count": lambda f: f.states.count({f.memory: Counts(1, 1, 1)}),
