@@ -15,12 +15,14 @@ from memory.domain.task import CategoryName, TaskDraft
 from memory.engine import Engine
 from memory.flows.entering import Entrance, enter
 from memory.flows.models import adopt_model
+from memory.ports import Embedding
 from memory.storage.actors import ActorStore
 from memory.storage.database import Connection
 from memory.storage.memories import NewMemory
 from memory.storage.tasks import TaskStore, Written
 from tests.fixtures.engine import NOON
 
+Vectors = dict[str, Embedding]
 MATHS = CategoryName("mathematics", "algebra")
 
 
@@ -65,7 +67,7 @@ async def lay(engine: Engine, call: Call, *rows: Laid) -> list[UUID]:
     return ids
 
 
-async def _new(connection: Connection, call: Call, row: Laid, vectors) -> NewMemory:
+async def _new(connection: Connection, call: Call, row: Laid, vectors: Vectors) -> NewMemory:
     actors = ActorStore(connection, call.namespace.id)
     author = await actors.ensure_agent(row.owner or DISTILLER, call.key.id, NOON)
     draft = Draft(
@@ -89,7 +91,12 @@ async def _new(connection: Connection, call: Call, row: Laid, vectors) -> NewMem
     )
 
 
-async def _support(connection: Connection, call: Call, what, source) -> None:
+async def _support(
+    connection: Connection,
+    call: Call,
+    what: tuple[Laid, UUID, UUID],
+    source: tuple[str, Embedding],
+) -> None:
     row, memory_id, model_id = what
     said, vector = source
     actors = ActorStore(connection, call.namespace.id)
