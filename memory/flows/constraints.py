@@ -19,7 +19,7 @@ from memory.domain.constraint import (
 from memory.domain.likeness import TWIN
 from memory.domain.namespace import Namespace
 from memory.engine import Engine
-from memory.flows.contradictions import Desk, detect, nearness
+from memory.flows.contradictions import NO_SUPPORT, Desk, detect, nearness
 from memory.flows.entering import Entrance, begin
 from memory.flows.models import require_model
 from memory.flows.newcomers import EmbeddedConstraint, NewConstraint, row_of, support_of, texts_of
@@ -32,7 +32,7 @@ from memory.storage.support import SupportStore
 
 __all__ = ["Admitted", "EmbeddedConstraint", "NewConstraint", "admit", "embedded"]
 
-NO_SUPPORT, BOTH_WRONG = "no_support", "both_wrong"
+BOTH_WRONG = "both_wrong"
 
 
 @dataclass(frozen=True, slots=True)

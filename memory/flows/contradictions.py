@@ -32,11 +32,14 @@ from memory.storage.contradictions import ContradictionStore, Found, Quarrel, Si
 from memory.storage.database import Connection
 from memory.storage.memories import MemoryStore, Stamp
 from memory.storage.namespaces import NamespaceStore
+from memory.storage.reading import MemoryReader, Viewer
 from memory.storage.states import StateStore
 from memory.storage.support import SupportStore
 
 CONTRADICTED = "contradicted"
 """Why a constraint is suspended that lost."""
+NO_SUPPORT = "no_support"
+"""Why a constraint waits."""
 EVIDENCE = "evidence"
 """Why a contradiction is resolved that no person decided."""
 
@@ -102,6 +105,22 @@ async def settle(desk: Desk, memory_id: UUID) -> None:
             await store.decide(quarrel.id, verdict)
             await _carry_out(desk, quarrel.id, quarrel.first, keep in ("first", "both"))
             await _carry_out(desk, quarrel.id, quarrel.second, keep in ("second", "both"))
+
+
+async def weaken(desk: Desk, memory_ids: Sequence[UUID]) -> None:
+    """These lost support: what all agents see and nothing counts for any more waits for new."""
+    counts = await SupportStore(desk.connection, desk.namespace.id).counts(memory_ids)
+    store = MemoryStore(desk.connection, desk.namespace.id)
+    for memory_id, status in (await _shared(desk, memory_ids)).items():
+        if status in IN_USE and counts[memory_id].tasks == 0:
+            step = (status, Status.PROPOSED)
+            await store.set_status(memory_id, step, NO_SUPPORT, await desk.stamp())
+        await settle(desk, memory_id)
+
+
+async def _shared(desk: Desk, memory_ids: Sequence[UUID]) -> dict[UUID, Status]:
+    reader = MemoryReader(desk.connection, desk.namespace.id, Viewer())
+    return {memory.id: memory.status for memory in await reader.some(memory_ids)}
 
 
 def _contends(*sides: Side) -> bool:

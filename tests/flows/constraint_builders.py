@@ -1,5 +1,6 @@
 """Constraints as contrasts bring them: runs of two agents, their contrast, and what it says."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from uuid import UUID
@@ -116,7 +117,7 @@ def _run(
     )
 
 
-def _run_row(run: Trajectory, namespace_id: UUID) -> dict[str, object]:
+def _run_row(run: Trajectory, namespace_id: UUID) -> Mapping[str, object]:
     named = ("id", "task_id", "agent_id", "result", "reward", "verifier", "known_at", "recorded_at")
     return {name: getattr(run, name) for name in named} | {
         "namespace_id": namespace_id,
@@ -149,7 +150,7 @@ def _contrast(task: Task, runs: tuple[Trajectory, Trajectory], pair: Pair) -> Co
     )
 
 
-def _row(made: Contrast, namespace_id: UUID) -> dict[str, object]:
+def _row(made: Contrast, namespace_id: UUID) -> Mapping[str, object]:
     skipped = {"preferred_agent", "unpreferred_agent", "memory_ids", "rejected"}
     row = {name: getattr(made, name) for name in Contrast.__slots__ if name not in skipped}
     return row | {"namespace_id": namespace_id}

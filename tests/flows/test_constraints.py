@@ -13,6 +13,7 @@ from memory.domain.constraint import PairClass, SupportCounts, Wording
 from memory.domain.task import CategoryName, Page
 from memory.engine import Engine
 from memory.flows.bank import get_memory, list_memories
+from memory.flows.constraints import NewConstraint
 from memory.storage.constraints import ConstraintStore
 from memory.storage.support import SupportStore
 from memory.storage.tables import contradiction, task_embedding
@@ -114,22 +115,22 @@ async def test_the_same_contrast_again_is_no_more_support(engine: Engine, call: 
 
 
 @pytest.mark.parametrize(
-    "changes",
+    "wording",
     [
-        {"wording": Wording(TRIGGER, None, AVOID)},
-        {"wording": replace(WORDING, trigger=f"{TRIGGER} at 3 places")},
-        {"wording": replace(WORDING, enforce=f"never {ENFORCE}")},
-        {"wording": replace(WORDING, enforce="reading the question once more")},
+        Wording(TRIGGER, None, AVOID),
+        replace(WORDING, trigger=f"{TRIGGER} at 3 places"),
+        replace(WORDING, enforce=f"never {ENFORCE}"),
+        replace(WORDING, enforce="reading the question once more"),
     ],
     ids=["polarity", "number", "negation", "obligation"],
 )
 async def test_what_differs_in_more_than_words_stays_two(
-    engine: Engine, call: Call, changes: dict[str, object]
+    engine: Engine, call: Call, wording: Wording
 ) -> None:
     task = await a_task(engine, call, "task one")
     await admitted(engine, call, await contrasted(engine, call, task))
 
-    [two] = await admitted(engine, call, await contrasted(engine, call, task, **changes))
+    [two] = await admitted(engine, call, await contrasted(engine, call, task, wording=wording))
 
     assert two.outcome == "created"
     assert len(await constraints(engine, call)) == 2
@@ -314,21 +315,17 @@ async def test_an_obligation_and_its_negation_contradict(engine: Engine, call: C
     assert len(await quarrels(engine, call)) == 1
 
 
+def own_word(new: NewConstraint, agent: str) -> NewConstraint:
+    """The same as an agent's own word."""
+    word = replace(new, contrast=None, pair=None, origin="written", agent=agent, counts=False)
+    return replace(word, visibility=Visibility.AGENT)
+
+
 async def test_what_is_an_authors_alone_opens_up_with_counting_support(
     engine: Engine, call: Call
 ) -> None:
     task = await a_task(engine, call, "task one")
-    own = await contrasted(
-        engine,
-        call,
-        task,
-        contrast=None,
-        pair=None,
-        origin="written",
-        agent="small",
-        counts=False,
-        visibility=Visibility.AGENT,
-    )
+    own = own_word(await contrasted(engine, call, task), "small")
     [one] = await admitted(engine, call, own)
     assert await constraints(engine, call) == []
 
@@ -347,11 +344,7 @@ async def test_what_is_an_authors_alone_does_not_tell_another_author(
     engine: Engine, call: Call
 ) -> None:
     task = await a_task(engine, call, "task one")
-    word = {"contrast": None, "pair": None, "origin": "written", "counts": False}
-    news = [
-        await contrasted(engine, call, task, agent=agent, visibility=Visibility.AGENT, **word)
-        for agent in ("small", "large")
-    ]
+    news = [own_word(await contrasted(engine, call, task), who) for who in ("small", "large")]
 
     outcomes = [one.outcome for one in await admitted(engine, call, *news)]
 
