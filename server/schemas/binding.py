@@ -3,31 +3,9 @@
 from uuid import UUID
 
 from memory.domain.binding import ServedConstraint
-from memory.domain.constraint import SupportCounts
 from memory.domain.loop import Item
 from server.schemas.base import Out, UtcTime
-
-
-class SupportServed(Out):
-    """What speaks for a constraint; `contrasts` is all of it, the others what counts."""
-
-    contrasts: int
-    tasks: int
-    agent_pairs: int
-    families: int
-    keys: int
-    agnostic_score: float
-
-    @classmethod
-    def of(cls, support: SupportCounts) -> "SupportServed":
-        return cls(
-            contrasts=support.contrasts,
-            tasks=support.tasks,
-            agent_pairs=support.agent_pairs,
-            families=support.families,
-            keys=support.keys,
-            agnostic_score=support.agnostic_score,
-        )
+from server.schemas.constraints import SupportOut
 
 
 class ConstraintServed(Out):
@@ -51,7 +29,7 @@ class ConstraintServed(Out):
     cited: bool
     origin: str
     agent: str
-    support: SupportServed
+    support: SupportOut
     task_ids: list[UUID]
     learned_at: UtcTime
 
@@ -75,7 +53,7 @@ class ConstraintServed(Out):
             cited=item.cited,
             origin=constraint.origin,
             agent=constraint.agent,
-            support=SupportServed.of(constraint.support),
+            support=SupportOut.of(constraint.support),
             task_ids=list(constraint.task_ids),
             learned_at=constraint.learned_at,
         )
