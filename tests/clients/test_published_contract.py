@@ -12,6 +12,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 import pytest
 from memlift_client import (
     _calls_admin,
+    _calls_constraints,
     _calls_forecasts,
     _calls_loop,
     _calls_meta,
@@ -29,6 +30,7 @@ FILLED = {
     "confirmation": "c",
     "items": [],
     "action": "retire",
+    "keep": "both",
 }
 WITHOUT_ANSWER = {"delete_namespace", "revoke_key"}
 # Where the noun stands inside the answer, for what is neither a page nor the answer itself.
@@ -41,9 +43,18 @@ MEMBERS = {
     "settle_all": "settlement",
 }
 
+MODULES = (
+    _calls_admin,
+    _calls_constraints,
+    _calls_forecasts,
+    _calls_loop,
+    _calls_meta,
+    _calls_tickets,
+)
+
 
 def calls() -> Iterator[tuple[str, Any]]:
-    for module in (_calls_admin, _calls_forecasts, _calls_loop, _calls_meta, _calls_tickets):
+    for module in MODULES:
         for name, build in vars(module).items():
             own = inspect.isfunction(build) and build.__module__ == module.__name__
             if own and not name.startswith("_"):

@@ -30,6 +30,7 @@ from memlift_client._fields import (
     SettingsFields,
     TaskFields,
 )
+from memlift_client._fields_constraints import ConstraintFields
 from memlift_client._fields_forecasts import PredictionFields, SettlementFields
 from memlift_client._fields_tickets import HistoryFields, TrialFields
 from memlift_client._results_bank import (
@@ -53,6 +54,13 @@ from memlift_client._results_bank import (
     Readiness,
     Remembered,
     Task,
+)
+from memlift_client._results_constraints import (
+    AddedConstraint,
+    Constraint,
+    Contradiction,
+    Support,
+    SupportCounts,
 )
 from memlift_client._results_forecasts import (
     Prediction,
@@ -102,6 +110,7 @@ from memlift_client._results_tickets import Candidate, Ticket, Trial
 from memlift_client._retries import Patience
 
 __all__ = [
+    "AddedConstraint",
     "Agent",
     "AgentFields",
     "Ages",
@@ -115,6 +124,9 @@ __all__ = [
     "Category",
     "Check",
     "Conjectured",
+    "Constraint",
+    "ConstraintFields",
+    "Contradiction",
     "Coverage",
     "CutMemory",
     "Deletion",
@@ -174,6 +186,8 @@ __all__ = [
     "SettlementFields",
     "SettlementScore",
     "StrengthChange",
+    "Support",
+    "SupportCounts",
     "Task",
     "TaskFields",
     "Ticket",
