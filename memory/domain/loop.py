@@ -7,6 +7,7 @@ from enum import StrEnum
 from uuid import UUID
 
 from memory.domain.bank import Kind
+from memory.domain.binding import ServedConstraint
 from memory.domain.guidance import ServedGuidance
 from memory.domain.task import CategoryName, TaskDraft
 from memory.domain.text import NAME, TASK, cleaned
@@ -51,7 +52,7 @@ class Query:
 class Ask:
     """What an agent asks before it acts.
 
-    k: 1…64 memories. max_tokens: 0…32,000, 0 means an empty guideline. arm: auto, on or off.
+    k: 1…64 experiences. max_tokens: 0…32,000, 0 means an empty guideline. arm: auto, on or off.
     purpose: act, paired (the caller promises a run with and one without), replay, or preview
     (stores nothing).
     """
@@ -178,6 +179,7 @@ class Served:
     receipt: Receipt
     memories: tuple[ServedMemory, ...]
     guidance: ServedGuidance | None = None
+    constraints: tuple[ServedConstraint, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

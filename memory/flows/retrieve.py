@@ -194,7 +194,9 @@ async def _committed(
                 answers[position] = fault
                 continue
             receipt = _receipt(engine, call, (found, ranked, serving, clock), task_id)
-            answers[position] = Served(receipt, serving.memories, serving.guidance)
+            answers[position] = Served(
+                receipt, serving.memories, serving.guidance, serving.constraints
+            )
             if found.asked.ask.purpose != PREVIEW:
                 receipts.append(
                     NewReceipt(receipt, found.agent, found.category_ids, engine.model.id)

@@ -33,6 +33,7 @@ from memory.errors import NotFound, Rejected
 from memory.ports import Embedding
 from memory.storage.actors import ActorStore
 from memory.storage.admitting import AdmittingStore, Move
+from memory.storage.binding import BindingStore
 from memory.storage.candidates import CandidateStore, Case, End
 from memory.storage.centroids import CentroidStore
 from memory.storage.competence import CompetenceStore
@@ -54,6 +55,7 @@ from memory.storage.relabelling import RelabelStore, Wanted
 from memory.storage.search import Probe, Scope, SearchStore
 from memory.storage.serving import ServedStore
 from memory.storage.settlements import SettlementStore
+from memory.storage.sharing import SharingStore
 from memory.storage.sources import Source, SourceStore
 from memory.storage.states import Counts, StateStore, Stored, Subject
 from memory.storage.support import SupportStore
@@ -86,6 +88,7 @@ from tests.storage.neighbours import REJECTED, Neighbours
 STORES = (
     ActorStore,
     AdmittingStore,
+    BindingStore,
     CandidateStore,
     CentroidStore,
     ConstraintStore,
@@ -107,6 +110,7 @@ STORES = (
     SettlementStore,
     SourceStore,
     ServedStore,
+    SharingStore,
     StateStore,
     SupportStore,
     TaskStore,
@@ -166,6 +170,10 @@ class Foreign:
     @property
     def erasure(self) -> ErasureStore:
         return ErasureStore(self.connection, self.here)
+
+    @property
+    def sharing(self) -> SharingStore:
+        return SharingStore(self.connection, self.here)
 
     @property
     def guidance(self) -> GuidanceStore:
@@ -404,6 +412,7 @@ FINDS_NOTHING: dict[str, Ask] = {
     ),
     "AdmittingStore.on_probation": lambda f: f.admitting.on_probation(),
     "AdmittingStore.origin": lambda f: f.admitting.origin(f.memory),
+    "BindingStore.near": lambda f: BindingStore(f.connection, f.here).near(f.near),
     "CandidateStore.before": lambda f: f.candidates.before(50),
     "CandidateStore.browse": lambda f: f.candidates.browse(None, PAGE),
     "CandidateStore.claim": lambda f: f.candidates.claim(NOON + 9 * DAY, NOON + 9 * DAY),
@@ -531,6 +540,9 @@ FINDS_NOTHING: dict[str, Ask] = {
         [PROBE], Scope(f.agent, private=True, as_of=NOON + 9 * DAY, model_id=f.model), 64, 0.0
     ),
     "ServedStore.lately": lambda f: f.serving.lately(f.key, NOON),
+    "SharingStore.presence": lambda f: f.sharing.presence(),
+    "SharingStore.strangers": lambda f: f.sharing.strangers(f.agent),
+    "SharingStore.related": lambda f: f.sharing.related(f.category),
     "StateStore.lock": lambda f: f.states.lock(),
     "StateStore.load": lambda f: f.states.load([f.memory]),
     "StateStore.count": lambda f: f.states.count({f.memory: Counts(1, 1, 1)}),
