@@ -10,11 +10,13 @@ from typing import Any
 
 from benchmarks.bench import Served
 from benchmarks.compare import compare
+from benchmarks.contrast import suite as contrast
 from benchmarks.harness import run
 from benchmarks.streams import command, page, results
 from benchmarks.suites import SUITES
+from benchmarks.suites.plan import Suite
 
-STREAM = "stream"
+STREAM, CONTRAST = "stream", "contrast"
 
 
 def main(words: Sequence[str]) -> int:
@@ -32,16 +34,23 @@ def main(words: Sequence[str]) -> int:
 
 
 def _ran(given: argparse.Namespace) -> int:
-    suite = SUITES[given.suite]
+    suite = _suite(given)
     served = None
     if given.url is not None:
         if given.key is None:
             raise SystemExit("--url needs --key")
-        served = Served(given.url, given.key, given.data, None)
+        data = None if given.suite == CONTRAST else given.data
+        served = Served(given.url, given.key, data, None)
     run(given.suite, suite, given.out, served, _settings(suite.settings, given.set))
     for line in told(json.loads((given.out / "summary.json").read_text(encoding="utf-8"))):
         print(line)
     return 0
+
+
+def _suite(given: argparse.Namespace) -> Suite:
+    if given.suite == CONTRAST:
+        return contrast.suite(given.data, given.out)
+    return SUITES[given.suite]
 
 
 def _reported(folder: Path) -> int:
@@ -86,6 +95,7 @@ def _parser() -> argparse.ArgumentParser:
     command.options(suites.add_parser(STREAM, help="a stream of resolved questions"))
     for name in sorted(SUITES):
         _suite_options(suites.add_parser(name, help=SUITES[name].about))
+    _contrast_options(suites.add_parser(CONTRAST, help="constraints from recorded runs"))
     reporting = commands.add_parser("report", help="a page from the artefacts of a stream")
     reporting.add_argument("folder", type=Path, metavar="DIR")
     comparing = commands.add_parser("compare", help="two runs side by side")
@@ -95,10 +105,19 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _suite_options(running: argparse.ArgumentParser) -> None:
+    running.add_argument("--data", type=Path, help="its data directory, for the parts apart")
+    _server_options(running)
+
+
+def _contrast_options(running: argparse.ArgumentParser) -> None:
+    running.add_argument("--data", type=Path, required=True, help="the folder of the runs")
+    _server_options(running)
+
+
+def _server_options(running: argparse.ArgumentParser) -> None:
     running.add_argument("--out", type=Path, required=True, help="folder for the artefacts")
     running.add_argument("--url", help="measure this server instead of starting one")
     running.add_argument("--key", help="its operator key")
-    running.add_argument("--data", type=Path, help="its data directory, for the parts apart")
     running.add_argument("--set", action="append", default=[], metavar="NAME=VALUE")
 
 

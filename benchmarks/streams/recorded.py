@@ -25,7 +25,7 @@ DAVINCI = "davinci"
 
 def read_recorded(folder: Path) -> tuple[Stream, Mapping[str, str]]:
     """The stream, and the line of agents that forecasts each question, by its id."""
-    tasks = {str(row["task_id"]): str(row["prompt"]) for row in _rows(folder / "tasks.jsonl.gz")}
+    tasks = {str(row["task_id"]): str(row["prompt"]) for row in rows(folder / "tasks.jsonl.gz")}
     days = {
         task: FIRST_DAY + timedelta(days=place // TASKS_A_DAY)
         for place, task in enumerate(sorted(tasks, key=lambda t: sha256(t.encode()).hexdigest()))
@@ -33,7 +33,7 @@ def read_recorded(folder: Path) -> tuple[Stream, Mapping[str, str]]:
     questions: list[Question] = []
     resolutions: list[Resolution] = []
     lines: dict[str, str] = {}
-    for row in _rows(folder / "runs.jsonl.gz"):
+    for row in rows(folder / "runs.jsonl.gz"):
         task, agent = str(row["task_id"]), str(row["agent"])
         question = _question(task, agent, (tasks[task], days[task]))
         questions.append(question)
@@ -65,7 +65,8 @@ def _question(task: str, agent: str, seen: tuple[str, date]) -> Question:
     )
 
 
-def _rows(path: Path) -> list[Mapping[str, object]]:
+def rows(path: Path) -> list[Mapping[str, object]]:
+    """The lines of a compressed file of JSON lines. Raises BadStream."""
     try:
         with gzip.open(path, "rt", encoding="utf-8") as lines:
             return [json.loads(line) for line in lines]

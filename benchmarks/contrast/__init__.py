@@ -1,0 +1,1 @@
+"""What contrasting recorded runs of several agents yields, and whether it says anything."""
