@@ -6,31 +6,40 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memory.domain.ids import new_id
 from memory.domain.learning import JobRun
 from memory.errors import Rejected
 from server.dashboard.forms import MAX_FIELDS, read_form
 from server.dashboard.jobs import told_of
-from server.dashboard.rendering import ENVIRONMENT, moment, number, percent, signed, span
+from server.dashboard.rendering import ENVIRONMENT, MINUS, moment, number, percent, signed, span
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 
 @pytest.mark.parametrize(
     ("value", "shown"),
-    [(None, "not known yet"), (1234, "1,234"), (-3, "−3"), (0.12345, "0.123"), (-0.0001, "0.000")],
+    [
+        (None, "not known yet"),
+        (1234, "1,234"),
+        (-3, f"{MINUS}3"),
+        (0.12345, "0.123"),
+        (-0.0001, "0.000"),
+    ],
 )
 def test_a_number_is_written_for_people(value, shown):
     assert number(value) == shown
 
 
-@pytest.mark.parametrize(("value", "shown"), [(0.5, "+0.500"), (-0.5, "−0.500"), (0.0, "0.000")])
+@pytest.mark.parametrize(
+    ("value", "shown"), [(0.5, "+0.500"), (-0.5, f"{MINUS}0.500"), (0.0, "0.000")]
+)
 def test_a_difference_carries_its_sign(value, shown):
     assert signed(value) == shown
 
 
 @given(st.floats(-1e6, 1e6, allow_nan=False))
 def test_a_number_can_be_read_back(value):
-    assert float(number(value).replace("−", "-")) == pytest.approx(value, abs=5.1e-4)
+    assert float(number(value).replace(MINUS, "-")) == pytest.approx(value, abs=5.1e-4)
 
 
 def test_a_share_is_a_percentage():
@@ -92,7 +101,17 @@ def test_a_run_tells_each_memory_that_would_change_and_by_how_much():
             {"memory_id": "m2", "change": "retired: below_floor"},
         ],
     }
-    run = JobRun(NOON, "decay", "2026-03-01", True, "done", NOON, NOON, NOON, result)  # pyright: ignore[reportArgumentType] - any id
+    run = JobRun(
+        id=new_id(),
+        job="decay",
+        period="2026-03-01",
+        dry_run=True,
+        state="done",
+        now=NOON,
+        started_at=NOON,
+        finished_at=NOON,
+        result=result,
+    )
 
     told = told_of(run, limit=1)
 
