@@ -96,9 +96,11 @@ def test_a_form_that_cannot_be_read_is_refused(body):
 def test_a_run_tells_each_memory_that_would_change_and_by_how_much():
     result = {
         "examined": 3,
+        "differing": ["m4", "m5"],
+        "evidence": {"paired": 2},
         "changes": [
             {"memory_id": "m1", "change": "faded", "weight_before": 1.4, "weight_after": 1.2},
-            {"memory_id": "m2", "change": "retired: below_floor"},
+            {"memory_id": "m2", "change": "merged", "into": "m3"},
         ],
     }
     run = JobRun(
@@ -113,9 +115,11 @@ def test_a_run_tells_each_memory_that_would_change_and_by_how_much():
         result=result,
     )
 
-    told = told_of(run, limit=1)
+    told = told_of(run)
 
     assert told.n_changes == 2
-    assert told.counts == {"examined": 3}
-    [first] = told.changes
+    assert told.counts == {"examined": "3", "differing": "2"}
+    first, second = told.changes
+    assert (second.said, second.more) == ("merged", "into m3")
+    assert told_of(run, limit=1).changes == [first]
     assert (first.memory_id, first.before, first.after) == ("m1", 1.4, 1.2)
