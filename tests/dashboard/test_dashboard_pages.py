@@ -121,6 +121,9 @@ async def test_a_dry_run_lists_and_a_run_leaves_a_record(app, client, operator_t
         second = said(await browser.get(again.headers["location"]))
         third = said(await browser.get(at(namespace, "/jobs")))
 
+    runs = await client.get(f"/v1/namespaces/{namespace}/jobs/runs")
+    [run] = runs.json()["items"]
+    assert run["finished_at"] > run["started_at"]
     today = datetime.now(UTC).date().isoformat()
     assert f"decay ran for period {today}: 0 changes" in first
     assert "1 run in all" in first
