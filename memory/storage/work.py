@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, RowMapping, func, select, text, update
+from sqlalchemy import ColumnElement, RowMapping, func, literal, select, text, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -106,11 +106,12 @@ class WorkStore:
         )
 
     async def finish(self, run_id: UUID, result: Mapping[str, object], now: datetime) -> JobRun:
-        """The run ends with the transaction of its effect."""
+        """The run ends with the transaction of its effect, and has taken as long as that has."""
+        took = func.clock_timestamp() - func.transaction_timestamp()
         done = await self._connection.execute(
             update(job_run)
             .where(job_run.c.id == run_id)
-            .values(state="done", finished_at=now, result=dict(result))
+            .values(state="done", finished_at=literal(now) + took, result=dict(result))
             .returning(job_run)
         )
         return _run(done.mappings().one())
@@ -141,12 +142,16 @@ class WorkStore:
             .limit(1)
         )
 
-    async def runs(self, namespace_id: UUID, page: Page) -> Listed[JobRun]:
-        """Oldest first."""
+    async def runs(
+        self, namespace_id: UUID, page: Page, *, newest_first: bool = False
+    ) -> Listed[JobRun]:
+        """Oldest first, unless asked otherwise."""
         here: ColumnElement[bool] = job_run.c.namespace_id == namespace_id
-        rows = select(job_run).where(here).order_by(job_run.c.id).limit(page.limit + 1)
+        order = job_run.c.id.desc() if newest_first else job_run.c.id
+        rows = select(job_run).where(here).order_by(order).limit(page.limit + 1)
         if page.after is not None:
-            rows = rows.where(job_run.c.id > UUID(str(page.after[0])))
+            last = UUID(str(page.after[0]))
+            rows = rows.where(job_run.c.id < last if newest_first else job_run.c.id > last)
         found = [_run(row) for row in (await self._connection.execute(rows)).mappings()]
         total = await self._connection.scalar(select(func.count()).select_from(job_run).where(here))
         return listed(found, page, total, lambda run: (str(run.id),))
