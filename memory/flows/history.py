@@ -52,7 +52,7 @@ class Bank:
 async def bank_at(engine: Engine, call: Call, moment: Moment, page: Page) -> Listed[PastWeight]:
     """Every memory the caller may see, with the weight it had at that moment, in id order."""
     async with engine.database.transaction(call.namespace.id) as connection:
-        bank = await _bank(connection, call, moment)
+        bank = await bank_of(connection, call, moment)
         shown = await _shown(connection, call)
     policy = policy_named(call.namespace.policy)
     weights = _weights(bank, policy)
@@ -66,8 +66,8 @@ async def bank_at(engine: Engine, call: Call, moment: Moment, page: Page) -> Lis
 async def difference(engine: Engine, call: Call, moments: tuple[Moment, Moment]) -> Difference:
     """What changed from the first moment to the second."""
     async with engine.database.transaction(call.namespace.id) as connection:
-        first = await _bank(connection, call, moments[0])
-        second = await _bank(connection, call, moments[1])
+        first = await bank_of(connection, call, moments[0])
+        second = await bank_of(connection, call, moments[1])
         shown = await _shown(connection, call)
         names = await names_of(connection, call.namespace)
     policy = policy_named(call.namespace.policy)
@@ -164,7 +164,8 @@ def _strength(bank: Bank, cell: tuple[UUID, UUID], *, own: bool) -> float:
     return followed_in(bank.states, cell, bank.at, own=own).strength
 
 
-async def _bank(connection: Connection, call: Call, moment: Moment) -> Bank:
+async def bank_of(connection: Connection, call: Call, moment: Moment) -> Bank:
+    """The states as they were at that moment."""
     namespace = call.namespace
     if moment.as_of is not None:
         return Bank(await past_states(connection, namespace, moment.as_of), moment.as_of)
