@@ -8,12 +8,10 @@ from uuid import UUID
 from memory.domain.access import Call
 from memory.domain.bank import Memory, Status
 from memory.domain.browsing import NEIGHBOURS, Browse, Browsed, Neighbour, Sort
-from memory.domain.history import Moment
-from memory.domain.namespace import Clock
 from memory.domain.task import Listed, Page
 from memory.engine import Engine
 from memory.flows.actors import viewer
-from memory.flows.history import bank_of
+from memory.flows.history import bank_of, standing
 from memory.flows.models import require_model
 from memory.flows.sheets import read
 from memory.flows.weights import present
@@ -21,7 +19,7 @@ from memory.learning.policy import policy_named
 from memory.learning.states import State
 from memory.storage.browsing import BrowsingStore, Key, key_of
 from memory.storage.database import Connection
-from memory.storage.past import PastStore, Then
+from memory.storage.past import Then
 from memory.storage.reading import MemoryReader
 from memory.storage.states import StateStore
 
@@ -84,12 +82,6 @@ async def _look(connection: Connection, call: Call, browse: Browse, page: Page) 
     then = await standing(connection, call, browse.moment)
     known = {i: t for i, t in then.items() if i in bank.states.memories}
     return _Look(browse, page, bank.at, _Past(known, bank.states.memories))
-
-
-async def standing(connection: Connection, call: Call, moment: Moment) -> dict[UUID, Then]:
-    """Which memories stood in the bank at that moment, with text version and status."""
-    store = PastStore(connection, call.namespace.id, await viewer(connection, call))
-    return await store.standing(moment, replay=call.namespace.clock is Clock.REPLAY)
 
 
 async def _rows(connection: Connection, call: Call, look: _Look) -> tuple[Sequence[Row], int]:

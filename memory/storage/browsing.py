@@ -96,8 +96,12 @@ class BrowsingStore:
     async def lines(self, browse: Browse, then: Mapping[UUID, Then] | None) -> list[Line]:
         """Every match, in no order; with `then`, of the bank as it stood."""
         rows = _now() if then is None else _then(then, browse.sought)
-        statement = self._narrow(browse.sort, rows).where(self._matching(browse.sought, rows))
-        found = await self._connection.execute(statement)
+        states = (memory_weight.c.state, memory_weight.c.touched_at)
+        found = await self._connection.execute(
+            select(memory.c.id, self._key(browse.sort).label("key"), *states)
+            .select_from(rows.source)
+            .where(self._matching(browse.sought, rows))
+        )
         return [Line(row.id, row.key, tuple(row.state), row.touched_at) for row in found]
 
     async def texts(self, versions: Mapping[UUID, int]) -> dict[UUID, tuple[str, str]]:
@@ -125,14 +129,6 @@ class BrowsingStore:
             },
         )
         return [(row.id, row.cosine) for row in rows]
-
-    def _narrow(self, sort: Sort, rows: _Rows) -> Select[Any]:
-        states = (memory_weight.c.state, memory_weight.c.touched_at)
-        return (
-            select(memory.c.id, self._key(sort).label("key"), *states)
-            .select_from(rows.source)
-            .where(memory.c.namespace_id == self._namespace_id)
-        )
 
     def _key(self, sort: Sort) -> ColumnElement[Any]:
         match sort:

@@ -1,6 +1,6 @@
 """The bank is looked through: every match exactly once, by its own numbers, now and as it was."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from uuid import UUID
 
@@ -80,12 +80,12 @@ async def weigh(engine: Engine, call: Call, weights: Sequence[float], ids: Seque
             )
 
 
-SORTS = [(sort, down) for sort in Sort for down in (False, True)]
+ORDERS = [{"sort": sort, "descending": down} for sort in Sort for down in (False, True)]
 
 
-@pytest.mark.parametrize(("sort", "descending"), SORTS)
+@pytest.mark.parametrize("order", ORDERS)
 async def test_a_status_that_begins_after_row_100_is_found_whole_in_any_order(
-    engine: Engine, calls: Caller, past: str, sort: Sort, descending: bool
+    engine: Engine, calls: Caller, past: str, order: Mapping[str, object]
 ):
     ids = await laid(engine, await calls(past), 137)
     call = await calls(past)
@@ -93,10 +93,9 @@ async def test_a_status_that_begins_after_row_100_is_found_whole_in_any_order(
     late = ids[101:137:3]
     for memory_id in late:
         await change_status(engine, call, memory_id, StatusChange("suspend"))
-    asked = {"sort": sort, "descending": descending}
 
-    paused, totals = await paged(engine, call, 5, status=Status.SUSPENDED, **asked)
-    every, whole = await paged(engine, call, 50, **asked)
+    paused, totals = await paged(engine, call, 5, status=Status.SUSPENDED, **order)
+    every, whole = await paged(engine, call, 50, **order)
 
     assert sorted(paused) == sorted(late)
     assert len(set(paused)) == len(paused)
@@ -105,21 +104,20 @@ async def test_a_status_that_begins_after_row_100_is_found_whole_in_any_order(
     assert set(whole) == {137}
 
 
-@pytest.mark.parametrize(("sort", "descending"), SORTS)
+@pytest.mark.parametrize("order", ORDERS)
 async def test_what_is_erased_between_pages_costs_no_other_memory_its_place(
-    engine: Engine, calls: Caller, past: str, sort: Sort, descending: bool
+    engine: Engine, calls: Caller, past: str, order: Mapping[str, object]
 ):
     ids = await laid(engine, await calls(past), 30)
     call = await calls(past)
     await weigh(engine, call, [0.5 + (i * 7 % 30) / 30 for i in range(30)], ids)
-    asked = {"sort": sort, "descending": descending}
-    first = await listed(engine, call, Page(10), **asked)
+    first = await listed(engine, call, Page(10), **order)
     seen = [row.memory.id for row in first.items]
     unseen = next(memory_id for memory_id in ids if memory_id not in seen)
     for gone in (seen[-1], unseen):  # the row that the cursor names, and one that would come
         await erase(engine, call, Erasure(memory_id=gone))
 
-    rest = await listed(engine, call, Page(200, first.next), **asked)
+    rest = await listed(engine, call, Page(200, first.next), **order)
 
     after = [row.memory.id for row in rest.items]
     assert sorted(seen + after) == sorted(set(ids) - {unseen})
@@ -146,9 +144,8 @@ async def test_a_range_of_weights_holds_its_bounds_and_nothing_beyond(
     ids = await laid(engine, await calls(past), 6)
     call = await calls(past)
     await weigh(engine, call, [0.1, 0.5, 0.75, 1.25, 1.5, 2.0], ids)
-    at = {"min_weight": 0.5, "max_weight": 1.25}
 
-    rows = await listed(engine, call, **at)
+    rows = await listed(engine, call, min_weight=0.5, max_weight=1.25)
     low = await found(engine, call, max_weight=0.2)
 
     assert [row.memory.id for row in rows.items] == ids[1:4]
