@@ -14,6 +14,7 @@ from memlift_client import (
     _calls_admin,
     _calls_forecasts,
     _calls_loop,
+    _calls_memories,
     _calls_meta,
     _calls_tickets,
     _fields,
@@ -43,7 +44,14 @@ MEMBERS = {
 
 
 def calls() -> Iterator[tuple[str, Any]]:
-    for module in (_calls_admin, _calls_forecasts, _calls_loop, _calls_meta, _calls_tickets):
+    for module in (
+        _calls_admin,
+        _calls_forecasts,
+        _calls_loop,
+        _calls_memories,
+        _calls_meta,
+        _calls_tickets,
+    ):
         for name, build in vars(module).items():
             own = inspect.isfunction(build) and build.__module__ == module.__name__
             if own and not name.startswith("_"):
