@@ -74,6 +74,13 @@ async def neighbours(engine: Engine, call: Call, memory_id: UUID) -> list[Neighb
     return [Neighbour(one.memory, cosines[one.memory.id]) for one in found]
 
 
+async def some_memories(engine: Engine, call: Call, ids: Sequence[UUID]) -> list[Memory]:
+    """Those of these memories that the caller may see, in their order, weights aged to now."""
+    async with engine.database.transaction(call.namespace.id) as connection:
+        look = _Look(Browse(), Page(1), present(call))
+        return [row.memory for row in await _items(connection, call, look, ids)]
+
+
 async def _look(connection: Connection, call: Call, browse: Browse, page: Page) -> _Look:
     if browse.moment.now:
         at = present(call) if page.after is None else datetime.fromisoformat(str(page.after[2]))

@@ -11,7 +11,9 @@ from server.dashboard import (
     jobs,
     keys,
     login,
+    memories,
     namespaces,
+    one_memory,
     overview,
 )
 
@@ -20,6 +22,8 @@ PAGES: tuple[APIRouter, ...] = (
     assets.router,
     login.router,
     overview.router,
+    memories.router,
+    one_memory.router,
     jobs.router,
     keys.router,
     namespaces.router,

@@ -16,6 +16,7 @@ class Entry:
 
 NAVIGATION = (
     Entry("Overview", "/"),
+    Entry("Memories", "/memories"),
     Entry("Jobs", "/jobs"),
     Entry("Keys", "/keys", Act.MANAGE),
 )

@@ -182,8 +182,13 @@ class BulkItem(Out):
 
     @classmethod
     def of(cls, index: int, memory: Memory) -> "BulkItem":
-        parts = {"id": memory.id, "memory_status": memory.status, "trust": memory.trust}
-        return cls(index=index, status=200, **parts)
+        return cls(
+            index=index,
+            status=200,
+            id=memory.id,
+            memory_status=memory.status,
+            trust=memory.trust,
+        )
 
 
 class BulkOut(Out):
