@@ -15,6 +15,7 @@ from server.dashboard import (
     namespaces,
     one_memory,
     overview,
+    time_travel,
 )
 
 # The fallback takes every path that none before it has taken, so it stands last.
@@ -24,6 +25,7 @@ PAGES: tuple[APIRouter, ...] = (
     overview.router,
     memories.router,
     one_memory.router,
+    time_travel.router,
     jobs.router,
     keys.router,
     namespaces.router,

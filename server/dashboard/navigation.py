@@ -18,5 +18,6 @@ NAVIGATION = (
     Entry("Overview", "/"),
     Entry("Memories", "/memories"),
     Entry("Jobs", "/jobs"),
+    Entry("Time travel", "/time-travel"),
     Entry("Keys", "/keys", Act.MANAGE),
 )
