@@ -19,6 +19,7 @@ TEMPLATES = Path(__file__).parent / "templates"
 NOTICE = "memlift_notice"
 NOTICE_SECONDS = 30
 MAX_NOTICE = 500
+MINUS = "\N{MINUS SIGN}"
 UNKNOWN = "not known yet"
 MINUTE, HOUR, DAY = 60, 3_600, 86_400
 
@@ -48,9 +49,9 @@ def number(value: float | None, digits: int = 3) -> str:
     if value is None:
         return UNKNOWN
     if isinstance(value, int):
-        return f"{value:,}".replace("-", "−")
+        return f"{value:,}".replace("-", MINUS)
     shown = f"{value:.{digits}f}"
-    return shown.replace("-", "−") if float(shown) else f"{0:.{digits}f}"
+    return shown.replace("-", MINUS) if float(shown) else f"{0:.{digits}f}"
 
 
 def signed(value: float | None, digits: int = 3) -> str:
@@ -90,7 +91,8 @@ def _environment() -> Environment:
         "percent": percent,
         "span": span,
     }
-    made.globals |= {"TERMS": TERMS, "HTMX": HTMX, "asset_url": asset_url}
+    known: dict[str, Any] = {"TERMS": TERMS, "HTMX": HTMX, "asset_url": asset_url}
+    made.globals.update(known)
     return made
 
 
