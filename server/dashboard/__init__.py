@@ -11,8 +11,11 @@ from server.dashboard import (
     jobs,
     keys,
     login,
+    memories,
     namespaces,
+    one_memory,
     overview,
+    time_travel,
 )
 
 # The fallback takes every path that none before it has taken, so it stands last.
@@ -20,6 +23,9 @@ PAGES: tuple[APIRouter, ...] = (
     assets.router,
     login.router,
     overview.router,
+    memories.router,
+    one_memory.router,
+    time_travel.router,
     jobs.router,
     keys.router,
     namespaces.router,

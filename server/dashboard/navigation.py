@@ -16,6 +16,8 @@ class Entry:
 
 NAVIGATION = (
     Entry("Overview", "/"),
+    Entry("Memories", "/memories"),
     Entry("Jobs", "/jobs"),
+    Entry("Time travel", "/time-travel"),
     Entry("Keys", "/keys", Act.MANAGE),
 )

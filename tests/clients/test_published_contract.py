@@ -15,6 +15,7 @@ from memlift_client import (
     _calls_constraints,
     _calls_forecasts,
     _calls_loop,
+    _calls_memories,
     _calls_meta,
     _calls_runs,
     _calls_tickets,
@@ -57,7 +58,9 @@ MODULES = (
     _calls_constraints,
     _calls_forecasts,
     _calls_loop,
+    _calls_memories,
     _calls_meta,
+    _calls_runs,
     _calls_tickets,
 )
 
