@@ -10,6 +10,7 @@ from uuid import UUID
 from memory.domain.access import Call
 from memory.domain.loop import Ask, Query
 from memory.domain.task import Agent, CategoryName, Task
+from memory.domain.workings import NearCategory
 from memory.flows.actors import GENERAL, Names
 from memory.flows.guidance import look
 from memory.flows.rebuild import past_states
@@ -19,7 +20,7 @@ from memory.learning.fold import Learned
 from memory.learning.policy import policy_named
 from memory.ports import Embedding
 from memory.retrieval.head import margin, to_stored_precision
-from memory.retrieval.routing import route
+from memory.retrieval.routing import nearness, route
 from memory.storage.actors import ActorStore
 from memory.storage.database import Connection
 from memory.storage.guidance import Guide, Near
@@ -29,6 +30,9 @@ from memory.storage.states import StateStore
 
 HEAD = 4
 """The head is this many times k: weights re-rank it and nothing else."""
+
+NEAR = 5
+"""How many of the nearest categories an explanation names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +67,7 @@ class Found:
 
     `following` holds the agent's strengths, and the rankers' records of the category and of the
     whole namespace; `past` every state of that time, where the retrieval asks about a time before
-    the newest outcome.
+    the newest outcome; `near` the categories nearest to the task, where the ask is explained.
     """
 
     asked: Asked
@@ -77,6 +81,7 @@ class Found:
     head_size: int
     past: Learned | None
     guides: tuple[Guide, ...] = ()
+    near: tuple[NearCategory, ...] = ()
 
 
 class Finder:
@@ -123,6 +128,7 @@ class Finder:
             head_size=rows.head.matching if self._policy.whole_bank else HEAD * asked.ask.k,
             past=past,
             guides=guides,
+            near=await self._near(asked.vectors) if asked.ask.explain else (),
         )
 
     async def _weighed(self, asked: Asked, scope: Scope, past: Learned | None) -> Weighed:
@@ -174,15 +180,24 @@ class Finder:
     async def _routed(
         self, vectors: Sequence[Embedding]
     ) -> tuple[tuple[UUID, UUID | None], CategoryName, float]:
-        if self._centroids is None:
-            store = MemoryStore(self._connection, self._call.namespace.id)
-            self._centroids = await store.centroids(self._model_id)
-        routed = route(vectors[0].vector, self._centroids)
+        routed = route(vectors[0].vector, await self._middles())
         if routed.category_id is None:
             return await self._names.category(GENERAL), GENERAL, 0.0
         names = await self._actors.names()
         name = CategoryName(names[routed.category_id])
         return (routed.category_id, None), name, routed.confidence
+
+    async def _near(self, vectors: Sequence[Embedding]) -> tuple[NearCategory, ...]:
+        ranked = nearness(vectors[0].vector, await self._middles())[:NEAR]
+        names = await self._actors.names()
+        return tuple(NearCategory(CategoryName(names[one]), cosine) for one, cosine in ranked)
+
+    async def _middles(self) -> dict[UUID, list[float]]:
+        """The centroid of each category that has memories."""
+        if self._centroids is None:
+            store = MemoryStore(self._connection, self._call.namespace.id)
+            self._centroids = await store.centroids(self._model_id)
+        return self._centroids
 
 
 def _probes(asked: Asked) -> list[Probe]:

@@ -13,10 +13,11 @@ from memory.guideline.entry import CutReason
 from memory.storage.paging import listed
 from memory.storage.receipts import ReceiptStore
 
-_WHY = {
+WHY_CUT = {
     CutReason.BUDGET: "the budget was spent",
     CutReason.QUARANTINED: "its source is not believed",
     CutReason.EMPTY: "nothing of it was left to show",
+    CutReason.LEFT_OUT: "the language model had no use for it",
     CutReason.CATEGORY: "the meta-guideline leaves out other categories",
     CutReason.DISAGREEMENT: "it disagrees with others, and the meta-guideline left it out",
     CutReason.MAX_MEMORIES: "the meta-guideline asks for fewer memories",
@@ -59,7 +60,7 @@ def _sentence(receipt: Receipt, item: Item) -> str:
         parts.append(f"not served: the arm was {receipt.arm}")
     elif not item.cited:
         reasons = {cut.memory_id: cut.reason for cut in receipt.cut}
-        why = _WHY[CutReason(reasons.get(item.memory_id, CutReason.BUDGET))]
+        why = WHY_CUT[CutReason(reasons.get(item.memory_id, CutReason.BUDGET))]
         parts.append(f"not in the guideline: {why}")
     return "; ".join(parts) + f". Propensity {item.propensity:g}."
 

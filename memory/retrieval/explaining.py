@@ -4,7 +4,7 @@ Nothing is decided here: places and what keeps from them come from the walk that
 pool from the draw itself. Who was drawn is told, because chance is not asked twice.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from uuid import UUID
 
@@ -28,9 +28,14 @@ class Explained:
 
 
 def explain(
-    candidates: Sequence[Candidate], selection: Selection, drawn: UUID | None = None
+    candidates: Sequence[Candidate],
+    selection: Selection,
+    drawn: UUID | None = None,
+    rankers: Collection[str] = tuple(RANKERS),
 ) -> tuple[Explained, ...]:
-    """All candidates in the ranker's order; `drawn`: the memory that the slot served, if any."""
+    """All candidates in the ranker's order; `drawn`: the memory that the slot served, if any;
+    `rankers`: those whose opinions are wanted.
+    """
     walk = list(fates(candidates, selection))
     served = [candidate for candidate, fate in walk if fate is Fate.SERVED]
     chances = _propensities(candidates, selection, served)
@@ -38,7 +43,7 @@ def explain(
     changed: dict[UUID | None, Fate] = (
         {} if drawn is None else {last: Fate.DISPLACED, drawn: Fate.SLOT}
     )
-    by_ranker = _by_ranker(candidates, selection)
+    by_ranker = _by_ranker(candidates, selection, rankers)
     return tuple(
         Explained(
             candidate=candidate,
@@ -74,11 +79,11 @@ def _propensities(
 
 
 def _by_ranker(
-    candidates: Sequence[Candidate], selection: Selection
+    candidates: Sequence[Candidate], selection: Selection, rankers: Collection[str]
 ) -> dict[UUID, dict[str, ByRanker]]:
     """What each of the rankers makes of each candidate."""
     found: dict[UUID, dict[str, ByRanker]] = {candidate.id: {} for candidate in candidates}
-    for ranker in RANKERS:
+    for ranker in rankers:
         scores = order_scores(ranker, candidates, selection.as_of)
         by_id = {c.id: score for c, score in zip(candidates, scores, strict=True)}
         for candidate, fate in fates(candidates, replace(selection, ranker=ranker)):

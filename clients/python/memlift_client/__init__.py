@@ -99,6 +99,13 @@ from memlift_client._results_loop import (
     WeightRow,
 )
 from memlift_client._results_tickets import Candidate, Ticket, Trial
+from memlift_client._results_workings import (
+    ByRanker,
+    Considered,
+    NearCategory,
+    Routing,
+    Workings,
+)
 from memlift_client._retries import Patience
 
 __all__ = [
@@ -111,10 +118,12 @@ __all__ = [
     "AsyncMemLift",
     "AuditEntry",
     "BatchItem",
+    "ByRanker",
     "Candidate",
     "Category",
     "Check",
     "Conjectured",
+    "Considered",
     "Coverage",
     "CutMemory",
     "Deletion",
@@ -148,6 +157,7 @@ __all__ = [
     "MetaGuideline",
     "Namespace",
     "NamespaceFields",
+    "NearCategory",
     "NewKey",
     "Outcome",
     "OutcomeFields",
@@ -167,6 +177,7 @@ __all__ = [
     "Retrieval",
     "Revision",
     "RolledBack",
+    "Routing",
     "ServedMemory",
     "ServedMetaGuideline",
     "SettingsFields",
@@ -186,4 +197,5 @@ __all__ = [
     "WeightEvent",
     "WeightRow",
     "WeightShares",
+    "Workings",
 ]
