@@ -278,21 +278,19 @@ class Applied:
 
 @dataclass(frozen=True, slots=True)
 class ReceiptFilter:
-    """pending: neither expired nor with an effective outcome; all: every receipt."""
+    """pending: neither answered nor expired; answered: with an outcome in effect; expired: without
+    one, too late; all: every receipt.
+    """
 
     state: str = "all"
     agent: str | None = None
+    category: str | None = None
+    arm: str | None = None
+    newest_first: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class OutcomeFilter:
     state: str | None = None
     retrieval_id: UUID | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Explanation:
-    """A receipt, and a sentence for each of its memories."""
-
-    receipt: Receipt
-    sentences: Mapping[UUID, str]
+    newest_first: bool = False

@@ -231,13 +231,17 @@ class TaskFilterFields(PageFields, total=False):
 
 
 class ReceiptFilterFields(PageFields, total=False):
-    state: Literal["pending", "all"]
+    state: Literal["pending", "answered", "expired", "all"]
     agent: str
+    category: str
+    arm: str
+    order: Literal["oldest", "newest"]
 
 
 class OutcomeFilterFields(PageFields, total=False):
     state: Literal["accepted", "applied", "ignored", "superseded"]
     retrieval_id: str
+    order: Literal["oldest", "newest"]
 
 
 class WeightOrderFields(PageFields, total=False):
