@@ -18,6 +18,7 @@ from memory.flows.models import keep_registering
 from memory.jobs.leader import run_leader
 from server.contract import describe
 from server.cursors import Cursors, signing_key
+from server.dashboard import PAGES
 from server.errors import (
     fault_headers,
     problem_of,
@@ -71,7 +72,7 @@ def create_app(
         redirect_slashes=False,
     )
     app.state.shared = shared
-    for router in ROUTERS:
+    for router in (*ROUTERS, *PAGES):
         app.include_router(router)
     guard(app, shared)
     describe(app)

@@ -21,6 +21,9 @@ REQUEST_ID = "X-Request-Id"
 PLAIN_ID = re.compile(r"[A-Za-z0-9._-]{1,64}", re.ASCII)
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 ABORTED = "aborted"
+JSON = "application/json"
+FORM = "application/x-www-form-urlencoded"
+DASHBOARD = "/dashboard"
 
 logger = logging.getLogger("memlift.http")
 
@@ -100,21 +103,22 @@ class Bodies:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        fault = self._refusal(Headers(scope=scope))
+        fault = self._refusal(Headers(scope=scope), form=is_page(scope["path"]))
         if fault is None:
             await self._app(scope, self._counted(receive), send)
         else:
             await fault_response(fault, request_id_of(scope))(scope, receive, send)
 
-    def _refusal(self, headers: Headers) -> MemoryFault | None:
+    def _refusal(self, headers: Headers, *, form: bool) -> MemoryFault | None:
         declared = headers.get("content-length", "0")
         if not (declared.isascii() and declared.isdigit()):
             return Rejected("Content-Length is not a number", field="Content-Length")
         if len(declared) > len(str(self._limit)) or int(declared) > self._limit:
             return too_large(self._limit)
         has_body = declared.strip("0") or "transfer-encoding" in headers
-        if has_body and not is_json(headers.get("content-type", "")):
-            return UnsupportedMedia("send application/json", field="Content-Type")
+        taken, wanted = (is_form, FORM) if form else (is_json, JSON)
+        if has_body and not taken(headers.get("content-type", "")):
+            return UnsupportedMedia(f"send {wanted}", field="Content-Type")
         return None
 
     def _counted(self, receive: Receive) -> Receive:
@@ -138,11 +142,25 @@ def too_large(limit: int) -> TooLarge:
 
 def is_json(content_type: str) -> bool:
     """`application/json`, with no charset but UTF-8, the only one JSON has."""
+    return _is(content_type, JSON)
+
+
+def is_form(content_type: str) -> bool:
+    """What a browser sends for a form without files."""
+    return _is(content_type, FORM)
+
+
+def is_page(path: str) -> bool:
+    """Whether a path is the dashboard's: people come there, with forms instead of JSON."""
+    return path == DASHBOARD or path.startswith(f"{DASHBOARD}/")
+
+
+def _is(content_type: str, wanted: str) -> bool:
     kind, *parameters = (part.strip().lower() for part in content_type.split(";"))
     charsets = [
         part.split("=", 1)[1].strip('"') for part in parameters if part.startswith("charset=")
     ]
-    return kind == "application/json" and all(charset == "utf-8" for charset in charsets)
+    return kind == wanted and all(charset == "utf-8" for charset in charsets)
 
 
 class Loopback:

@@ -184,10 +184,13 @@ async def run_due(
     return done
 
 
-async def list_runs(engine: Engine, call: Call, page: Page) -> Listed[JobRun]:
-    """Oldest first."""
+async def list_runs(
+    engine: Engine, call: Call, page: Page, *, newest_first: bool = False
+) -> Listed[JobRun]:
+    """Oldest first, unless asked otherwise."""
     async with engine.database.transaction(call.namespace.id) as connection:
-        return await WorkStore(connection).runs(call.namespace.id, page)
+        store = WorkStore(connection)
+        return await store.runs(call.namespace.id, page, newest_first=newest_first)
 
 
 def job_named(name: str) -> Job:

@@ -141,12 +141,16 @@ class WorkStore:
             .limit(1)
         )
 
-    async def runs(self, namespace_id: UUID, page: Page) -> Listed[JobRun]:
-        """Oldest first."""
+    async def runs(
+        self, namespace_id: UUID, page: Page, *, newest_first: bool = False
+    ) -> Listed[JobRun]:
+        """Oldest first, unless asked otherwise."""
         here: ColumnElement[bool] = job_run.c.namespace_id == namespace_id
-        rows = select(job_run).where(here).order_by(job_run.c.id).limit(page.limit + 1)
+        order = job_run.c.id.desc() if newest_first else job_run.c.id
+        rows = select(job_run).where(here).order_by(order).limit(page.limit + 1)
         if page.after is not None:
-            rows = rows.where(job_run.c.id > UUID(str(page.after[0])))
+            last = UUID(str(page.after[0]))
+            rows = rows.where(job_run.c.id < last if newest_first else job_run.c.id > last)
         found = [_run(row) for row in (await self._connection.execute(rows)).mappings()]
         total = await self._connection.scalar(select(func.count()).select_from(job_run).where(here))
         return listed(found, page, total, lambda run: (str(run.id),))

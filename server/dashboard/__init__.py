@@ -1,0 +1,27 @@
+"""The dashboard: pages that show how the memory learns, over the same flows as the API.
+
+README.md beside this file says how a page is added.
+"""
+
+from fastapi import APIRouter
+
+from server.dashboard import (
+    assets,
+    fallback,
+    jobs,
+    keys,
+    login,
+    namespaces,
+    overview,
+)
+
+# The fallback takes every path that none before it has taken, so it stands last.
+PAGES: tuple[APIRouter, ...] = (
+    assets.router,
+    login.router,
+    overview.router,
+    jobs.router,
+    keys.router,
+    namespaces.router,
+    fallback.router,
+)

@@ -1,0 +1,100 @@
+"""Pages of a list: the cursor in the link is signed, as the API's is, and bound to the filter."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+from urllib.parse import urlencode
+
+from memory.domain.task import Listed, Page
+from server.cursors import place_of
+from server.dashboard.viewer import Viewer
+from server.shared import shared_of
+
+ROWS = 50
+Row = TypeVar("Row")
+
+
+@dataclass(frozen=True, slots=True)
+class Shown(Generic[Row]):
+    """One page of rows, with the true total, and links to the first and the next page."""
+
+    rows: Sequence[Row]
+    total: int
+    first: str | None
+    next: str | None
+
+
+def page_of(viewer: Viewer, rows: int = ROWS) -> Page:
+    """The page that the address asks for. Raises Rejected for a cursor of another list."""
+    cursor = viewer.request.query_params.get("cursor")
+    if not cursor:
+        return Page(rows)
+    return Page(rows, shared_of(viewer.request).cursors.read(cursor, _place(viewer)))
+
+
+def shown(viewer: Viewer, listed: Listed[Row]) -> Shown[Row]:
+    """The page with its links; they keep filter and order."""
+    after = None
+    if listed.next is not None:
+        cursor = shared_of(viewer.request).cursors.write(listed.next, _place(viewer))
+        after = address(viewer, {"cursor": cursor})
+    first = address(viewer, {}) if "cursor" in viewer.request.query_params else None
+    return Shown(listed.items, listed.total, first, after)
+
+
+def address(viewer: Viewer, changes: Mapping[str, str]) -> str:
+    """This page with other parameters; without a cursor, unless one is among them."""
+    kept = {
+        name: value
+        for name, value in viewer.request.query_params.multi_items()
+        if name != "cursor" and name not in changes and value
+    }
+    query = urlencode(kept | changes)
+    path = viewer.request.url.path
+    return f"{path}?{query}" if query else path
+
+
+@dataclass(frozen=True, slots=True)
+class Sort:
+    """By which column, and whether the largest comes first."""
+
+    column: str
+    descending: bool
+
+
+def sort_of(viewer: Viewer, columns: Sequence[str], default: Sort) -> Sort:
+    """The order that the address asks for, among those there are."""
+    column = viewer.request.query_params.get("sort", "")
+    if column not in columns:
+        return default
+    return Sort(column, viewer.request.query_params.get("order") == "desc")
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """A column's title that sorts: `order` is how it is sorted now, for aria-sort."""
+
+    url: str
+    order: str
+
+
+def heading(viewer: Viewer, sort: Sort, column: str) -> Heading:
+    """Where a click on the title of `column` leads."""
+    here = sort.column == column
+    turned = here and not sort.descending
+    url = address(viewer, {"sort": column, "order": "desc" if turned else "asc"})
+    order = ("descending" if sort.descending else "ascending") if here else "none"
+    return Heading(url, order)
+
+
+def headings(viewer: Viewer, sort: Sort, columns: Sequence[str]) -> dict[str, Heading]:
+    """Every title that sorts, by column, for the macro `th`."""
+    return {column: heading(viewer, sort, column) for column in columns}
+
+
+def _place(viewer: Viewer) -> str:
+    where = "" if viewer.namespace is None else str(viewer.namespace.id)
+    request = viewer.request
+    return place_of(
+        where, request.url.path, [i for i in request.query_params.multi_items() if i[1]]
+    )

@@ -1,0 +1,56 @@
+"""Namespaces: which there are, and a new one."""
+
+from fastapi import Response
+
+from memory.domain.namespace import Clock, Learning, NamespaceDraft
+from memory.errors import MemoryFault, Rejected
+from memory.flows.namespaces import create_namespace, list_namespaces
+from server.dashboard.forms import Form
+from server.dashboard.guarding import guarded_at
+from server.dashboard.lists import page_of, shown
+from server.dashboard.rendering import sent_on
+from server.dashboard.viewer import FormDep, Operates, Reads, Viewer, page
+from server.errors import status_of
+
+POLICIES = ("belief", "paper", "steps", "delta")
+
+router = guarded_at("/dashboard/namespaces")
+
+
+@router.get("")
+async def show_namespaces(viewer: Reads) -> Response:
+    """The namespaces that the key reaches."""
+    return await _listed(viewer)
+
+
+@router.post("")
+async def make_namespace(viewer: Operates, form: FormDep) -> Response:
+    """A new, empty namespace."""
+    try:
+        made = await create_namespace(viewer.engine, viewer.key, _draft(form), viewer.now)
+    except MemoryFault as fault:
+        return await _listed(viewer, fault)
+    return sent_on(f"/dashboard/ns/{made.slug}/", f"The namespace {made.slug} is made.")
+
+
+async def _listed(viewer: Viewer, fault: MemoryFault | None = None) -> Response:
+    table = shown(viewer, await list_namespaces(viewer.engine, viewer.key, page_of(viewer)))
+    status = 200 if fault is None else status_of(fault)
+    return page(
+        viewer,
+        "namespaces.html",
+        status,
+        table=table,
+        fault=fault,
+        clocks=[clock.value for clock in Clock],
+        policies=POLICIES,
+    )
+
+
+def _draft(form: Form) -> NamespaceDraft:
+    try:
+        clock = Clock(form.get("clock"))
+    except ValueError as fault:
+        raise Rejected("clock must be wall or replay", field="clock") from fault
+    policy = form.given("policy") or POLICIES[0]
+    return NamespaceDraft(form.get("slug").strip(), clock, Learning.ON, policy)

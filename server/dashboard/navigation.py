@@ -1,0 +1,21 @@
+"""The one list of what the header offers."""
+
+from dataclasses import dataclass
+
+from memory.domain.access import Act
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A page of a namespace, shown to whoever may `act`; `path` follows that of the namespace."""
+
+    title: str
+    path: str
+    act: Act = Act.READ
+
+
+NAVIGATION = (
+    Entry("Overview", "/"),
+    Entry("Jobs", "/jobs"),
+    Entry("Keys", "/keys", Act.MANAGE),
+)

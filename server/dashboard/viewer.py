@@ -1,0 +1,141 @@
+"""Who looks, at which namespace, and what a page may ask of that."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from time import monotonic
+from typing import Annotated, Any
+
+from fastapi import Depends, Request, Response
+
+from memory.domain.access import Act, Call, Key
+from memory.domain.namespace import Namespace
+from memory.domain.session import form_token
+from memory.domain.task import Page
+from memory.domain.text import SLUG
+from memory.engine import Engine
+from memory.errors import NotFound, Unauthenticated
+from memory.flows.namespaces import list_namespaces, open_namespace
+from memory.flows.sessions import enter_session
+from server.dashboard.forms import Form
+from server.dashboard.guarding import COOKIE, form_of
+from server.dashboard.navigation import NAVIGATION, Entry
+from server.dashboard.rendering import rendered, sent_on
+from server.dependencies import now_of
+from server.middleware import request_id_of
+from server.shared import shared_of
+
+SWITCHED = 50
+"""So many namespaces the header offers; the page of namespaces has all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Viewer:
+    """A person at the dashboard, for one request.
+
+    `spaces` are the namespaces the header offers; `namespace` is the one looked at, None outside.
+    """
+
+    request: Request
+    engine: Engine
+    key: Key
+    now: datetime
+    csrf: str
+    spaces: Sequence[Namespace]
+    namespace: Namespace | None
+
+    @property
+    def call(self) -> Call:
+        """What flows ask for. Raises NotFound outside a namespace."""
+        if self.namespace is None:
+            raise NotFound("this page belongs to a namespace")
+        return Call(self.key, self.namespace, self.now)
+
+    @property
+    def slug(self) -> str:
+        return self.call.namespace.slug
+
+    @property
+    def request_id(self) -> str | None:
+        return request_id_of(self.request.scope)
+
+    def may(self, act: str) -> bool:
+        """Whether the key may: a page shows no button that would be refused."""
+        return self.key.may(Act(act))
+
+    def url(self, path: str = "/") -> str:
+        """The address of a page of this namespace."""
+        return f"/dashboard/ns/{self.slug}{path}"
+
+    @property
+    def entries(self) -> Sequence[Entry]:
+        if self.namespace is None:
+            return ()
+        return [entry for entry in NAVIGATION if self.key.may(entry.act)]
+
+    def is_at(self, entry: Entry) -> bool:
+        """Whether the page shown is this entry's, or below it."""
+        here, there = self.request.url.path, self.url(entry.path)
+        return here == there or (entry.path != "/" and here.startswith(f"{there}/"))
+
+
+def page(viewer: Viewer, template: str, status: int = 200, **context: Any) -> Response:
+    """A page of `templates/`, with what it is told and with `viewer`."""
+    return rendered(viewer.request, template, status, **context)
+
+
+def done(viewer: Viewer, path: str, notice: str) -> Response:
+    """After a form was acted upon: on to a page of the namespace, which says `notice` once."""
+    return sent_on(viewer.url(path), notice)
+
+
+async def viewer_of(request: Request) -> Viewer:
+    """Who looks. Raises Unauthenticated without a living session."""
+    if (known := getattr(request.state, "viewer", None)) is not None:
+        return known
+    session_id = request.cookies.get(COOKIE)
+    if session_id is None:
+        raise Unauthenticated("log in first")
+    shared, now = shared_of(request), now_of(request)
+    engine = shared.opened()
+    key = await enter_session(engine, session_id, now)
+    shared.limits.take(key.id, monotonic())
+    spaces = await list_namespaces(engine, key, Page(SWITCHED))
+    viewer = Viewer(request, engine, key, now, form_token(session_id), spaces.items, None)
+    request.state.viewer = viewer
+    if "namespace" in request.path_params:
+        viewer = await _inside(viewer, request.path_params["namespace"])
+        request.state.viewer = viewer
+    return viewer
+
+
+async def _inside(viewer: Viewer, slug: str) -> Viewer:
+    """The viewer at a namespace, which is not there for a key that does not reach it."""
+    found = next((space for space in viewer.spaces if space.slug == slug), None)
+    if found is None:
+        if not SLUG.fullmatch(slug):
+            raise NotFound("there is no such namespace")
+        found = await open_namespace(viewer.engine, viewer.key, slug)
+    parts = (viewer.request, viewer.engine, viewer.key, viewer.now, viewer.csrf, viewer.spaces)
+    return Viewer(*parts, found)
+
+
+def viewing(act: Act) -> Callable[..., Awaitable[Viewer]]:
+    """Asks for a viewer whose key may `act`."""
+
+    async def viewer(found: "ViewerDep") -> Viewer:
+        found.key.require(act)
+        return found
+
+    return viewer
+
+
+ViewerDep = Annotated[Viewer, Depends(viewer_of)]
+Reads = Annotated[Viewer, Depends(viewing(Act.READ))]
+Remembers = Annotated[Viewer, Depends(viewing(Act.REMEMBER))]
+Retrieves = Annotated[Viewer, Depends(viewing(Act.RETRIEVE))]
+Reports = Annotated[Viewer, Depends(viewing(Act.REPORT))]
+Inspects = Annotated[Viewer, Depends(viewing(Act.INSPECT))]
+Manages = Annotated[Viewer, Depends(viewing(Act.MANAGE))]
+Operates = Annotated[Viewer, Depends(viewing(Act.OPERATE))]
+FormDep = Annotated[Form, Depends(form_of)]

@@ -1,0 +1,215 @@
+"""The pages of the shell: overview, jobs, keys, namespaces."""
+
+from datetime import UTC, datetime
+
+import pytest
+from dashboard_builders import SITE, Markup, a_browser, at, csrf_in, csrf_of, token_of
+
+BODY = {
+    "agent": "solver",
+    "situation": "A forecast of rain for a dry month",
+    "lesson": "Start from the base rate of the month",
+    "category": "weather",
+}
+
+
+def said(answer) -> str:
+    assert answer.status_code == 200, answer.text
+    return Markup(answer.text).said()
+
+
+async def test_the_way_in_leads_to_a_namespace(app, operator_token):
+    async with a_browser(app, operator_token) as browser:
+        for path in ("/dashboard", "/dashboard/"):
+            answer = await browser.get(path)
+            assert answer.headers["location"] == "/dashboard/ns/default/"
+
+
+async def test_the_header_offers_the_namespaces_of_the_key(app, agent_client, namespace, replay):
+    reader = await agent_client("reader")
+    async with a_browser(app, token_of(reader)) as browser:
+        page = await browser.get(at(namespace))
+
+    links = {link["href"] for link in Markup(page.text).of("a")}
+    assert at(namespace) in links
+    assert at(replay) not in links
+
+
+async def test_an_empty_namespace_explains_the_calls_that_fill_it(app, operator_token, namespace):
+    async with a_browser(app, operator_token) as browser:
+        text = said(await browser.get(at(namespace)))
+
+    assert "Nothing is here yet" in text
+    for call in ("/experiences", "/retrievals", "/retrievals/RETRIEVAL_ID/outcome"):
+        assert f"curl -X POST {SITE}/v1/namespaces/{namespace}{call} " in text
+
+
+@pytest.mark.parametrize("slug", ["namespace", "replay"])
+async def test_the_calls_an_empty_namespace_names_do_fill_it(
+    app, client, operator_token, request, slug
+):
+    slug = request.getfixturevalue(slug)
+    async with a_browser(app, operator_token) as browser:
+        page = Markup((await browser.get(at(slug))).text).said()
+        receipt = ""
+        for part in page.split("curl -X POST ")[1:]:
+            url = part.split(" ", 1)[0].replace("RETRIEVAL_ID", receipt).removeprefix(SITE)
+            body = part.partition("-d '")[2].partition("'")[0]
+            told = {"content-type": "application/json"}
+            answer = await client.post(url, content=body, headers=told)
+            assert answer.status_code in (200, 201, 202), answer.text
+            receipt = answer.json().get("retrieval_id", receipt)
+        assert "Nothing is here yet" not in (await browser.get(at(slug))).text
+
+
+async def test_the_overview_tells_lift_with_n_and_what_is_missing(
+    app, client, operator_token, namespace
+):
+    inside = f"/v1/namespaces/{namespace}"
+    await client.post(f"{inside}/experiences", json=BODY)
+    ask = {"agent": "solver", "task": {"text": "rain in a dry month", "category": "weather"}}
+    for arm, reward in (("on", 0.9), ("control", 0.4)):
+        forced = ask | {"arm": arm} if arm == "on" else ask | {"arm": "off"}
+        asked = await client.post(f"{inside}/retrievals", json=forced)
+        receipt = asked.json()["retrieval_id"]
+        await client.post(f"{inside}/retrievals/{receipt}/outcome", json={"reward": reward})
+    await client.post(f"{inside}/outcomes/apply", json={})
+
+    async with a_browser(app, operator_token) as browser:
+        text = said(await browser.get(at(namespace)))
+    effect = (await client.get(f"{inside}/effect")).json()["items"]
+    health = (await client.get(f"{inside}/health")).json()
+
+    assert [view["agent"] for view in effect] == ["solver"]
+    assert "solver weather not known yet" in text
+    assert "None: every cell" in text
+    coverage = health["coverage"]
+    assert (coverage["receipts"], coverage["answered"]) == (2, 2)
+    assert "100 % n = 2 receipts of 30 days; 2 answered" in text
+    assert "A receipt" not in text
+
+
+async def test_the_overview_says_what_state_the_server_is_in(app, operator_token, namespace):
+    async with a_browser(app, operator_token) as browser:
+        text = said(await browser.get(at(namespace)))
+
+    assert "database ok reachable" in text
+    assert "leader missing no process leads" in text
+
+
+async def test_a_dry_run_lists_and_a_run_leaves_a_record(app, client, operator_token, namespace):
+    await client.post(f"/v1/namespaces/{namespace}/experiences", json=BODY)
+    async with a_browser(app, operator_token) as browser:
+        csrf = await csrf_of(browser, namespace)
+        dry = await browser.post(at(namespace, "/jobs/decay/rehearsal"), data={"csrf": csrf})
+        assert "Nothing was changed" in said(dry)
+        assert "No job has run here yet" in (await browser.get(at(namespace, "/jobs"))).text
+
+        ran = await browser.post(at(namespace, "/jobs/decay/runs"), data={"csrf": csrf})
+        assert ran.headers["location"] == at(namespace, "/jobs")
+        first = said(await browser.get(at(namespace, "/jobs")))
+        again = await browser.post(at(namespace, "/jobs/decay/runs"), data={"csrf": csrf})
+        second = said(await browser.get(again.headers["location"]))
+        third = said(await browser.get(at(namespace, "/jobs")))
+
+    today = datetime.now(UTC).date().isoformat()
+    assert f"decay ran for period {today}: 0 changes" in first
+    assert "1 run in all" in first
+    assert "once is enough" in second
+    assert "1 run in all" in second
+    assert "once is enough" not in third
+
+
+async def test_a_job_of_a_replay_namespace_needs_a_time(app, operator_token, replay):
+    async with a_browser(app, operator_token) as browser:
+        csrf = await csrf_of(browser, replay)
+        path = at(replay, "/jobs/decay/rehearsal")
+        seen = [
+            (await browser.post(path, data={"csrf": csrf, "now": now})).status_code
+            for now in ("", "yesterday", "2026-03-01T12:00")
+        ]
+
+    assert seen == [422, 422, 200]
+
+
+async def test_a_job_that_is_not_there_is_not_found(app, operator_token, namespace):
+    async with a_browser(app, operator_token) as browser:
+        csrf = await csrf_of(browser, namespace)
+        answer = await browser.post(at(namespace, "/jobs/nap/runs"), data={"csrf": csrf})
+
+    assert answer.status_code == 404
+
+
+async def test_a_key_is_shown_once_and_its_revocation_ends_it(
+    app, client, operator_token, namespace
+):
+    async with a_browser(app, operator_token) as browser:
+        csrf = await csrf_of(browser, namespace)
+        form = {"csrf": csrf, "name": "ci runner", "role": "agent", "agents": "solver, critic"}
+        made = await browser.post(at(namespace, "/keys"), data=form)
+        assert made.status_code == 201
+        token = made.text.partition('id="token">')[2].partition("<")[0]
+        assert "solver, critic" in made.text
+
+        own = {"authorization": f"Bearer {token}"}
+        me = await browser.get("/v1/me", headers=own)
+        assert (me.json()["role"], me.json()["namespace"]) == ("agent", namespace)
+        assert token not in (await browser.get(at(namespace, "/keys"))).text
+
+        path = at(namespace, f"/keys/{me.json()['key_id']}/revocation")
+        await browser.post(path, data={"csrf": csrf})
+        assert (await browser.get("/v1/me", headers=own)).status_code == 401
+
+
+async def test_a_refused_form_keeps_the_page_and_says_why(app, operator_token, namespace):
+    async with a_browser(app, operator_token) as browser:
+        csrf = await csrf_of(browser, namespace)
+        form = {"csrf": csrf, "name": " ", "role": "agent"}
+        blank = await browser.post(at(namespace, "/keys"), data=form)
+        slug = await browser.post(
+            "/dashboard/namespaces", data={"csrf": csrf, "slug": "No Slug", "clock": "wall"}
+        )
+
+    assert (blank.status_code, slug.status_code) == (422, 422)
+    assert "name is blank" in blank.text
+    assert blank.headers["x-request-id"] in blank.text
+    assert "slug must match" in slug.text
+
+
+async def test_a_namespace_is_made_and_looked_at(app, operator_token, namespace):
+    slug = f"{namespace}-new"
+    async with a_browser(app, operator_token) as browser:
+        csrf = csrf_in((await browser.get("/dashboard/namespaces")).text)
+        form = {"csrf": csrf, "slug": slug, "clock": "replay", "policy": "paper"}
+        made = await browser.post("/dashboard/namespaces", data=form)
+        text = said(await browser.get(made.headers["location"]))
+        again = await browser.post("/dashboard/namespaces", data=form)
+
+    assert made.headers["location"] == at(slug)
+    assert again.status_code == 409
+    assert f"The namespace {slug} is made." in text
+
+
+async def test_a_list_pages_to_its_end_with_its_true_total(
+    app, client, agent_client, namespace, monkeypatch
+):
+    monkeypatch.setattr("server.dashboard.lists.page_of.__defaults__", (2,))
+    admin = await agent_client("admin")
+    for name in ("one", "two", "three", "four"):
+        body = {"role": "reader", "name": name, "namespace": namespace}
+        await client.post("/v1/keys", json=body)
+    seen: list[str] = []
+    async with a_browser(app, token_of(admin)) as browser:
+        path = at(namespace, "/keys")
+        while path:
+            page = await browser.get(path)
+            assert "5 keys in all" in page.text
+            markup = Markup(page.text)
+            seen += [
+                attrs["action"] or "" for attrs in markup.of("form") if "revocation" in str(attrs)
+            ]
+            path = next((a["href"] for a in markup.of("a") if a.get("rel") == "next"), None)
+        forged = await browser.get(at(namespace, "/keys?cursor=abcdef"))
+
+    assert len(set(seen)) == 4
+    assert forged.status_code == 422
