@@ -31,3 +31,15 @@ class Recount:
     texts: Mapping[UUID, MemoryText]
     outcomes: tuple[Outcome, ...]
     effective: UUID | None
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A receipt in a list, without its items: its task's words, the outcome in effect, and how
+    many were reported.
+    """
+
+    receipt: Receipt
+    task: str | None
+    effective: Outcome | None
+    reported: int

@@ -7,12 +7,15 @@ from fastapi import APIRouter
 
 from server.dashboard import (
     assets,
+    candidates,
     fallback,
     jobs,
     keys,
     login,
     namespaces,
     overview,
+    playground,
+    receipts,
 )
 
 # The fallback takes every path that none before it has taken, so it stands last.
@@ -20,6 +23,9 @@ PAGES: tuple[APIRouter, ...] = (
     assets.router,
     login.router,
     overview.router,
+    playground.router,
+    receipts.router,
+    candidates.router,
     jobs.router,
     keys.router,
     namespaces.router,

@@ -16,6 +16,9 @@ class Entry:
 
 NAVIGATION = (
     Entry("Overview", "/"),
+    Entry("Playground", "/playground", Act.RETRIEVE),
+    Entry("Receipts", "/receipts"),
+    Entry("Candidates", "/candidates"),
     Entry("Jobs", "/jobs"),
     Entry("Keys", "/keys", Act.MANAGE),
 )

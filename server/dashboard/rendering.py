@@ -12,6 +12,7 @@ from markupsafe import Markup
 from starlette.responses import HTMLResponse, RedirectResponse
 
 from server.dashboard.files import asset_url
+from server.dashboard.stored import brief, short, stored
 from server.dashboard.terms import TERMS
 from server.schemas.problems import Problem
 
@@ -89,6 +90,9 @@ def _environment() -> Environment:
         "signed": signed,
         "percent": percent,
         "span": span,
+        "stored": stored,
+        "brief": brief,
+        "short": short,
     }
     made.globals |= {"TERMS": TERMS, "HTMX": HTMX, "asset_url": asset_url}
     return made
