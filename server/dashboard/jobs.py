@@ -1,22 +1,27 @@
 """Jobs: the timetable, what has run and what it changed, a dry run, and running one now."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, cast
+from uuid import UUID
 
 from fastapi import Response
 
 from memory.domain.learning import JobRequest, JobRun
 from memory.domain.namespace import Clock
-from memory.errors import Rejected
+from memory.errors import NotFound, Rejected
+from memory.flows.bank import get_memory
 from memory.flows.jobs import JOBS, job_named, list_runs, run_job
 from server.dashboard.forms import Form
 from server.dashboard.guarding import guarded_at
 from server.dashboard.lists import page_of, shown
+from server.dashboard.rendering import number
 from server.dashboard.viewer import FormDep, Manages, Reads, Viewer, done, page
 
 COUNTS_TOLD = 12
+WORDED = 50
+TOLD_APART = frozenset({"memory_id", "change", "weight_before", "weight_after"})
 CHANGES_TOLD = 500
 """A dry run lists so many memories; how many there are is always said."""
 
@@ -31,6 +36,8 @@ class Change:
     said: str
     before: float | None
     after: float | None
+    more: str = ""
+    words: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +47,7 @@ class Told:
     run: JobRun
     changes: Sequence[Change]
     n_changes: int
-    counts: Mapping[str, object]
+    counts: Mapping[str, str]
 
 
 @router.get("")
@@ -57,8 +64,8 @@ async def rehearse(viewer: Manages, job: str, form: FormDep) -> Response:
     """A dry run: each memory that would change and by how much; nothing does."""
     request = JobRequest(now=_now(viewer, form), dry_run=True)
     run = await run_job(viewer.engine, viewer.call, job, request)
-    now = form.get("now")
-    return page(viewer, "rehearsal.html", job=job_named(job), told=told_of(run), now=now)
+    told = await _worded(viewer, told_of(run))
+    return page(viewer, "rehearsal.html", job=job_named(job), told=told, now=form.get("now"))
 
 
 @router.post("/{job}/runs")
@@ -76,23 +83,48 @@ def told_of(run: JobRun, limit: int = CHANGES_TOLD) -> Told:
     result = run.result or {}
     changes = cast("Sequence[Mapping[str, Any]]", result.get("changes") or ())
     counts = {
-        name: value
-        for name, value in result.items()
-        if isinstance(value, int | float | str) or value is None
+        name: _counted(value)
+        for name, value in list(result.items())[:COUNTS_TOLD]
+        if name != "changes" and not isinstance(value, Mapping)
     }
-    few = dict(list(counts.items())[:COUNTS_TOLD])
-    return Told(run, [_change(one) for one in changes[:limit]], len(changes), few)
+    return Told(run, [_change(one) for one in changes[:limit]], len(changes), counts)
+
+
+def _counted(value: object) -> str:
+    """A count as it is, a list as how many it has."""
+    if isinstance(value, list):
+        return number(len(cast("list[object]", value)))
+    return number(value) if isinstance(value, int | float) else str(value)
 
 
 def _change(change: Mapping[str, Any]) -> Change:
     memory_id = change.get("memory_id")
-    said = change.get("change") or change.get("reason") or "changes"
+    rest = {name: value for name, value in change.items() if name not in TOLD_APART}
     return Change(
         memory_id=None if memory_id is None else str(memory_id),
-        said=str(said),
+        said=str(change.get("change") or "changes"),
         before=change.get("weight_before"),
         after=change.get("weight_after"),
+        more=", ".join(f"{name.replace('_', ' ')} {value}" for name, value in rest.items()),
     )
+
+
+async def _worded(viewer: Viewer, told: Told) -> Told:
+    """With the words of the first memories, so that people need not know them by id."""
+    changes = [
+        replace(change, words=await _words(viewer, change)) for change in told.changes[:WORDED]
+    ]
+    return replace(told, changes=[*changes, *told.changes[WORDED:]])
+
+
+async def _words(viewer: Viewer, change: Change) -> str | None:
+    if change.memory_id is None:
+        return None
+    try:
+        memory = await get_memory(viewer.engine, viewer.call, UUID(change.memory_id))
+    except NotFound:
+        return None
+    return memory.lesson
 
 
 def _now(viewer: Viewer, form: Form) -> datetime | None:

@@ -43,13 +43,13 @@ def shown(viewer: Viewer, listed: Listed[Row]) -> Shown[Row]:
 
 
 def address(viewer: Viewer, changes: Mapping[str, str]) -> str:
-    """This page with other parameters; without a cursor, unless one is among them."""
+    """The same page with other parameters; without a cursor, unless one is among them."""
     kept = {
         name: value
         for name, value in viewer.request.query_params.multi_items()
         if name != "cursor" and name not in changes and value
     }
-    query = urlencode(kept | changes)
+    query = urlencode({**kept, **changes})
     path = viewer.request.url.path
     return f"{path}?{query}" if query else path
 

@@ -20,6 +20,7 @@ TEMPLATES = Path(__file__).parent / "templates"
 NOTICE = "memlift_notice"
 NOTICE_SECONDS = 30
 MAX_NOTICE = 500
+MINUS = "\N{MINUS SIGN}"
 UNKNOWN = "not known yet"
 MINUTE, HOUR, DAY = 60, 3_600, 86_400
 
@@ -49,9 +50,9 @@ def number(value: float | None, digits: int = 3) -> str:
     if value is None:
         return UNKNOWN
     if isinstance(value, int):
-        return f"{value:,}".replace("-", "−")
+        return f"{value:,}".replace("-", MINUS)
     shown = f"{value:.{digits}f}"
-    return shown.replace("-", "−") if float(shown) else f"{0:.{digits}f}"
+    return shown.replace("-", MINUS) if float(shown) else f"{0:.{digits}f}"
 
 
 def signed(value: float | None, digits: int = 3) -> str:
@@ -94,7 +95,8 @@ def _environment() -> Environment:
         "brief": brief,
         "short": short,
     }
-    made.globals |= {"TERMS": TERMS, "HTMX": HTMX, "asset_url": asset_url}
+    known: dict[str, Any] = {"TERMS": TERMS, "HTMX": HTMX, "asset_url": asset_url}
+    made.globals.update(known)
     return made
 
 

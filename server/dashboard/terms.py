@@ -56,7 +56,7 @@ TERMS: dict[str, str] = {
     "verifier": "who found out: human, test, judge, self, in falling order of belief",
     "reward": "the outcome as a number in [0, 1], larger is better",
     "evidence": "what comparison an outcome offers: paired, control, single, none",
-    "cell": "agent × category: where a baseline is kept",
+    "cell": "agent \N{MULTIPLICATION SIGN} category: where a baseline is kept",
     "baseline": "the usual reward in a cell",
     "verdict": "an agent's word that a memory was helpful or harmful",
     "effect": (
@@ -96,7 +96,7 @@ TERMS: dict[str, str] = {
     ),
     "ranking weight": "the same with half a standard deviation of optimism; it orders the head",
     "at a bound": "of an effective weight: at most .12, or at least 1.95",
-    "score": "effective weight × relevance",
+    "score": "effective weight \N{MULTIPLICATION SIGN} relevance",
     "ranker": "one way to order the head",
     "guard": "the record of rankers that decides which one serves",
     "strength": "how far, from 0 to 1, memory is to be followed in a cell",

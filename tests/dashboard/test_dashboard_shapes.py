@@ -6,31 +6,40 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memory.domain.ids import new_id
 from memory.domain.learning import JobRun
 from memory.errors import Rejected
 from server.dashboard.forms import MAX_FIELDS, read_form
 from server.dashboard.jobs import told_of
-from server.dashboard.rendering import ENVIRONMENT, moment, number, percent, signed, span
+from server.dashboard.rendering import ENVIRONMENT, MINUS, moment, number, percent, signed, span
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 
 @pytest.mark.parametrize(
     ("value", "shown"),
-    [(None, "not known yet"), (1234, "1,234"), (-3, "−3"), (0.12345, "0.123"), (-0.0001, "0.000")],
+    [
+        (None, "not known yet"),
+        (1234, "1,234"),
+        (-3, f"{MINUS}3"),
+        (0.12345, "0.123"),
+        (-0.0001, "0.000"),
+    ],
 )
 def test_a_number_is_written_for_people(value, shown):
     assert number(value) == shown
 
 
-@pytest.mark.parametrize(("value", "shown"), [(0.5, "+0.500"), (-0.5, "−0.500"), (0.0, "0.000")])
+@pytest.mark.parametrize(
+    ("value", "shown"), [(0.5, "+0.500"), (-0.5, f"{MINUS}0.500"), (0.0, "0.000")]
+)
 def test_a_difference_carries_its_sign(value, shown):
     assert signed(value) == shown
 
 
 @given(st.floats(-1e6, 1e6, allow_nan=False))
 def test_a_number_can_be_read_back(value):
-    assert float(number(value).replace("−", "-")) == pytest.approx(value, abs=5.1e-4)
+    assert float(number(value).replace(MINUS, "-")) == pytest.approx(value, abs=5.1e-4)
 
 
 def test_a_share_is_a_percentage():
@@ -87,16 +96,30 @@ def test_a_form_that_cannot_be_read_is_refused(body):
 def test_a_run_tells_each_memory_that_would_change_and_by_how_much():
     result = {
         "examined": 3,
+        "differing": ["m4", "m5"],
+        "evidence": {"paired": 2},
         "changes": [
             {"memory_id": "m1", "change": "faded", "weight_before": 1.4, "weight_after": 1.2},
-            {"memory_id": "m2", "change": "retired: below_floor"},
+            {"memory_id": "m2", "change": "merged", "into": "m3"},
         ],
     }
-    run = JobRun(NOON, "decay", "2026-03-01", True, "done", NOON, NOON, NOON, result)  # pyright: ignore[reportArgumentType] - any id
+    run = JobRun(
+        id=new_id(),
+        job="decay",
+        period="2026-03-01",
+        dry_run=True,
+        state="done",
+        now=NOON,
+        started_at=NOON,
+        finished_at=NOON,
+        result=result,
+    )
 
-    told = told_of(run, limit=1)
+    told = told_of(run)
 
     assert told.n_changes == 2
-    assert told.counts == {"examined": 3}
-    [first] = told.changes
+    assert told.counts == {"examined": "3", "differing": "2"}
+    first, second = told.changes
+    assert (second.said, second.more) == ("merged", "into m3")
+    assert told_of(run, limit=1).changes == [first]
     assert (first.memory_id, first.before, first.after) == ("m1", 1.4, 1.2)
