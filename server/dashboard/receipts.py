@@ -99,6 +99,7 @@ async def _recounted(
         category=_category(receipt.category),
         expired=receipt.expires_at <= viewer.now,
         verifiers=VERIFIERS,
+        without=next((o.reward_without for o in told.outcomes if o.id == told.effective), None),
         fault=fault,
     )
 
@@ -114,17 +115,22 @@ def _asked(viewer: Viewer, name: str) -> str | None:
 
 
 def _report(form: Form) -> Report:
-    try:
-        reward = float(form.get("reward"))
-    except ValueError as fault:
-        raise Rejected("the reward is a number from 0 to 1", field="reward") from fault
     supersedes = form.given("supersedes")
+    without = None if form.given("without") is None else _reward(form, "without")
     return Report(
-        reward=reward,
+        reward=_reward(form, "reward"),
+        without=None if without is None else {"reward": without},
         verifier=form.get("verifier"),
         evaluator=form.get("evaluator"),
         supersedes=None if supersedes is None else _id(supersedes),
     )
+
+
+def _reward(form: Form, name: str) -> float:
+    try:
+        return float(form.get(name))
+    except ValueError as fault:
+        raise Rejected(f"{name} is a number from 0 to 1", field=name) from fault
 
 
 def _id(text: str) -> UUID:

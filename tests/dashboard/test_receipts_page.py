@@ -158,6 +158,25 @@ async def test_a_person_corrects_an_outcome_and_it_takes_effect(
     ]
 
 
+async def test_the_run_without_memory_is_kept_by_a_correction_of_a_pair(
+    app, client, operator_token, namespace
+):
+    await remembered(client, namespace, "look at the base rate")
+    receipt = await served(client, namespace, arm="auto", purpose="paired")
+    known = await reported(client, namespace, receipt, reward=0.9, without={"reward": 0.5})
+    page = f"/receipts/{receipt['retrieval_id']}"
+    async with a_browser(app, operator_token) as browser:
+        form = await shown(browser, namespace, page)
+        fields = {field["name"]: field.get("value") for field in form.of("input")}
+        told = {"reward": "0.2", "verifier": "human", "evaluator": "Ada"}
+        told |= {name: fields[name] for name in ("without", "supersedes")}
+        await sent(browser, namespace, page, f"{page}/outcome", **told)
+
+    assert (told["without"], told["supersedes"]) == ("0.5", known["outcome_id"])
+    outcomes = (await client.get(f"/v1/namespaces/{namespace}/outcomes")).json()["items"]
+    assert [(one["evidence"], one["reward"]) for one in outcomes][-1] == ("paired", 0.2)
+
+
 async def test_a_correction_that_cannot_stand_is_told_beside_the_form(
     app, client, operator_token, namespace
 ):
@@ -169,6 +188,7 @@ async def test_a_correction_that_cannot_stand_is_told_beside_the_form(
             {"reward": "much"},
             {"reward": "1.5"},
             {"reward": "nan"},
+            {"without": "little"},
             {"verifier": "an oracle"},
             {"evaluator": ""},
             {"supersedes": "x"},
