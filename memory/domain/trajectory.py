@@ -34,6 +34,21 @@ class Step:
         object.__setattr__(self, "text", cleaned(self.text, "steps.text", STEP))
         object.__setattr__(self, "kind", optional(self.kind, "steps.kind", NAME))
 
+    @classmethod
+    def stored(cls, text: str, kind: str | None) -> "Step":
+        """A step as it was kept: it is not measured again, for cleaning can lengthen a text."""
+        step = object.__new__(cls)
+        object.__setattr__(step, "text", text)
+        object.__setattr__(step, "kind", kind)
+        return step
+
+
+def succeeded(reward: float | None, verifier: str) -> bool | None:
+    """Whether a run did; None where nobody said so."""
+    if reward is None or verifier == "none":
+        return None
+    return reward >= RIGHT
+
 
 @dataclass(frozen=True, slots=True)
 class TrajectoryDraft:
@@ -58,7 +73,7 @@ class TrajectoryDraft:
         object.__setattr__(self, "result", optional(self.result, "result", RESULT))
         if len(self.steps) > MAX_STEPS:
             raise TooLarge(
-                f"steps has {len(self.steps)} entries; the limit is {MAX_STEPS}",
+                f"steps has more than {MAX_STEPS} entries",
                 field="steps",
                 limit=MAX_STEPS,
             )
@@ -70,6 +85,11 @@ class TrajectoryDraft:
         if (self.task is None) == (self.task_id is None):
             raise Rejected("give exactly one of task and task_id", field="task")
         self._require_verdict()
+
+    @property
+    def right(self) -> bool | None:
+        """Whether it succeeded; None where nobody said so."""
+        return succeeded(self.reward, self.verifier)
 
     def _require_verdict(self) -> None:
         if self.verifier not in VERIFIERS:
@@ -109,14 +129,20 @@ class Trajectory:
     @property
     def right(self) -> bool | None:
         """Whether it succeeded; None where nobody said so."""
-        if self.reward is None or self.verifier == "none":
-            return None
-        return self.reward >= RIGHT
+        return succeeded(self.reward, self.verifier)
 
     @property
     def text(self) -> str:
         """The run as one text: its steps, else its result."""
         return "\n".join(step.text for step in self.steps) or self.result or ""
+
+
+@dataclass(frozen=True, slots=True)
+class TrajectoryBrief:
+    """A run as a list shows it: `run` without its words, and how many steps it has."""
+
+    run: Trajectory
+    n_steps: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,3 +153,26 @@ class TrajectoryFilter:
     task_id: UUID | None = None
     category: str | None = None
     verifier: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A run that was kept: of which task, and whether it succeeded (None: nobody said so)."""
+
+    id: UUID
+    task_id: UUID
+    category: CategoryName
+    right: bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class Competence:
+    """How an agent fares in a category: `n` verified runs, their mean reward, and the mean that
+    few runs cannot move far from the category's.
+    """
+
+    agent: str
+    category: str
+    n: int
+    mean: float
+    competence: float

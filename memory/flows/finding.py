@@ -14,17 +14,16 @@ from memory.domain.workings import NearCategory
 from memory.flows.actors import GENERAL, Names
 from memory.flows.guidance import look
 from memory.flows.rebuild import past_states
+from memory.flows.routing import Router
 from memory.flows.sheets import read
 from memory.flows.weighing import Weighed, weighed
 from memory.learning.fold import Learned
 from memory.learning.policy import policy_named
 from memory.ports import Embedding
 from memory.retrieval.head import margin, to_stored_precision
-from memory.retrieval.routing import nearness, route
 from memory.storage.actors import ActorStore
 from memory.storage.database import Connection
 from memory.storage.guidance import Guide, Near
-from memory.storage.memories import MemoryStore
 from memory.storage.search import Probe, Scope, SearchStore
 from memory.storage.states import StateStore
 
@@ -67,7 +66,7 @@ class Found:
 
     `following` holds the agent's strengths, and the rankers' records of the category and of the
     whole namespace; `past` every state of that time, where the retrieval asks about a time before
-    the newest outcome; `near` the categories nearest to the task, where the ask is explained.
+    the newest outcome; `nearby` the categories nearest to the task, where the ask is explained.
     """
 
     asked: Asked
@@ -81,7 +80,7 @@ class Found:
     head_size: int
     past: Learned | None
     guides: tuple[Guide, ...] = ()
-    near: tuple[NearCategory, ...] = ()
+    nearby: tuple[NearCategory, ...] = ()
 
 
 class Finder:
@@ -96,7 +95,7 @@ class Finder:
         self._controls: dict[tuple[UUID, UUID], int] = {}
         self._following: dict[tuple[UUID, UUID], Learned] = {}
         self._past: dict[datetime, Learned] = {}
-        self._centroids: dict[UUID, list[float]] | None = None
+        self._router = Router(connection, call.namespace.id, model_id)
         self._policy = policy_named(call.namespace.policy)
         self._search = SearchStore(connection, call.namespace.id)
         self._banks: dict[tuple[Scope, frozenset[str]], Weighed] = {}
@@ -128,7 +127,7 @@ class Finder:
             head_size=rows.head.matching if self._policy.whole_bank else HEAD * asked.ask.k,
             past=past,
             guides=guides,
-            near=await self._near(asked.vectors) if asked.ask.explain else (),
+            nearby=await self._nearby(asked.vectors) if asked.ask.explain else (),
         )
 
     async def _weighed(self, asked: Asked, scope: Scope, past: Learned | None) -> Weighed:
@@ -180,24 +179,18 @@ class Finder:
     async def _routed(
         self, vectors: Sequence[Embedding]
     ) -> tuple[tuple[UUID, UUID | None], CategoryName, float]:
-        routed = route(vectors[0].vector, await self._middles())
-        if routed.category_id is None:
+        place = await self._router.place(vectors[0].vector)
+        if place is None:
             return await self._names.category(GENERAL), GENERAL, 0.0
         names = await self._actors.names()
-        name = CategoryName(names[routed.category_id])
-        return (routed.category_id, None), name, routed.confidence
+        first, second = place.ids
+        name = CategoryName(names[first], None if second is None else names[second])
+        return place.ids, name, place.confidence
 
-    async def _near(self, vectors: Sequence[Embedding]) -> tuple[NearCategory, ...]:
-        ranked = nearness(vectors[0].vector, await self._middles())[:NEAR]
+    async def _nearby(self, vectors: Sequence[Embedding]) -> tuple[NearCategory, ...]:
+        ranked = await self._router.nearest(vectors[0].vector, NEAR)
         names = await self._actors.names()
         return tuple(NearCategory(CategoryName(names[one]), cosine) for one, cosine in ranked)
-
-    async def _middles(self) -> dict[UUID, list[float]]:
-        """The centroid of each category that has memories."""
-        if self._centroids is None:
-            store = MemoryStore(self._connection, self._call.namespace.id)
-            self._centroids = await store.centroids(self._model_id)
-        return self._centroids
 
 
 def _probes(asked: Asked) -> list[Probe]:

@@ -66,7 +66,7 @@ def _routing(found: Found) -> Routing:
         by = RoutedBy.TASK
     elif found.asked.category is not None:
         by = RoutedBy.CALLER
-    return Routing(by, found.confidence, found.near)
+    return Routing(by, found.confidence, found.nearby)
 
 
 def _shares(call: Call, found: Found, ranked: Ranked) -> Mapping[str, float]:

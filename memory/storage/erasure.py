@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, delete, select, text, update
+from sqlalchemy import ColumnElement, delete, false, func, select, text, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from memory.domain.bank import Erasure
@@ -18,6 +18,7 @@ from memory.storage.tables import (
     memory_version,
     retrieval,
     task,
+    task_embedding,
     trajectory,
     writing,
 )
@@ -121,11 +122,9 @@ class ErasureStore:
         await self._connection.execute(_BLANK_LESSONS, values)
 
     async def blank_tasks(self, task_ids: Sequence[UUID], now: datetime) -> int:
-        """Tasks and their trajectories lose their words."""
+        """Tasks lose their words, and the vectors that were made of them."""
         await self._connection.execute(
-            update(trajectory)
-            .where(trajectory.c.task_id.in_(task_ids))
-            .values(steps=[], result=None, erased_at=now)
+            delete(task_embedding).where(task_embedding.c.task_id.in_(task_ids))
         )
         done = await self._connection.execute(
             update(task)
@@ -133,6 +132,39 @@ class ErasureStore:
             .values(text=BLANK, sha256=b"", metadata={}, erased_at=now)
         )
         return done.rowcount
+
+    async def blank_runs(
+        self, erasure: Erasure, task_ids: Sequence[UUID], now: datetime
+    ) -> tuple[UUID, ...]:
+        """Runs of these tasks, or by this agent or key, lose their words; their ids."""
+        whose = trajectory.c.task_id.in_(task_ids)
+        if erasure.key_id is not None:
+            whose |= trajectory.c.key_id == erasure.key_id
+        if erasure.agent is not None:
+            named = select(agent.c.id).where(
+                agent.c.namespace_id == self._namespace_id, agent.c.name == erasure.agent
+            )
+            whose |= trajectory.c.agent_id.in_(named)
+        rows = await self._connection.execute(
+            update(trajectory)
+            .where(trajectory.c.namespace_id == self._namespace_id, whose)
+            .where(trajectory.c.erased_at.is_(None))
+            .values(steps=[], result=None, erased_at=now)
+            .returning(trajectory.c.id)
+        )
+        return tuple(row.id for row in rows)
+
+    async def blank_contrasts(
+        self, erasure: Erasure, task_ids: Sequence[UUID], run_ids: Sequence[UUID]
+    ) -> list[UUID]:
+        """What distillers said of erased runs goes, and what came of them has that support less;
+        the constraints that lost some.
+        """
+        values = {"ns": self._namespace_id, "tasks": list(task_ids), "runs": list(run_ids)}
+        await self._connection.execute(_BLANK_CONTRASTS, values)
+        hand = {"key": erasure.key_id, "agent": erasure.agent}
+        rows = await self._connection.execute(_WITHDRAW_SUPPORT, values | hand)
+        return sorted({row.memory_id for row in rows})
 
     async def blank_writings(self, erasure: Erasure, reach: Reach, now: datetime) -> int:
         """What a language model was asked and said goes where it carries erased text."""
@@ -146,6 +178,10 @@ class ErasureStore:
         for name in ("agent", "key_id", "task_id"):
             if (value := getattr(erasure, name)) is not None:
                 carries |= writing.c[name] == value
+        # A pair's two runs are of two agents and keys: it goes with either of them.
+        held = trajectory.c.namespace_id == self._namespace_id
+        blank = select(trajectory.c.task_id).where(held, trajectory.c.erased_at == now)
+        carries |= (writing.c.role == "distil") & writing.c.task_id.in_(blank)
         done = await self._connection.execute(
             update(writing)
             .where(writing.c.namespace_id == self._namespace_id, carries)
@@ -164,11 +200,6 @@ class ErasureStore:
         }
         await self._connection.execute(_BLANK_RATIONALES, values)
 
-    async def recount_centroids(self) -> None:
-        """Centroids are taken anew from the vectors that are left."""
-        await self._connection.execute(_DROP_CENTROIDS, {"ns": self._namespace_id})
-        await self._connection.execute(_CENTROIDS, {"ns": self._namespace_id})
-
 
 def _whose(erasure: Erasure) -> ColumnElement[bool]:
     if erasure.memory_id is not None:
@@ -176,8 +207,19 @@ def _whose(erasure: Erasure) -> ColumnElement[bool]:
     if erasure.agent is not None:
         return agent.c.name == erasure.agent
     if erasure.key_id is not None:
-        return memory.c.key_id == erasure.key_id
-    return memory.c.task_id == erasure.task_id
+        return (memory.c.key_id == erasure.key_id) & ~_abstracted("distilled")
+    return (memory.c.task_id == erasure.task_id) & ~_abstracted("distilled", "written")
+
+
+def _abstracted(*origins: str) -> ColumnElement[bool]:
+    """Constraints that passed their lint hold no word of their tasks and runs: these lose support,
+    not their text. What failed it may.
+    """
+    return (
+        (memory.c.kind == "constraint")
+        & (memory.c.status != "rejected")
+        & func.coalesce(memory.c.detail["origin"].astext.in_(origins), false())
+    )
 
 
 _HOLD_RECEIPTS = text("""
@@ -216,14 +258,19 @@ _BLANK_RATIONALES = text("""
       AND (r.key_id = :key OR a.name = :agent OR p.task_id = ANY(CAST(:tasks AS uuid[])))
 """)
 
-_DROP_CENTROIDS = text("DELETE FROM centroid WHERE namespace_id = :ns")
+_BLANK_CONTRASTS = text("""
+    UPDATE contrast SET rejected = '[]'
+    WHERE namespace_id = :ns AND (task_id = ANY(CAST(:tasks AS uuid[]))
+      OR preferred_id = ANY(CAST(:runs AS uuid[])) OR unpreferred_id = ANY(CAST(:runs AS uuid[])))
+""")
 
-_CENTROIDS = text("""
-    INSERT INTO centroid (namespace_id, category_id, model_id, total, n)
-    SELECT m.namespace_id, m.category_id, e.model_id,
-        CAST(CAST(sum(CAST(e.vector AS vector)) AS real[]) AS double precision[]), count(*)
-    FROM memory m JOIN embedding e
-      ON e.memory_id = m.id AND e.version = 1 AND e.field = 'situation'
-    WHERE m.namespace_id = :ns AND m.kind = 'experience' AND m.erased_at IS NULL
-    GROUP BY m.namespace_id, m.category_id, e.model_id
+_WITHDRAW_SUPPORT = text("""
+    UPDATE constraint_support SET counts = false
+    WHERE namespace_id = :ns AND counts AND (task_id = ANY(CAST(:tasks AS uuid[]))
+      OR contrast_id IN (SELECT id FROM contrast WHERE namespace_id = :ns AND (
+        preferred_id = ANY(CAST(:runs AS uuid[]))
+        OR unpreferred_id = ANY(CAST(:runs AS uuid[]))))
+      OR contrast_id IS NULL AND (preferred_key_id = :key OR preferred_agent_id IN (
+        SELECT id FROM agent WHERE namespace_id = :ns AND name = :agent)))
+    RETURNING memory_id
 """)

@@ -271,6 +271,7 @@ class ErasedCounts(Out):
     lines: int
     tasks: int
     writings: int
+    trajectories: int
 
 
 class ErasedOut(Out):

@@ -24,6 +24,8 @@ from memory.domain.ids import new_id
 from memory.domain.loop import OutcomeFilter, ReceiptFilter
 from memory.domain.prediction import PredictionFilter, Score
 from memory.domain.task import AgentDraft, CategoryName, Page, Task, TaskDraft
+from memory.domain.taxonomy import Branch, TaxonomyDraft
+from memory.domain.trajectory import TrajectoryDraft, TrajectoryFilter
 from memory.domain.verification import TicketFilter
 from memory.domain.writing import Writing, WritingFilter
 from memory.engine import Engine
@@ -32,6 +34,8 @@ from memory.ports import Embedding
 from memory.storage.actors import ActorStore
 from memory.storage.admitting import AdmittingStore, Move
 from memory.storage.candidates import CandidateStore, Case, End
+from memory.storage.centroids import CentroidStore
+from memory.storage.competence import CompetenceStore
 from memory.storage.database import Connection
 from memory.storage.erasure import ErasureStore, Reach
 from memory.storage.guidance import GuidanceStore, Near
@@ -61,10 +65,13 @@ from memory.storage.tables import (
     settlement,
     task,
     ticket,
+    trajectory,
     writing,
 )
 from memory.storage.tasks import TaskStore, Written
+from memory.storage.taxonomies import TaxonomyStore
 from memory.storage.tickets import Claimable, Holder, TicketStore, TrialRow, TrialStamp
+from memory.storage.trajectories import NewTrajectory, TrajectoryStore
 from memory.storage.weighing import WeighingStore
 from memory.storage.writings import WritingStore
 from tests.fixtures.builders import a_draft
@@ -75,6 +82,8 @@ STORES = (
     ActorStore,
     AdmittingStore,
     CandidateStore,
+    CentroidStore,
+    CompetenceStore,
     ErasureStore,
     GuidanceStore,
     HalfStore,
@@ -92,7 +101,9 @@ STORES = (
     ServedStore,
     StateStore,
     TaskStore,
+    TaxonomyStore,
     TicketStore,
+    TrajectoryStore,
     WeighingStore,
     WritingStore,
 )
@@ -117,6 +128,7 @@ class Foreign:
     writing: UUID
     prediction: UUID
     settlement: UUID
+    trajectory: UUID
     receipt: NewReceipt
     row: Mapping[str, object]
 
@@ -228,6 +240,26 @@ class Foreign:
     @property
     def tickets(self) -> TicketStore:
         return TicketStore(self.connection, self.here)
+
+    @property
+    def runs(self) -> TrajectoryStore:
+        return TrajectoryStore(self.connection, self.here)
+
+    @property
+    def centroids(self) -> CentroidStore:
+        return CentroidStore(self.connection, self.here)
+
+    @property
+    def taxonomies(self) -> TaxonomyStore:
+        return TaxonomyStore(self.connection, self.here)
+
+    @property
+    def competence(self) -> CompetenceStore:
+        return CompetenceStore(self.connection, self.here)
+
+    def run(self) -> NewTrajectory:
+        draft = TrajectoryDraft("solver", task_id=self.task)
+        return NewTrajectory(new_id(), draft, self.task, self.agent, Written(self.key, NOON, NOON))
 
     @property
     def holder(self) -> Holder:
@@ -350,6 +382,11 @@ FINDS_NOTHING: dict[str, Ask] = {
     "CandidateStore.retry": lambda f: f.candidates.retry(f.candidate),
     "CandidateStore.runs": lambda f: f.candidates.runs(f.category, 50),
     "CandidateStore.runs_of": lambda f: f.candidates.runs_of(f.task),
+    "CentroidStore.tops": lambda f: f.centroids.tops(f.model),
+    "CentroidStore.below": lambda f: f.centroids.below(f.category, f.model),
+    "CentroidStore.recount": lambda f: f.centroids.recount(),
+    "CompetenceStore.all": lambda f: f.competence.all(),
+    "CompetenceStore.recount": lambda f: f.competence.recount(),
     "ErasureStore.blank_lessons": lambda f: f.erasure.blank_lessons(
         Erasure(key_id=f.key), [f.memory]
     ),
@@ -359,11 +396,14 @@ FINDS_NOTHING: dict[str, Ask] = {
     "ErasureStore.reach": lambda f: f.erasure.reach(Erasure(key_id=f.key)),
     "ErasureStore.blank_memories": lambda f: f.erasure.blank_memories([f.memory], NOON),
     "ErasureStore.blank_lines": lambda f: f.erasure.blank_lines([f.memory]),
+    "ErasureStore.blank_contrasts": lambda f: f.erasure.blank_contrasts([f.task], [f.trajectory]),
+    "ErasureStore.blank_runs": lambda f: f.erasure.blank_runs(
+        Erasure(agent="solver"), [f.task], NOON
+    ),
     "ErasureStore.blank_tasks": lambda f: f.erasure.blank_tasks([f.task], NOON),
     "ErasureStore.blank_writings": lambda f: f.erasure.blank_writings(
         Erasure(agent="solver"), Reach((f.memory,), (f.task,), 1), NOON
     ),
-    "ErasureStore.recount_centroids": lambda f: f.erasure.recount_centroids(),
     "ErasureStore.hold_receipts": lambda f: f.erasure.hold_receipts([f.memory]),
     "ErasureStore.hold_memories": lambda f: f.erasure.hold_memories([f.memory]),
     "HealthStore.living": lambda f: f.health.living(NOON + 9 * DAY),
@@ -403,7 +443,6 @@ FINDS_NOTHING: dict[str, Ask] = {
     "MemoryStore.add_evidence": lambda f: f.memories.add_evidence([f.memory]),
     "MemoryStore.add": lambda f: f.memories.add([f.new()], f.stamp),
     "MemoryStore.edit": lambda f: f.memories.edit(f.memory, {"pinned": True}, 2),
-    "MemoryStore.centroids": lambda f: f.memories.centroids(f.model),
     "MergingStore.changed": lambda f: f.merging.changed(START, NOON + 9 * DAY, 9),
     "MergingStore.pairs": lambda f: f.merging.pairs(START, EVERYTHING, NOON + 9 * DAY, -1.0),
     "MergingStore.hold": lambda f: f.merging.hold([f.memory]),
@@ -467,6 +506,8 @@ FINDS_NOTHING: dict[str, Ask] = {
     "TaskStore.get": lambda f: f.tasks.get(f.task),
     "TaskStore.browse": lambda f: f.tasks.browse(None, PAGE),
     "WeighingStore.ever": lambda f: f.weighing.ever(Viewer((f.agent,))),
+    "TaxonomyStore.current": lambda f: f.taxonomies.current(),
+    "TaxonomyStore.versions": lambda f: f.taxonomies.versions(),
     "TicketStore.blank": lambda f: f.tickets.blank([f.memory], NOON),
     "TicketStore.browse": lambda f: f.tickets.browse(TicketFilter(), PAGE, ["*"]),
     "TicketStore.change": lambda f: f.tickets.change([f.ticket], {"state": "expired"}),
@@ -482,6 +523,12 @@ FINDS_NOTHING: dict[str, Ask] = {
         TrialStamp(f.holder, self_verified=False, known_at=NOON, now=NOON),
     ),
     "TicketStore.waiting": lambda f: f.tickets.waiting(),
+    "TrajectoryStore.browse": lambda f: f.runs.browse(TrajectoryFilter(), PAGE),
+    "TrajectoryStore.get": lambda f: f.runs.get(f.trajectory),
+    "TrajectoryStore.mark_paired": lambda f: f.runs.mark_paired([f.trajectory], NOON),
+    "TrajectoryStore.of_ids": lambda f: f.runs.of_ids([f.trajectory]),
+    "TrajectoryStore.of_task": lambda f: f.runs.of_task(f.task),
+    "TrajectoryStore.unpaired": lambda f: f.runs.unpaired(9),
     "WeighingStore.living": lambda f: f.weighing.living(Viewer((f.agent,))),
     "WeighingStore.returned": lambda f: f.weighing.returned(f.memory, NOON),
     "WeighingStore.retire": lambda f: f.weighing.retire({f.memory: "disuse"}, f.stamp),
@@ -499,6 +546,9 @@ WRITES_HERE: dict[str, Ask] = {
         CategoryName("weather"), f.key, NOON
     ),
     "CandidateStore.add": lambda f: f.candidates.add([f.outcome], NOON),
+    "CentroidStore.move": lambda f: f.centroids.move([f.new()], f.model),
+    "CentroidStore.describe": lambda f: f.centroids.describe({f.category: [1.0]}, f.model),
+    "CompetenceStore.add": lambda f: f.competence.add({(f.agent, f.category): (1, 1.0)}),
     "HealthStore.keep": lambda f: f.health.keep(HEALTH, NOON),
     "LedgerStore.append": lambda f: f.ledger.append([f.step()], "belief", NOON),
     "MemoryStore.add_vectors": lambda f: f.memories.add_vectors(
@@ -514,7 +564,6 @@ WRITES_HERE: dict[str, Ask] = {
         f.memory, (Status.SUSPENDED, Status.RETIRED), None, f.stamp
     ),
     "MemoryStore.feed": lambda f: f.memories.feed(f.stamp, "added", [f.memory]),
-    "MemoryStore.move_centroids": lambda f: f.memories.move_centroids([f.new()], f.model),
     "OutcomeStore.add": lambda f: f.outcomes.add([f.row]),
     "PredictionStore.add": lambda f: f.predictions.add([], [f.revision()]),
     "SettlementStore.add": lambda f: f.settlements.add(
@@ -560,6 +609,10 @@ WRITES_HERE: dict[str, Ask] = {
         (f.category, None),
         Written(f.key, NOON, NOON),
     ),
+    "TaxonomyStore.add": lambda f: f.taxonomies.add(
+        TaxonomyDraft((Branch("weather", "rain and shine"),)), 1, f.key, NOON
+    ),
+    "TrajectoryStore.add": lambda f: f.runs.add([f.run()]),
     "WritingStore.add": lambda f: f.writings.add(f.tried(), NOON),
     "WritingStore.reserve": lambda f: f.writings.reserve(NOON.date(), 5, 1_000),
 }
@@ -580,6 +633,7 @@ async def foreign(engine: Engine, both: Neighbours, connection: Connection) -> F
             writing,
             prediction,
             settlement,
+            trajectory,
         ):
             [first, *_] = await inside.scalars(select(table.c.id).order_by(table.c.id))
             found[table.name] = first
@@ -619,7 +673,7 @@ async def answer_of(question: Awaitable[object]) -> object:
     try:
         return await question
     except (NotFound, Rejected) as fault:
-        return None if fault.kind.endswith("not_found") else fault
+        return None if fault.kind.endswith(("not_found", "unknown")) else fault
 
 
 def nothing(answer: object) -> bool:

@@ -1,0 +1,220 @@
+"""Runs are kept with their verdicts, and what they say of their agents is counted."""
+
+from datetime import timedelta
+from uuid import UUID, uuid4
+
+import pytest
+from sqlalchemy import text
+
+from memory.domain.bank import Erasure
+from memory.domain.ids import new_id
+from memory.domain.task import CategoryName, Page, TaskDraft
+from memory.domain.trajectory import Step, TrajectoryDraft, TrajectoryFilter
+from memory.errors import NotFound
+from memory.flows import trajectories
+from memory.flows.actors import add_task
+from memory.flows.bank import erase
+from memory.storage.competence import CompetenceStore
+from memory.storage.trajectories import TrajectoryStore
+from tests.fixtures.engine import DAY, NOON
+from tests.storage.neighbours import fill
+from tests.storage.steps import a_call
+
+PAGE = Page(200)
+
+
+def a_run(**changes: object) -> TrajectoryDraft:
+    fields: dict[str, object] = {
+        "agent": "solver",
+        "steps": (Step("count the fence posts", "thought"), Step("there are 5")),
+        "result": "5",
+        "reward": 1.0,
+        "verifier": "test",
+    }
+    if not {"task", "task_id"} & changes.keys():
+        fields["task"] = TaskDraft("how many posts?", key="posts", category=CategoryName("maths"))
+    return TrajectoryDraft(**(fields | changes))  # pyright: ignore[reportArgumentType] - fields by name
+
+
+async def kept(engine, call, *drafts: TrajectoryDraft) -> list[UUID]:
+    return [answer.id for answer in await trajectories.add(engine, call, list(drafts))]
+
+
+async def test_a_run_is_read_back_as_it_came(engine, calls, wall):
+    call = await calls(wall)
+    [run_id] = await kept(engine, call, a_run(cost=2.5))
+
+    run = await trajectories.get(engine, call, run_id)
+
+    assert [(step.text, step.kind) for step in run.steps] == [
+        ("count the fence posts", "thought"),
+        ("there are 5", None),
+    ]
+    assert (run.result, run.reward, run.verifier, run.cost) == ("5", 1.0, "test", 2.5)
+    assert (run.agent, run.task_key, run.category.name) == ("solver", "posts", "maths")
+    assert (run.right, run.key_id) == (True, call.key.id)
+
+
+async def test_runs_of_one_task_are_grouped_and_told_once_for_pairing(engine, calls, wall):
+    call = await calls(wall)
+    drafts = [a_run(agent=name) for name in ("a", "b")]
+    ids = await kept(engine, call, *drafts, a_run(task=TaskDraft("another")))
+
+    async with engine.database.transaction(call.namespace.id) as connection:
+        store = TrajectoryStore(connection, call.namespace.id)
+        first = await store.get(ids[0])
+        group = await store.of_task(first.task_id)
+        fresh = await store.unpaired(2)
+        await store.mark_paired(ids[:2], NOON)
+        left = await store.unpaired(9)
+
+    assert [run.id for run in group] == ids[:2]
+    assert [run.id for run in fresh] == ids[:2]
+    assert [run.id for run in left] == ids[2:]
+
+
+async def test_a_list_leaves_the_words_out_and_says_how_many_steps(engine, calls, wall):
+    call = await calls(wall)
+    ids = await kept(engine, call, a_run(), a_run(agent="other", verifier="none", reward=None))
+
+    listed = await trajectories.browse(engine, call, TrajectoryFilter(agent="solver"), PAGE)
+    unverified = TrajectoryFilter(verifier="none", category="maths")
+    other = await trajectories.browse(engine, call, unverified, PAGE)
+
+    [brief] = listed.items
+    assert (listed.total, brief.run.id, brief.n_steps) == (1, ids[0], 2)
+    assert (brief.run.steps, brief.run.result) == ((), None)
+    assert [(brief.run.id, brief.run.right) for brief in other.items] == [(ids[1], None)]
+
+
+async def test_a_bad_run_does_not_lose_the_others(engine, calls, wall):
+    call = await calls(wall, agents=("solver",))
+
+    answers = await trajectories.add(
+        engine,
+        call,
+        [a_run(), a_run(agent="another"), a_run(task_id=uuid4()), a_run(known_at=NOON)],
+    )
+
+    kinds = [getattr(answer, "kind", None) for answer in answers]
+    assert kinds == [None, "forbidden", "task_not_found", "rejected"]
+    assert (await trajectories.browse(engine, call, TrajectoryFilter(), PAGE)).total == 1
+
+
+async def test_a_task_of_another_namespace_is_not_found(engine, calls, wall, past):
+    task, _ = await add_task(engine, await calls(past), TaskDraft("secret"), NOON)
+
+    [answer] = await trajectories.add(engine, await calls(wall), [a_run(task_id=task.id)])
+
+    assert isinstance(answer, NotFound)
+
+
+async def test_only_verified_runs_count_for_competence(engine, calls, wall):
+    call = await calls(wall)
+    verdicts = [(1.0, "test"), (0.0, "human"), (0.5, "judge"), (1.0, "self"), (None, "none")]
+    await kept(engine, call, *[a_run(reward=reward, verifier=who) for reward, who in verdicts])
+
+    [found] = (await trajectories.competences(engine, call, None, PAGE)).items
+
+    assert (found.agent, found.category, found.n, found.mean) == ("solver", "maths", 3, 0.5)
+    assert found.competence == pytest.approx(0.5)
+
+
+async def test_competence_is_drawn_to_the_mean_of_the_category(engine, calls, wall):
+    call = await calls(wall)
+    await kept(engine, call, *[a_run(agent="strong")] * 3, a_run(agent="weak", reward=0.0))
+
+    found = (await trajectories.competences(engine, call, None, PAGE)).items
+
+    strong, weak = (3 + 5 * 0.75) / 8, (0 + 5 * 0.75) / 6
+    assert [(row.agent, row.competence) for row in found] == [
+        ("strong", pytest.approx(strong)),
+        ("weak", pytest.approx(weak)),
+    ]
+
+
+async def test_competence_of_an_earlier_time_knows_only_what_was_known(engine, calls, past):
+    call = await calls(past)
+    await kept(engine, call, a_run(known_at=NOON), a_run(known_at=NOON + 2 * DAY, reward=0.0))
+
+    async def n_and_mean(as_of):
+        found = (await trajectories.competences(engine, call, as_of, PAGE)).items
+        return [(row.n, row.mean) for row in found]
+
+    assert await n_and_mean(NOON - timedelta(microseconds=1)) == []
+    assert await n_and_mean(NOON) == [(1, 1.0)]
+    assert await n_and_mean(NOON + 2 * DAY) == await n_and_mean(None) == [(2, 0.5)]
+
+
+async def test_counting_anew_gives_what_was_counted_on_the_way(engine, calls, wall):
+    call = await calls(wall)
+    for agent, reward in (("a", 0.25), ("b", 1.0), ("a", 0.5)):
+        await kept(engine, call, a_run(agent=agent, reward=reward))
+
+    async with engine.database.transaction(call.namespace.id) as connection:
+        store = CompetenceStore(connection, call.namespace.id)
+        before = await store.all()
+        await store.recount()
+        assert sorted(before.values()) == [(1, 1.0), (2, 0.75)]
+        assert await store.all() == before
+
+
+@pytest.mark.parametrize("by", ["agent", "key", "task"])
+async def test_erased_runs_lose_their_words_and_keep_their_numbers(engine, calls, wall, by):
+    manager = await calls(wall)
+    agents = await calls(wall, agents=("solver",))
+    task, _ = await add_task(engine, manager, TaskDraft("how many posts?"), None)
+    [mine] = await kept(engine, agents, a_run(task_id=task.id))
+    [other] = await kept(engine, manager, a_run(agent="other", task=TaskDraft("else")))
+    erasures = {
+        "agent": Erasure(agent="solver"),
+        "key": Erasure(key_id=agents.key.id),
+        "task": Erasure(task_id=task.id),
+    }
+
+    counted = await erase(engine, manager, erasures[by])
+
+    assert counted.trajectories == 1
+    erased = await trajectories.get(engine, manager, mine)
+    assert (erased.steps, erased.result, erased.erased_at) == ((), None, NOON)
+    assert (erased.reward, erased.right) == (1.0, True)
+    assert (await trajectories.get(engine, manager, other)).text.startswith("count")
+    assert len((await trajectories.competences(engine, manager, None, PAGE)).items) == 2
+
+
+@pytest.mark.parametrize("by", ["agent", "key", "task"])
+async def test_what_came_of_erased_runs_loses_their_support(engine, operator, past, by):
+    await fill(engine, operator, past)
+    call = await a_call(engine, operator, past)
+    [brief] = (await trajectories.browse(engine, call, TrajectoryFilter(), PAGE)).items
+    mark = "UPDATE trajectory SET key_id = :key"
+    said = """UPDATE contrast SET rejected = '[{"text": "the posts", "reason": "literal"}]'"""
+    async with engine.database.transaction(call.namespace.id) as connection:
+        key = new_id()
+        await connection.execute(text(mark), {"key": key})
+        await connection.execute(text(said))
+    erasures = {
+        "agent": Erasure(agent=brief.run.agent),
+        "key": Erasure(key_id=key),
+        "task": Erasure(task_id=brief.run.task_id),
+    }
+
+    await erase(engine, call, erasures[by])
+
+    async with engine.database.transaction(call.namespace.id) as connection:
+        [counts] = await connection.scalars(text("SELECT counts FROM constraint_support"))
+        [rejected] = await connection.scalars(text("SELECT rejected FROM contrast"))
+        vectors = await connection.scalar(text("SELECT count(*) FROM task_embedding"))
+    assert (counts, rejected) == (False, [])
+    assert vectors == (0 if by == "task" else 1)
+
+
+async def test_a_run_of_an_erased_task_is_refused(engine, calls, wall):
+    call = await calls(wall)
+    [run_id] = await kept(engine, call, a_run())
+    task_id = (await trajectories.get(engine, call, run_id)).task_id
+    await erase(engine, call, Erasure(task_id=task_id))
+
+    [answer] = await trajectories.add(engine, call, [a_run(task_id=task_id)])
+
+    assert getattr(answer, "kind", None) == "task_not_found"
