@@ -12,12 +12,14 @@ from memory.domain.guidance import ServedGuidance
 from memory.domain.task import CategoryName, TaskDraft
 from memory.domain.text import NAME, TASK, cleaned
 from memory.domain.verification import ReportedLesson
+from memory.domain.workings import Workings
 from memory.errors import Rejected
 
 MAX_K = 64
 MAX_TOKENS = 32_000
 MAX_QUERIES = 3
 MAX_BATCH = 256
+EXPLAINABLE = ("act", "preview")
 MIN_EXPIRY, MAX_EXPIRY = timedelta(minutes=1), timedelta(days=400)
 
 
@@ -54,7 +56,7 @@ class Ask:
 
     k: 1…64 experiences. max_tokens: 0…32,000, 0 means an empty guideline. arm: auto, on or off.
     purpose: act, paired (the caller promises a run with and one without), replay, or preview
-    (stores nothing).
+    (stores nothing). explain: the answer shows its workings; to act or to preview only.
     """
 
     agent: str
@@ -69,6 +71,7 @@ class Ask:
     as_of: datetime | None = None
     expires_in: timedelta | None = None
     format: Format = Format.GUIDELINE
+    explain: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "agent", cleaned(self.agent, "agent", NAME))
@@ -79,6 +82,8 @@ class Ask:
             raise Rejected("give exactly one of task and task_id", field="task")
         if self.rivals and self.format is not Format.MEMORIES:
             raise Rejected("rivals need format memories", field="rivals")
+        if self.explain and self.purpose not in EXPLAINABLE:
+            raise Rejected("only act and preview are explained", field="explain")
         if self.expires_in is not None and not MIN_EXPIRY <= self.expires_in <= MAX_EXPIRY:
             raise Rejected(
                 "expires_in lies outside one minute to 400 days",
@@ -180,6 +185,7 @@ class Served:
     memories: tuple[ServedMemory, ...]
     guidance: ServedGuidance | None = None
     constraints: tuple[ServedConstraint, ...] = ()
+    workings: Workings | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,21 +280,19 @@ class Applied:
 
 @dataclass(frozen=True, slots=True)
 class ReceiptFilter:
-    """pending: neither expired nor with an effective outcome; all: every receipt."""
+    """pending: neither answered nor expired; answered: with an outcome in effect; expired: without
+    one, too late; all: every receipt.
+    """
 
     state: str = "all"
     agent: str | None = None
+    category: str | None = None
+    arm: str | None = None
+    newest_first: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class OutcomeFilter:
     state: str | None = None
     retrieval_id: UUID | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Explanation:
-    """A receipt, and a sentence for each of its memories."""
-
-    receipt: Receipt
-    sentences: Mapping[UUID, str]
+    newest_first: bool = False

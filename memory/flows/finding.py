@@ -11,6 +11,7 @@ from memory.domain.access import Call
 from memory.domain.loop import Ask, Query
 from memory.domain.namespace import Clock
 from memory.domain.task import Agent, CategoryName, Task
+from memory.domain.workings import NearCategory
 from memory.flows.actors import GENERAL, Names
 from memory.flows.guidance import look
 from memory.flows.rebuild import past_states
@@ -31,6 +32,9 @@ from memory.storage.states import StateStore
 
 HEAD = 4
 """The head is this many times k: weights re-rank it and nothing else."""
+
+NEAR = 5
+"""How many of the nearest categories an explanation names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +69,7 @@ class Found:
 
     `following` holds the agent's strengths, and the rankers' records of the category and of the
     whole namespace; `past` every state of that time, where the retrieval asks about a time before
-    the newest outcome.
+    the newest outcome; `nearby` the categories nearest to the task, where the ask is explained.
     """
 
     asked: Asked
@@ -80,6 +84,7 @@ class Found:
     past: Learned | None
     guides: tuple[Guide, ...] = ()
     bound: tuple[Binding, ...] = ()
+    nearby: tuple[NearCategory, ...] = ()
 
 
 class Finder:
@@ -124,6 +129,7 @@ class Finder:
             past=past,
             guides=guides,
             bound=bound,
+            nearby=await self._nearby(asked.vectors) if asked.ask.explain else (),
         )
 
     async def _scope(self, asked: Asked, agent: Agent, past: Learned | None) -> Scope:
@@ -213,6 +219,11 @@ class Finder:
         first, second = place.ids
         name = CategoryName(names[first], None if second is None else names[second])
         return place.ids, name, place.confidence
+
+    async def _nearby(self, vectors: Sequence[Embedding]) -> tuple[NearCategory, ...]:
+        ranked = await self._router.nearest(vectors[0].vector, NEAR)
+        names = await self._actors.names()
+        return tuple(NearCategory(CategoryName(names[one]), cosine) for one, cosine in ranked)
 
 
 def _probes(asked: Asked) -> list[Probe]:

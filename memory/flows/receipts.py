@@ -4,8 +4,9 @@ from uuid import UUID
 
 from memory.domain.access import Call
 from memory.domain.bank import Kind
-from memory.domain.loop import Explanation, Item, Receipt, ReceiptFilter
+from memory.domain.loop import Item, Receipt, ReceiptFilter
 from memory.domain.namespace import Clock
+from memory.domain.recounting import Explanation
 from memory.domain.task import Listed, Page
 from memory.engine import Engine
 from memory.errors import Rejected
@@ -13,10 +14,12 @@ from memory.guideline.entry import CutReason
 from memory.storage.paging import listed
 from memory.storage.receipts import ReceiptStore
 
-_WHY = {
+STATES = ("pending", "answered", "expired", "all")
+WHY_CUT = {
     CutReason.BUDGET: "the budget was spent",
     CutReason.QUARANTINED: "its source is not believed",
     CutReason.EMPTY: "nothing of it was left to show",
+    CutReason.LEFT_OUT: "the language model had no use for it",
     CutReason.CATEGORY: "the meta-guideline leaves out other categories",
     CutReason.DISAGREEMENT: "it disagrees with others, and the meta-guideline left it out",
     CutReason.MAX_MEMORIES: "the meta-guideline asks for fewer memories",
@@ -31,9 +34,9 @@ async def get_receipt(engine: Engine, call: Call, retrieval_id: UUID) -> Receipt
 async def list_receipts(
     engine: Engine, call: Call, wanted: ReceiptFilter, page: Page
 ) -> Listed[Receipt]:
-    """Oldest first. In a replay namespace the newest applied fact is the present."""
-    if wanted.state not in ("pending", "all"):
-        raise Rejected("state is pending or all", field="state", limit=["pending", "all"])
+    """By the time they were made. In a replay namespace the newest applied fact is the present."""
+    if wanted.state not in STATES:
+        raise Rejected(f"state must be one of {STATES}", field="state", limit=list(STATES))
     now = call.now
     if call.namespace.clock is Clock.REPLAY:
         now = call.namespace.newest_known_at or call.namespace.created_at
@@ -45,7 +48,11 @@ async def list_receipts(
 
 async def explain(engine: Engine, call: Call, retrieval_id: UUID) -> Explanation:
     """Why each memory stands where it stands."""
-    receipt = await get_receipt(engine, call, retrieval_id)
+    return explained(await get_receipt(engine, call, retrieval_id))
+
+
+def explained(receipt: Receipt) -> Explanation:
+    """The receipt with a sentence for each memory."""
     return Explanation(
         receipt, {item.memory_id: _sentence(receipt, item) for item in receipt.items}
     )
@@ -59,7 +66,7 @@ def _sentence(receipt: Receipt, item: Item) -> str:
         parts.append(f"not served: the arm was {receipt.arm}")
     elif not item.cited:
         reasons = {cut.memory_id: cut.reason for cut in receipt.cut}
-        why = _WHY[CutReason(reasons.get(item.memory_id, CutReason.BUDGET))]
+        why = WHY_CUT[CutReason(reasons.get(item.memory_id, CutReason.BUDGET))]
         parts.append(f"not in the guideline: {why}")
     return "; ".join(parts) + f". Propensity {item.propensity:g}."
 

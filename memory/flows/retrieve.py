@@ -26,6 +26,7 @@ from memory.flows.finding import Asked, Finder, Found
 from memory.flows.meta_guidelines import seeded
 from memory.flows.models import require_model
 from memory.flows.serving import Ranked, Serving, rank, serve
+from memory.flows.workings import workings_of
 from memory.storage.database import undone
 from memory.storage.receipts import NewReceipt, ReceiptStore, expiry
 from memory.storage.tasks import TaskStore, Written
@@ -194,8 +195,11 @@ async def _committed(
                 answers[position] = fault
                 continue
             receipt = _receipt(engine, call, (found, ranked, serving, clock), task_id)
+            workings = None
+            if found.asked.ask.explain:
+                workings = workings_of(call, found, ranked, serving, clock.laps)
             answers[position] = Served(
-                receipt, serving.memories, serving.guidance, serving.constraints
+                receipt, serving.memories, serving.guidance, serving.constraints, workings
             )
             if found.asked.ask.purpose != PREVIEW:
                 receipts.append(

@@ -5,7 +5,7 @@ from uuid import UUID
 
 import numpy.typing as npt
 
-from memory.retrieval.routing import Place, route
+from memory.retrieval.routing import Place, nearness, route
 from memory.storage.centroids import CentroidStore, Vector
 from memory.storage.database import Connection
 
@@ -23,9 +23,8 @@ class Router:
         self, vector: npt.ArrayLike, closed: Collection[UUID] = frozenset()
     ) -> Place | None:
         """The nearest category that is not `closed`; None where none is near."""
-        if self._tops is None:
-            self._tops = await self._store.tops(self._model_id)
-        tops = {one: centre for one, centre in self._tops.items() if one not in closed}
+        centres = await self._centres()
+        tops = {one: centre for one, centre in centres.items() if one not in closed}
         first = route(vector, tops)
         if first.category_id is None:
             return None
@@ -39,3 +38,12 @@ class Router:
             similarity=first.similarity,
             sub_confidence=None if second.category_id is None else second.confidence,
         )
+
+    async def nearest(self, vector: npt.ArrayLike, limit: int) -> list[tuple[UUID, float]]:
+        """So many categories with their cosines, the nearest first."""
+        return nearness(vector, await self._centres())[:limit]
+
+    async def _centres(self) -> dict[UUID, Vector]:
+        if self._tops is None:
+            self._tops = await self._store.tops(self._model_id)
+        return self._tops

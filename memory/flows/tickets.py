@@ -7,6 +7,7 @@ from uuid import UUID
 from memory.domain.access import Act, Call
 from memory.domain.bank import Status
 from memory.domain.task import Listed, Page
+from memory.domain.text import NAME, optional
 from memory.domain.verification import (
     Claim,
     Reported,
@@ -104,8 +105,20 @@ async def retry(engine: Engine, call: Call, ticket_id: UUID) -> Ticket:
         return await store.get(ticket_id, owners)
 
 
-async def cancel(engine: Engine, call: Call, ticket_id: UUID) -> Ticket:
+async def cancel(engine: Engine, call: Call, ticket_id: UUID, reason: str | None = None) -> Ticket:
     """Reject a candidate without trying it further."""
+    return await _decide(engine, call, ticket_id, (Status.REJECTED, _said("cancelled", reason)))
+
+
+async def approve(engine: Engine, call: Call, ticket_id: UUID, reason: str | None = None) -> Ticket:
+    """Let a candidate in without trying it further. It is served; its source is believed no more
+    than before.
+    """
+    return await _decide(engine, call, ticket_id, (Status.ACTIVE, _said("approved", reason)))
+
+
+async def _decide(engine: Engine, call: Call, ticket_id: UUID, to: tuple[Status, str]) -> Ticket:
+    """A manager's word ends a candidate."""
     call.key.require(Act.MANAGE)
     async with engine.database.transaction(call.namespace.id) as connection:
         owners = (await viewer(connection, call)).owners
@@ -114,8 +127,14 @@ async def cancel(engine: Engine, call: Call, ticket_id: UUID) -> Ticket:
         if held.ticket.state in CLOSED - {TicketState.QUARANTINED}:
             raise Conflict("the ticket has its end", code="ticket_closed", field="ticket_id")
         ending = Ending(call.namespace, call.key.id, call.now, held.ticket.known_at)
-        await end(connection, ending, held, (Status.REJECTED, "cancelled"))
+        await end(connection, ending, held, to)
         return await store.get(ticket_id, owners)
+
+
+def _said(what: str, reason: str | None) -> str:
+    """What was done, and the manager's own words if there are any."""
+    words = optional(reason, "reason", NAME)
+    return what if words is None else f"{what}: {words}"
 
 
 async def get_ticket(engine: Engine, call: Call, ticket_id: UUID) -> Ticket:

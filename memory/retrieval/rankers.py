@@ -100,7 +100,7 @@ def order_scores(ranker: str, candidates: Sequence[Candidate], as_of: datetime) 
         scores = [c.relevance for c in candidates]
     if rule.half_life is None:
         return scores
-    ages = (_knowledge_age(rule, candidate, as_of) for candidate in candidates)
+    ages = (knowledge_age(ranker, candidate, as_of) for candidate in candidates)
     return [score * age for score, age in zip(scores, ages, strict=True)]
 
 
@@ -111,10 +111,12 @@ def told_score(ranker: str, candidate: Candidate, as_of: datetime) -> float:
     """
     rule = RANKERS[ranker]
     factor = candidate.effective_weight if rule.weighted else 1.0
-    return factor * candidate.relevance * _knowledge_age(rule, candidate, as_of)
+    return factor * candidate.relevance * knowledge_age(ranker, candidate, as_of)
 
 
-def _knowledge_age(rule: Ranker, candidate: Candidate, as_of: datetime) -> float:
+def knowledge_age(ranker: str, candidate: Candidate, as_of: datetime) -> float:
+    """How much of a candidate this ranker leaves for the age of what it knows, in (0, 1]."""
+    rule = RANKERS[ranker]
     if rule.half_life is None:
         return 1.0
     age = max(timedelta(0), as_of - candidate.learned_at)

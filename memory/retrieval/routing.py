@@ -39,15 +39,21 @@ def route(vector: npt.ArrayLike, centroids: Mapping[UUID, npt.ArrayLike]) -> Rou
 
     A centroid is the mean of its tasks' unit vectors and need not be a unit vector itself.
     """
-    asked = np.asarray(vector, dtype=np.float64)
-    ranked = sorted(
-        (-_cosine(asked, centroid), category) for category, centroid in centroids.items()
-    )
-    if not ranked or ranked[0][0] >= 0:
+    ranked = nearness(vector, centroids)
+    if not ranked or ranked[0][1] <= 0:
         return Routed(None, 0.0)
-    best, nearest = ranked[0]
-    runner_up = ranked[1][0] if len(ranked) > 1 else 0.0
-    return Routed(nearest, runner_up - best, -best)
+    nearest, best = ranked[0]
+    runner_up = ranked[1][1] if len(ranked) > 1 else 0.0
+    return Routed(nearest, best - runner_up, best)
+
+
+def nearness(
+    vector: npt.ArrayLike, centroids: Mapping[UUID, npt.ArrayLike]
+) -> list[tuple[UUID, float]]:
+    """Each category with its cosine to `vector`, clamped at 0: the nearest first, ties by id."""
+    asked = np.asarray(vector, dtype=np.float64)
+    found = [(category, _cosine(asked, centroid)) for category, centroid in centroids.items()]
+    return sorted(found, key=lambda one: (-one[1], one[0]))
 
 
 def _cosine(asked: npt.NDArray[np.float64], centroid: npt.ArrayLike) -> float:

@@ -17,12 +17,14 @@ may cost a run, but several of them would cost its meaning, for nobody could say
 """
 
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import islice
 from operator import itemgetter
 from uuid import UUID
 
+from memory.domain.workings import Fate
 from memory.errors import Rejected
 from memory.retrieval.candidate import Candidate
 from memory.retrieval.rankers import FLAT_AGELESS, RANKERS, order_scores, told_score
@@ -43,8 +45,14 @@ class Gates:
     score: float
 
     def admit(self, candidate: Candidate, *, weighted: bool = True) -> bool:
+        return self.bar(candidate, weighted=weighted) is None
+
+    def bar(self, candidate: Candidate, *, weighted: bool = True) -> Fate | None:
+        """The gate that a candidate does not pass; None when it passes both."""
+        if candidate.similarity < self.raw:
+            return Fate.RAW_GATE
         score = candidate.score if weighted else candidate.relevance
-        return candidate.similarity >= self.raw and score >= self.score
+        return Fate.SCORE_FLOOR if score < self.score else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,20 +114,48 @@ def select(
     `candidates` may be a shortlist; then `everyone` are those from whom the slot draws.
     """
     served = _served(candidates, selection)
-    kept = served[:-1] if len(served) == selection.k else served
-    last = served[len(kept) :]
-    slotted = selection.slot_probability > 0 and (bool(served) or eligible(candidates, selection))
-    if not slotted or not _least_credited(candidates, selection, served, kept):
+    if not slot_pool(candidates, selection, served):
         return Selected(_ranked(served), slot_drawn=False)
+    kept = _kept(served, selection)
     place = len(kept) + 1
     if chance.random() < selection.slot_probability:
-        all_ = candidates if everyone is None else everyone()
-        pool = _least_credited(all_, selection, served, kept)
+        pool = slot_pool(candidates if everyone is None else everyone(), selection, served)
         drawn = pool[chance.randrange(len(pool))]
         slot = _chosen(drawn, place, selection.slot_probability / len(pool), slot=True)
         return Selected((*_ranked(kept), slot), slot_drawn=True)
-    undisplaced = (_chosen(c, place, 1 - selection.slot_probability) for c in last)
+    undisplaced = (_chosen(c, place, 1 - selection.slot_probability) for c in served[len(kept) :])
     return Selected((*_ranked(kept), *undisplaced), slot_drawn=False)
+
+
+def fates(
+    candidates: Sequence[Candidate], selection: Selection
+) -> Iterator[tuple[Candidate, Fate]]:
+    """In the ranker's order, each candidate with its place (`SERVED`) or what keeps it from one.
+
+    The first of each group that passes the gates has a place, the first on probation the one place
+    there is for such, until k places are taken. The slot is not looked at.
+    """
+    groups, weighted, probation = set[str](), RANKERS[selection.ranker].weighted, False
+    for candidate in _ordered(candidates, selection):
+        fate = selection.gates.bar(candidate, weighted=weighted)
+        if fate is None and candidate.group in groups:
+            fate = Fate.GROUP
+        if fate is None and probation and candidate.probation:
+            fate = Fate.PROBATION
+        if fate is None and len(groups) == selection.k:
+            fate = Fate.BEYOND_K
+        if fate is None:
+            groups.add(candidate.group)
+            probation = probation or candidate.probation
+        yield candidate, fate or Fate.SERVED
+
+
+def slot_pool(
+    candidates: Sequence[Candidate], selection: Selection, served: Sequence[Candidate]
+) -> list[Candidate]:
+    """Those from whom the slot is drawn, by id; nobody where this retrieval has none."""
+    slotted = selection.slot_probability > 0 and (bool(served) or eligible(candidates, selection))
+    return _least_credited(candidates, selection, served) if slotted else []
 
 
 def eligible(candidates: Sequence[Candidate], selection: Selection) -> bool:
@@ -154,28 +190,20 @@ def _ordered(candidates: Sequence[Candidate], selection: Selection) -> list[Cand
 
 
 def _served(candidates: Sequence[Candidate], selection: Selection) -> list[Candidate]:
-    """The first of each group that passes the gates, in the ranker's order, at most k; the first
-    on probation takes the one place there is for such.
-    """
-    first: dict[str, Candidate] = {}
-    weighted, probation = RANKERS[selection.ranker].weighted, False
-    for candidate in _ordered(candidates, selection):
-        barred = candidate.group in first or (probation and candidate.probation)
-        if not barred and selection.gates.admit(candidate, weighted=weighted):
-            first[candidate.group] = candidate
-            probation = probation or candidate.probation
-            if len(first) == selection.k:
-                break
-    return list(first.values())
+    """Those with a place, best first; the walk ends with the last place."""
+    placed = (c for c, fate in fates(candidates, selection) if fate is Fate.SERVED)
+    return list(islice(placed, selection.k))
+
+
+def _kept(served: Sequence[Candidate], selection: Selection) -> Sequence[Candidate]:
+    """Those whose place the slot leaves alone."""
+    return served[:-1] if len(served) == selection.k else served
 
 
 def _least_credited(
-    candidates: Sequence[Candidate],
-    selection: Selection,
-    served: Sequence[Candidate],
-    kept: Sequence[Candidate],
+    candidates: Sequence[Candidate], selection: Selection, served: Sequence[Candidate]
 ) -> list[Candidate]:
-    """Those the slot is drawn from, by id."""
+    kept = _kept(served, selection)
     ids = {c.id for c in served}
     groups = {c.group for c in kept}
     taken = any(c.probation for c in kept)

@@ -20,6 +20,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from memory.domain.loop import Outcome, OutcomeFilter
 from memory.domain.task import Page
 from memory.errors import NotFound
+from memory.storage.filtering import turned
 from memory.storage.tables import outcome
 
 
@@ -101,9 +102,7 @@ class OutcomeStore:
             condition &= outcome.c.status == wanted.state
         if wanted.retrieval_id is not None:
             condition &= outcome.c.retrieval_id == wanted.retrieval_id
-        rows = select(outcome).where(condition).order_by(outcome.c.id).limit(page.limit + 1)
-        if page.after is not None:
-            rows = rows.where(outcome.c.id > UUID(str(page.after[0])))
+        rows = turned(select(outcome).where(condition), outcome.c.id, page, wanted.newest_first)
         found = [
             stored_outcome(r).outcome for r in (await self._connection.execute(rows)).mappings()
         ]

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, RowMapping, Select, func, select
+from sqlalchemy import ColumnElement, RowMapping, Select, func, select, tuple_
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from memory.domain.bank import (
@@ -97,13 +97,26 @@ class MemoryReader:
             .where(memory_version.c.memory_id == memory_id)
             .order_by(memory_version.c.version)
         )
-        return [
-            MemoryText(**{name: row[name] for name in MemoryText.__slots__})
-            for row in rows.mappings()
-        ]
+        return [_text(row) for row in rows.mappings()]
+
+    async def texts(self, served: Sequence[tuple[UUID, int]]) -> dict[UUID, MemoryText]:
+        """The words of these versions, by memory; nothing of what may not be seen."""
+        rows = await self._connection.execute(
+            select(memory_version)
+            .join(memory, memory.c.id == memory_version.c.memory_id)
+            .where(
+                self._here,
+                tuple_(memory_version.c.memory_id, memory_version.c.version).in_(served),
+            )
+        )
+        return {row["memory_id"]: _text(row) for row in rows.mappings()}
 
     def _select(self, condition: ColumnElement[bool]) -> Select[tuple[object, ...]]:
         return select(*_COLUMNS).select_from(_JOINED).where(self._here, condition)
+
+
+def _text(row: RowMapping) -> MemoryText:
+    return MemoryText(**{name: row[name] for name in MemoryText.__slots__})
 
 
 def _matching(wanted: MemoryFilter) -> ColumnElement[bool]:

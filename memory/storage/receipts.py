@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, RowMapping, Select, exists, func, insert, select, text
+from sqlalchemy import ColumnElement, RowMapping, Select, func, insert, select, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from memory.domain.bank import Kind
@@ -19,7 +19,8 @@ from memory.domain.loop import (
 )
 from memory.domain.task import Agent, CategoryName, Page
 from memory.errors import NotFound
-from memory.storage.tables import agent, category, memory, outcome, retrieval, retrieval_item
+from memory.storage.filtering import matching_receipts, turned
+from memory.storage.tables import agent, category, memory, retrieval, retrieval_item
 
 _sub = category.alias("sub")
 _RECEIPTS = (
@@ -140,11 +141,9 @@ class ReceiptStore:
     async def browse(
         self, wanted: ReceiptFilter, page: Page, now: datetime
     ) -> tuple[list[Receipt], int]:
-        """Oldest first, one row more than the page, without items; and how many match."""
-        condition = _matching(wanted, now)
-        rows = self._select(condition).order_by(retrieval.c.id).limit(page.limit + 1)
-        if page.after is not None:
-            rows = rows.where(retrieval.c.id > UUID(str(page.after[0])))
+        """By id, one row more than the page, without items; and how many match."""
+        condition = matching_receipts(wanted, now)
+        rows = turned(self._select(condition), retrieval.c.id, page, wanted.newest_first)
         found = [_receipt(row, ()) for row in (await self._connection.execute(rows)).mappings()]
         total = await self._connection.scalar(
             select(func.count())
@@ -248,19 +247,6 @@ _OF_ATTEMPTS = text("""
 def expiry(known_at: datetime, expires_in: timedelta | None, default: timedelta) -> datetime:
     """Until when an outcome of this receipt moves anything."""
     return known_at + (expires_in if expires_in is not None else default)
-
-
-def _matching(wanted: ReceiptFilter, now: datetime) -> ColumnElement[bool]:
-    condition: ColumnElement[bool] = retrieval.c.id.is_not(None)
-    if wanted.agent is not None:
-        condition &= agent.c.name == wanted.agent
-    if wanted.state == "pending":
-        answered = exists().where(
-            outcome.c.retrieval_id == retrieval.c.id,
-            outcome.c.status.in_(("accepted", "applied")),
-        )
-        condition &= (retrieval.c.expires_at > now) & ~answered
-    return condition
 
 
 def _binding(row: RowMapping, served: Sequence[RowMapping]) -> Binding:

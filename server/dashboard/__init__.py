@@ -7,6 +7,7 @@ from fastapi import APIRouter
 
 from server.dashboard import (
     assets,
+    candidates,
     fallback,
     jobs,
     keys,
@@ -15,6 +16,8 @@ from server.dashboard import (
     namespaces,
     one_memory,
     overview,
+    playground,
+    receipts,
     time_travel,
 )
 
@@ -26,6 +29,9 @@ PAGES: tuple[APIRouter, ...] = (
     memories.router,
     one_memory.router,
     time_travel.router,
+    playground.router,
+    receipts.router,
+    candidates.router,
     jobs.router,
     keys.router,
     namespaces.router,

@@ -17,6 +17,9 @@ class Entry:
 NAVIGATION = (
     Entry("Overview", "/"),
     Entry("Memories", "/memories"),
+    Entry("Playground", "/playground", Act.RETRIEVE),
+    Entry("Receipts", "/receipts"),
+    Entry("Candidates", "/candidates"),
     Entry("Jobs", "/jobs"),
     Entry("Time travel", "/time-travel"),
     Entry("Keys", "/keys", Act.MANAGE),

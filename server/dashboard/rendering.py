@@ -12,6 +12,7 @@ from markupsafe import Markup
 from starlette.responses import HTMLResponse, RedirectResponse
 
 from server.dashboard.files import asset_url
+from server.dashboard.stored import brief, short, stored
 from server.dashboard.terms import TERMS
 from server.schemas.problems import Problem
 
@@ -92,6 +93,9 @@ def _environment() -> Environment:
         "signed": signed,
         "percent": percent,
         "span": span,
+        "stored": stored,
+        "brief": brief,
+        "short": short,
     }
     known: dict[str, Any] = {"TERMS": TERMS, "HTMX": HTMX, "asset_url": asset_url}
     made.globals.update(known)

@@ -20,7 +20,7 @@ from server.dependencies import (
 from server.idempotency import Idle
 from server.routing import INSIDE, router_at
 from server.schemas.base import Listing
-from server.schemas.experiences import MemoryOut
+from server.schemas.experiences import MemoryOut, StatusIn
 from server.schemas.tickets import (
     CandidateOut,
     CandidateQuery,
@@ -33,6 +33,7 @@ from server.schemas.tickets import (
 )
 
 router = router_at(INSIDE, "tickets")
+NO_REASON = StatusIn()
 
 
 @router.post("/tickets/claims", response_model=ClaimedOut)
@@ -79,9 +80,19 @@ async def release_ticket(engine: EngineDep, call: Retrieves, ticket_id: UUID) ->
 
 
 @router.post("/tickets/{ticket_id}/cancel", response_model=TicketOut)
-async def cancel_ticket(engine: EngineDep, call: Manages, ticket_id: UUID) -> Response:
+async def cancel_ticket(
+    engine: EngineDep, call: Manages, ticket_id: UUID, body: StatusIn = NO_REASON
+) -> Response:
     """Reject a candidate without trying it further."""
-    return answered(TicketOut.of(await tickets.cancel(engine, call, ticket_id)))
+    return answered(TicketOut.of(await tickets.cancel(engine, call, ticket_id, body.reason)))
+
+
+@router.post("/tickets/{ticket_id}/approve", response_model=TicketOut)
+async def approve_ticket(
+    engine: EngineDep, call: Manages, ticket_id: UUID, body: StatusIn = NO_REASON
+) -> Response:
+    """Let a candidate in without trying it further."""
+    return answered(TicketOut.of(await tickets.approve(engine, call, ticket_id, body.reason)))
 
 
 @router.post("/tickets/{ticket_id}/retry", response_model=TicketOut)

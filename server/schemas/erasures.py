@@ -30,6 +30,7 @@ class ErasedCounts(Out):
     lines: int
     tasks: int
     writings: int
+    trajectories: int
 
 
 class DerivedOut(Out):

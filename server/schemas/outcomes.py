@@ -192,9 +192,11 @@ class OutcomeQuery(ListQuery):
 
     state: Literal["accepted", "applied", "ignored", "superseded"] | None = None
     retrieval_id: UUID | None = None
+    order: Literal["oldest", "newest"] = "oldest"
 
     def to_filter(self) -> OutcomeFilter:
-        return OutcomeFilter(state=self.state, retrieval_id=self.retrieval_id)
+        newest = self.order == "newest"
+        return OutcomeFilter(self.state, self.retrieval_id, newest_first=newest)
 
 
 class Nothing(In):

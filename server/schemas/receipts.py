@@ -5,8 +5,10 @@ from typing import Literal
 from uuid import UUID
 
 from memory.domain.bank import Kind
-from memory.domain.loop import Explanation, Format, Item, Receipt, ReceiptFilter
-from server.schemas.base import AgentQuery, Out, UtcTime
+from memory.domain.loop import Format, Item, Receipt, ReceiptFilter
+from memory.domain.recounting import Explanation
+from memory.retrieval.arms import Arm
+from server.schemas.base import AgentQuery, Name, Out, UtcTime, named
 
 
 class Line(Out):
@@ -182,9 +184,20 @@ class ReceiptOut(Out):
 
 
 class ReceiptQuery(AgentQuery):
-    """pending: neither expired nor with an effective outcome; all: every receipt."""
+    """pending: neither answered nor expired; answered: with an outcome in effect; expired: without
+    one, too late; all: every receipt. `order` is by when they were made.
+    """
 
-    state: Literal["pending", "all"] = "all"
+    state: Literal["pending", "answered", "expired", "all"] = "all"
+    category: Name | None = None
+    arm: Arm | None = None
+    order: Literal["oldest", "newest"] = "oldest"
 
     def to_filter(self) -> ReceiptFilter:
-        return ReceiptFilter(state=self.state, agent=self.agent_name())
+        return ReceiptFilter(
+            state=self.state,
+            agent=self.agent_name(),
+            category=named(self.category, "category"),
+            arm=self.arm,
+            newest_first=self.order == "newest",
+        )

@@ -31,6 +31,7 @@ from server.schemas.binding import ConstraintServed
 from server.schemas.meta_guidelines import MetaGuidelineServed
 from server.schemas.problems import Problem
 from server.schemas.receipts import Gates, Guideline, Timings
+from server.schemas.workings import WorkingsOut
 
 PREVIEW = "preview"
 
@@ -66,7 +67,9 @@ class RetrievalIn(In):
         description="seconds after which the outcome moves nothing",
     )
     format: Format = Format.GUIDELINE
-    explain: Flag = False
+    explain: Flag = Field(
+        default=False, description="show the workings; with purpose act or preview"
+    )
 
     def to_ask(self) -> Ask:
         return Ask(
@@ -82,6 +85,7 @@ class RetrievalIn(In):
             as_of=self.as_of,
             expires_in=None if self.expires_in is None else timedelta(seconds=self.expires_in),
             format=self.format,
+            explain=self.explain,
         )
 
 
@@ -168,6 +172,7 @@ class Retrieval(Out):
     expires_at: UtcTime
     timings: Timings
     sentences: dict[UUID, str] | None = None
+    explanation: WorkingsOut | None = None
 
     @classmethod
     def of(cls, served: Served, sentences: Mapping[UUID, str] | None = None) -> "Retrieval":
@@ -200,6 +205,7 @@ class Retrieval(Out):
             expires_at=receipt.expires_at,
             timings=Timings.of(receipt.timings),
             sentences=None if sentences is None else dict(sentences),
+            explanation=None if served.workings is None else WorkingsOut.of(served.workings),
         )
 
 

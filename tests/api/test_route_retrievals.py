@@ -161,6 +161,7 @@ async def test_in_replay_a_retrieval_says_when_and_sees_only_what_was_known(clie
         ({"as_of": "2026-03-01"}, "as_of"),
         ({"as_of": "9999-12-31T23:59:59-14:00"}, "as_of"),
         ({"task_id": str(uuid4())}, "task"),
+        ({"explain": True, "purpose": "paired"}, "explain"),
         ({"colour": "red"}, "colour"),
         ({"format": "poem"}, "format"),
     ],
@@ -176,3 +177,37 @@ async def test_a_receipt_that_is_not_there_is_not_found(client, namespace):
 
     assert (await client.get(path)).status_code == 404
     assert (await client.get(f"{path}/explain")).status_code == 404
+
+
+async def test_a_preview_shows_its_workings(client, namespace):
+    memory_id = await remembered(client, namespace)
+    ask = an_ask(purpose="preview", explain=True)
+
+    answer = await client.post(inside(namespace, "/retrievals"), json=ask)
+
+    explanation = answer.json()["explanation"]
+    [one] = explanation["considered"]
+    assert (one["memory_id"], one["fate"], one["served"]) == (memory_id, "served", True)
+    assert one["lesson"] == an_experience()["lesson"]
+    assert one["score"] == answer.json()["memories"][0]["score"]
+    assert set(one["rankers"]) == set(explanation["shares"]) == set(answer.json()["rankers"])
+    assert explanation["routing"]["by"] == "caller"
+    assert [near["category"] for near in explanation["routing"]["near"]] == ["general"]
+    assert set(explanation["timings"]) == {"embed_ms", "search_ms", "rank_ms"}
+
+
+async def test_an_agent_that_acts_is_shown_numbers_without_texts(client, namespace):
+    await remembered(client, namespace)
+
+    body = await retrieved(client, namespace, explain=True, arm="off")
+
+    [one] = body["explanation"]["considered"]
+    assert (one["served"], one["situation"], one["lesson"]) == (False, None, None)
+    assert "the arm was forced_off" in one["why"]
+    assert body["sentences"]
+
+
+async def test_workings_are_shown_only_when_asked_for(client, namespace):
+    await remembered(client, namespace)
+
+    assert (await retrieved(client, namespace))["explanation"] is None

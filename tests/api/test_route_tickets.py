@@ -111,6 +111,21 @@ async def test_another_key_cannot_report_and_can_claim_what_was_released(
     assert problem(await client.post(f"{path}/retry"))[:2] == (409, "ticket_closed")
 
 
+async def test_a_manager_lets_a_candidate_in_with_a_reason(client, agent_client, namespace):
+    memory_id = await a_candidate(client, namespace)
+    other = await agent_client()
+    [ticket] = await claimed(other, namespace)
+    path = inside(namespace, f"/tickets/{ticket['id']}")
+
+    assert problem(await other.post(f"{path}/approve"))[0] == 403
+    decided = await client.post(f"{path}/approve", json={"reason": "seen to work"})
+
+    assert decided.json()["reason"] == "approved: seen to work"
+    memory = await client.get(inside(namespace, f"/experiences/{memory_id}"))
+    assert memory.json()["status"] == "active"
+    assert problem(await client.post(f"{path}/approve"))[:2] == (409, "ticket_closed")
+
+
 async def test_a_cancelled_candidate_is_refined_and_waits_again(client, namespace):
     memory_id = await a_candidate(client, namespace)
     [ticket] = await claimed(client, namespace)

@@ -9,7 +9,7 @@ from memory.domain.bank import Draft, Erasure
 from memory.domain.loop import Format
 from memory.engine import Engine
 from memory.flows.bank import erase
-from memory.flows.receipts import get_receipt
+from memory.flows.receipts import explain, get_receipt
 from memory.inference.provider import ProviderWriter
 from memory.inference.stand_ins import ScriptedWriter
 from tests.fixtures.builders import a_draft
@@ -44,6 +44,9 @@ async def test_a_guideline_is_in_the_models_words_and_cites_what_it_was_given(
     assert [(cut.memory_id, cut.reason) for cut in receipt.cut] == [
         (memory_id, "left_out") for memory_id in known if memory_id != cited
     ]
+    told = (await explain(engine, call, receipt.id)).sentences
+    [left_out] = set(known) - {cited}
+    assert "the language model had no use for it" in told[left_out]
     assert "write_ms" in receipt.timings
     assert await get_receipt(engine, call, receipt.id) == receipt
     [kept] = await on_record(engine, call, retrieval_id=receipt.id)

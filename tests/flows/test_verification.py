@@ -12,7 +12,7 @@ from memory.domain.verification import Claim, Ticket, TicketState, TrialResult
 from memory.engine import Engine
 from memory.errors import Conflict, Forbidden, MemoryFault, Rejected
 from memory.flows.learn import apply_now
-from memory.flows.tickets import LEASE, cancel, claim, get_ticket, release
+from memory.flows.tickets import LEASE, approve, cancel, claim, get_ticket, release
 from tests.fixtures.builders import a_draft
 from tests.fixtures.engine import DAY, NOON, Caller
 from tests.flows.verification_steps import (
@@ -205,6 +205,36 @@ async def test_a_manager_can_reject_a_candidate_untried(
     with pytest.raises(Conflict):
         await cancel(engine, call, opened.id)
     assert await claim(engine, call, Claim("late")) == []
+
+
+async def test_a_manager_can_let_a_candidate_in_untried_and_say_why(
+    engine: Engine, operator: Key, wall: str, calls: Caller
+) -> None:
+    opened = await a_candidate(engine, operator, wall)
+    call = await a_call(engine, operator, wall)
+    with pytest.raises(Forbidden):
+        await approve(engine, await calls(wall, role=Role.AGENT), opened.id)
+
+    decided = await approve(engine, call, opened.id, "we have seen it work")
+
+    assert (decided.state, decided.decision) == ("decided", "admitted")
+    known = await memory_of(engine, call, opened)
+    assert (known.status, known.trust) == (Status.ACTIVE, Trust.UNVERIFIED)
+    assert known.status_reason == decided.reason == "approved: we have seen it work"
+    assert opened.memory_id in {m.memory_id for m in (await served(engine, call)).memories}
+    with pytest.raises(Conflict):
+        await cancel(engine, call, opened.id)
+
+
+async def test_a_manager_says_why_a_candidate_is_rejected(
+    engine: Engine, operator: Key, wall: str
+) -> None:
+    opened = await a_candidate(engine, operator, wall)
+    call = await a_call(engine, operator, wall)
+
+    decided = await cancel(engine, call, opened.id, "it is true of one month only")
+
+    assert decided.reason == "cancelled: it is true of one month only"
 
 
 async def test_another_task_and_anchors_are_asked_for_and_count(

@@ -543,6 +543,7 @@ FINDS_NOTHING: dict[str, Ask] = {
     "MemoryReader.get": lambda f: f.reader.get(f.memory),
     "MemoryReader.some": lambda f: f.reader.some([f.memory]),
     "MemoryReader.browse": lambda f: f.reader.browse(MemoryFilter(), PAGE),
+    "MemoryReader.texts": lambda f: f.reader.texts([(f.memory, 1)]),
     "MemoryReader.versions": lambda f: f.reader.versions(f.memory),
     "MemoryStore.twins": lambda f: f.memories.twins([f.new()]),
     "MemoryStore.add_evidence": lambda f: f.memories.add_evidence([f.memory]),

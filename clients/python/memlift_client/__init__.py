@@ -128,6 +128,13 @@ from memlift_client._results_runs import (
     Trajectory,
 )
 from memlift_client._results_tickets import Candidate, Ticket, Trial
+from memlift_client._results_workings import (
+    ByRanker,
+    Considered,
+    NearCategory,
+    Routing,
+    Workings,
+)
 from memlift_client._retries import Patience
 
 __all__ = [
@@ -144,12 +151,14 @@ __all__ = [
     "BatchItem",
     "Branch",
     "BrowsedMemory",
+    "ByRanker",
     "Candidate",
     "Category",
     "Changed",
     "Check",
     "Competence",
     "Conjectured",
+    "Considered",
     "Constraint",
     "ConstraintFields",
     "Contradiction",
@@ -191,6 +200,7 @@ __all__ = [
     "MetaGuideline",
     "Namespace",
     "NamespaceFields",
+    "NearCategory",
     "Neighbour",
     "NewKey",
     "Outcome",
@@ -212,6 +222,7 @@ __all__ = [
     "Retrieval",
     "Revision",
     "RolledBack",
+    "Routing",
     "ServedMemory",
     "ServedMetaGuideline",
     "SettingsFields",
@@ -239,4 +250,5 @@ __all__ = [
     "WeightEvent",
     "WeightRow",
     "WeightShares",
+    "Workings",
 ]

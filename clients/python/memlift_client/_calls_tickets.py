@@ -45,9 +45,19 @@ def release_ticket(ticket_id: str) -> Call[tickets.Ticket]:
     return posted(f"/tickets/{ticket_id}/release", None, one(tickets.Ticket))
 
 
-def cancel_ticket(ticket_id: str) -> Call[tickets.Ticket]:
+def cancel_ticket(ticket_id: str, reason: str | None = None) -> Call[tickets.Ticket]:
     """Reject a candidate without trying it further."""
-    return posted(f"/tickets/{ticket_id}/cancel", None, one(tickets.Ticket))
+    return _decided(ticket_id, "cancel", reason)
+
+
+def approve_ticket(ticket_id: str, reason: str | None = None) -> Call[tickets.Ticket]:
+    """Let a candidate in without trying it further."""
+    return _decided(ticket_id, "approve", reason)
+
+
+def _decided(ticket_id: str, verdict: str, reason: str | None) -> Call[tickets.Ticket]:
+    fields = {} if reason is None else {"reason": reason}
+    return posted(f"/tickets/{ticket_id}/{verdict}", fields, one(tickets.Ticket))
 
 
 def retry_ticket(ticket_id: str) -> Call[tickets.Ticket]:

@@ -212,6 +212,7 @@ class MemLift:
     list_tickets = _method(calls_tickets.list_tickets)
     release_ticket = _method(calls_tickets.release_ticket)
     cancel_ticket = _method(calls_tickets.cancel_ticket)
+    approve_ticket = _method(calls_tickets.approve_ticket)
     retry_ticket = _method(calls_tickets.retry_ticket)
     list_candidates = _method(calls_tickets.list_candidates)
     retry_candidate = _method(calls_tickets.retry_candidate)

@@ -149,7 +149,8 @@ class AskFields(TypedDict, total=False):
     """What an agent asks before it acts; give `task` or `task_id`.
 
     purpose: act, paired (the caller promises a run with and one without), replay, or preview
-    (stores nothing). `as_of` is required in replay namespaces.
+    (stores nothing). `as_of` is required in replay namespaces. explain: the answer shows its
+    workings as `explanation`; with purpose act or preview.
     """
 
     agent: Required[str]
@@ -230,13 +231,17 @@ class TaskFilterFields(PageFields, total=False):
 
 
 class ReceiptFilterFields(PageFields, total=False):
-    state: Literal["pending", "all"]
+    state: Literal["pending", "answered", "expired", "all"]
     agent: str
+    category: str
+    arm: str
+    order: Literal["oldest", "newest"]
 
 
 class OutcomeFilterFields(PageFields, total=False):
     state: Literal["accepted", "applied", "ignored", "superseded"]
     retrieval_id: str
+    order: Literal["oldest", "newest"]
 
 
 class WeightOrderFields(PageFields, total=False):

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from memlift_client._results_bank import Directives
+from memlift_client._results_workings import Workings
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +162,8 @@ class Retrieval:
     expires_at: datetime | None = None
     timings: Mapping[str, float] | None = None
     key_id: str | None = None
+    sentences: Mapping[str, str] | None = None
+    explanation: Workings | None = None
 
     @property
     def receipt(self) -> str:

@@ -1,0 +1,165 @@
+"""Playground: a task is tried, and every stage of its retrieval is shown; nothing is kept."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from fastapi import Response
+
+from memory.domain.loop import MAX_K, MAX_TOKENS, Ask, Served
+from memory.domain.namespace import Clock
+from memory.domain.task import CategoryName, Page, TaskDraft
+from memory.domain.workings import Considered, Fate, RoutedBy, Workings
+from memory.errors import MemoryFault, Rejected
+from memory.flows.actors import list_agents, list_categories
+from memory.flows.receipts import WHY_CUT
+from memory.flows.retrieve import retrieve
+from memory.guideline.entry import CutReason
+from server.dashboard.forms import Form
+from server.dashboard.guarding import guarded_at
+from server.dashboard.viewer import FormDep, Retrieves, Viewer, page
+from server.errors import status_of
+
+NAMES = Page(50)
+"""So many agents and categories the form suggests; any other may be typed."""
+
+DEFAULTS = {"task": "", "agent": "", "category": "", "k": "3", "max_tokens": "1000", "as_of": ""}
+ROUTED_BY = {
+    RoutedBy.TASK: "the task's own",
+    RoutedBy.CALLER: "given",
+    RoutedBy.NEAREST: "the nearest",
+    RoutedBy.NONE_NEAR: "none is near",
+}
+STAGES = {
+    "embed_ms": "embedding the task",
+    "search_ms": "routing and exact search",
+    "rank_ms": "ranking, selecting, compiling",
+    "write_ms": "the language model's words",
+}
+
+router = guarded_at("/dashboard/ns/{namespace}/playground")
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """What one ranker would serve, by the places that the table of candidates has."""
+
+    ranker: str
+    share: float
+    chance: float
+    served: Sequence[Considered]
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """A retrieval with its workings, as the page tells them."""
+
+    served: Served
+    workings: Workings
+    rankers: Sequence[Placed]
+    cut: Mapping[UUID, str]
+    timings: Sequence[tuple[str, float]]
+    kept_out: Sequence[tuple[str, int]]
+
+
+@router.get("")
+async def show_playground(viewer: Retrieves) -> Response:
+    """The form alone."""
+    return await _shown(viewer, DEFAULTS)
+
+
+@router.post("")
+async def try_task(viewer: Retrieves, form: FormDep) -> Response:
+    """A preview: served as an agent would be, without a receipt."""
+    typed = {name: form.get(name) for name in DEFAULTS}
+    try:
+        [answer] = await retrieve(viewer.engine, viewer.call, [_ask(viewer, form)])
+    except MemoryFault as fault:
+        answer = fault
+    if isinstance(answer, MemoryFault):
+        return await _shown(viewer, typed, fault=answer)
+    return await _shown(viewer, typed, tried=tried(answer))
+
+
+async def _shown(
+    viewer: Viewer,
+    typed: Mapping[str, str],
+    tried: Tried | None = None,
+    fault: MemoryFault | None = None,
+) -> Response:
+    agents = await list_agents(viewer.engine, viewer.call, NAMES)
+    categories = await list_categories(viewer.engine, viewer.call, NAMES)
+    return page(
+        viewer,
+        "playground.html",
+        200 if fault is None else status_of(fault),
+        typed=typed,
+        tried=tried,
+        fault=fault,
+        agents=viewer.key.agents or [agent.name for agent in agents.items],
+        categories=[one.name for one in categories.items if one.parent is None],
+        limits=(MAX_K, MAX_TOKENS),
+        ROUTED_BY=ROUTED_BY,
+        replay=viewer.call.namespace.clock is Clock.REPLAY,
+    )
+
+
+def tried(served: Served) -> Tried:
+    """The workings, turned for the page."""
+    assert served.workings is not None
+    workings, receipt = served.workings, served.receipt
+    fates = [one.fate for one in workings.considered]
+    return Tried(
+        served=served,
+        workings=workings,
+        rankers=[
+            Placed(
+                ranker=ranker,
+                share=share,
+                chance=receipt.rankers.get(ranker, 0.0),
+                served=[o for o in workings.considered if _serves(o, ranker)],
+            )
+            for ranker, share in workings.shares.items()
+        ],
+        cut={cut.memory_id: WHY_CUT[CutReason(cut.reason)] for cut in receipt.cut},
+        timings=[(STAGES.get(name, name), ms) for name, ms in workings.timings.items()],
+        kept_out=[(fate.value, fates.count(fate)) for fate in Fate if fate in fates],
+    )
+
+
+def _serves(one: Considered, ranker: str) -> bool:
+    by = one.rankers.get(ranker)
+    return by is not None and by.fate is Fate.SERVED
+
+
+def _ask(viewer: Viewer, form: Form) -> Ask:
+    category = form.given("category")
+    return Ask(
+        agent=form.get("agent"),
+        task=TaskDraft(
+            form.get("task"), category=None if category is None else CategoryName(category)
+        ),
+        k=_whole(form, "k"),
+        max_tokens=_whole(form, "max_tokens"),
+        purpose="preview",
+        as_of=_as_of(viewer, form),
+        explain=True,
+    )
+
+
+def _whole(form: Form, name: str) -> int:
+    digits = form.get(name).strip()
+    if not (digits.isascii() and digits.isdigit()) or len(digits) > len(str(MAX_TOKENS)):
+        raise Rejected(f"{name} is a whole number", field=name)
+    return int(digits)
+
+
+def _as_of(viewer: Viewer, form: Form) -> datetime | None:
+    given = form.given("as_of")
+    if given is None or viewer.call.namespace.clock is Clock.WALL:
+        return None
+    try:
+        return datetime.fromisoformat(given if given.endswith("Z") else f"{given}+00:00")
+    except ValueError as fault:
+        raise Rejected("as_of is no time; write it as 2026-03-01T12:00", field="as_of") from fault

@@ -1,0 +1,140 @@
+"""Receipts and outcomes: what was served, as it was, and what was said of it since."""
+
+from uuid import UUID
+
+from fastapi import Response
+
+from memory.domain.loop import OutcomeFilter, ReceiptFilter, Report, Reported
+from memory.domain.task import CategoryName, Page
+from memory.domain.text import NAME, optional
+from memory.errors import MemoryFault, Rejected
+from memory.flows.actors import list_agents, list_categories
+from memory.flows.feedback import STATES as OUTCOME_STATES
+from memory.flows.feedback import list_outcomes, report
+from memory.flows.receipts import STATES, WHY_CUT
+from memory.flows.recounting import list_turns, recount
+from memory.guideline.entry import CutReason
+from memory.retrieval.arms import Arm
+from server.dashboard.forms import Form
+from server.dashboard.guarding import guarded_at
+from server.dashboard.lists import page_of, shown
+from server.dashboard.viewer import FormDep, Reads, Reports, Viewer, done, page
+from server.errors import status_of
+
+CHOICES = Page(200)
+VERIFIERS = ("human", "test", "judge", "self")
+
+router = guarded_at("/dashboard/ns/{namespace}/receipts")
+
+
+@router.get("")
+async def show_receipts(viewer: Reads) -> Response:
+    """Receipts by filter, newest first, each with the outcome in effect."""
+    wanted = ReceiptFilter(
+        state=_asked(viewer, "state") or "all",
+        agent=_asked(viewer, "agent"),
+        category=_asked(viewer, "category"),
+        arm=_asked(viewer, "arm"),
+        newest_first=True,
+    )
+    turns = await list_turns(viewer.engine, viewer.call, wanted, page_of(viewer))
+    agents = await list_agents(viewer.engine, viewer.call, CHOICES)
+    categories = await list_categories(viewer.engine, viewer.call, CHOICES)
+    return page(
+        viewer,
+        "receipts.html",
+        table=shown(viewer, turns),
+        wanted=wanted,
+        agents=[agent.name for agent in agents.items],
+        categories=[one.name for one in categories.items if one.parent is None],
+        states=[state for state in STATES if state != "all"],
+        arms=[arm.value for arm in Arm],
+    )
+
+
+@router.get("/outcomes")
+async def show_outcomes(viewer: Reads) -> Response:
+    """Every outcome reported, newest first, also those that move nothing."""
+    state = _asked(viewer, "state")
+    wanted = OutcomeFilter(state, newest_first=True)
+    outcomes = await list_outcomes(viewer.engine, viewer.call, wanted, page_of(viewer))
+    table = shown(viewer, outcomes)
+    return page(viewer, "outcomes.html", table=table, state=state, states=OUTCOME_STATES)
+
+
+@router.get("/{retrieval_id}")
+async def show_receipt(viewer: Reads, retrieval_id: UUID) -> Response:
+    """One turn of the loop, from task to outcome."""
+    return await _recounted(viewer, retrieval_id)
+
+
+@router.post("/{retrieval_id}/outcome")
+async def correct(viewer: Reports, retrieval_id: UUID, form: FormDep) -> Response:
+    """A person's word on a run; where it corrects one, it stands in its place or is refused."""
+    try:
+        told = await report(viewer.engine, viewer.call, [(retrieval_id, _report(form))])
+    except MemoryFault as fault:
+        return await _recounted(viewer, retrieval_id, fault)
+    [answer] = told
+    if not isinstance(answer, Reported):
+        return await _recounted(viewer, retrieval_id, answer)
+    outcome = answer.outcome
+    why = "" if outcome.reason is None else f" ({outcome.reason.replace('_', ' ')})"
+    path = f"/receipts/{retrieval_id}"
+    return done(viewer, path, f"The outcome is stored: {outcome.status}{why}.")
+
+
+async def _recounted(
+    viewer: Viewer, retrieval_id: UUID, fault: MemoryFault | None = None
+) -> Response:
+    told = await recount(viewer.engine, viewer.call, retrieval_id)
+    receipt = told.explanation.receipt
+    return page(
+        viewer,
+        "receipt.html",
+        200 if fault is None else status_of(fault),
+        told=told,
+        receipt=receipt,
+        cut={cut.memory_id: WHY_CUT[CutReason(cut.reason)] for cut in receipt.cut},
+        category=_category(receipt.category),
+        expired=receipt.expires_at <= viewer.now,
+        verifiers=VERIFIERS,
+        without=next((o.reward_without for o in told.outcomes if o.id == told.effective), None),
+        fault=fault,
+    )
+
+
+def _category(name: CategoryName) -> str:
+    return name.name if name.subcategory is None else f"{name.name} / {name.subcategory}"
+
+
+def _asked(viewer: Viewer, name: str) -> str | None:
+    """A filter of the address, cleaned as what is stored was; None where it says nothing."""
+    given = viewer.request.query_params.get(name, "").strip()
+    return optional(given or None, name, NAME)
+
+
+def _report(form: Form) -> Report:
+    supersedes = form.given("supersedes")
+    without = None if form.given("without") is None else _reward(form, "without")
+    return Report(
+        reward=_reward(form, "reward"),
+        without=None if without is None else {"reward": without},
+        verifier=form.get("verifier"),
+        evaluator=form.get("evaluator"),
+        supersedes=None if supersedes is None else _id(supersedes),
+    )
+
+
+def _reward(form: Form, name: str) -> float:
+    try:
+        return float(form.get(name))
+    except ValueError as fault:
+        raise Rejected(f"{name} is a number from 0 to 1", field=name) from fault
+
+
+def _id(text: str) -> UUID:
+    try:
+        return UUID(text)
+    except ValueError as fault:
+        raise Rejected("that is no outcome's id", field="supersedes") from fault

@@ -1,0 +1,116 @@
+"""A receipt is recounted: as it was served, with everything that was said of it since."""
+
+from uuid import uuid4
+
+import pytest
+
+from memory.domain.bank import Edit, EditRequest, Erasure
+from memory.domain.loop import ReceiptFilter
+from memory.domain.task import CategoryName, Page, TaskDraft
+from memory.engine import Engine
+from memory.errors import NotFound
+from memory.flows.bank import edit_memory, erase
+from memory.flows.receipts import list_receipts
+from memory.flows.recounting import recount
+from tests.fixtures.builders import a_draft
+from tests.fixtures.engine import DAY, Caller
+from tests.storage.steps import a_call, remembered, reported, served
+
+
+async def test_the_words_are_those_that_were_served_whatever_became_of_them(
+    engine: Engine, calls: Caller, wall: str
+) -> None:
+    [known] = await remembered(engine, await calls(wall), a_draft())
+    answer = await served(engine, await calls(wall))
+    edit = EditRequest(Edit(lesson="look at the wind"), 1, None)
+    await edit_memory(engine, await calls(wall), known.id, edit)
+
+    told = await recount(engine, await calls(wall), answer.receipt.id)
+
+    assert told.explanation.receipt == answer.receipt
+    assert told.texts[known.id].lesson == a_draft().lesson
+    assert told.explanation.sentences.keys() == {known.id}
+    assert told.task is not None
+    assert told.task.text == "a forecast of rain"
+
+
+async def test_an_erased_memory_leaves_its_place_without_words(
+    engine: Engine, calls: Caller, wall: str
+) -> None:
+    [known] = await remembered(engine, await calls(wall), a_draft())
+    answer = await served(engine, await calls(wall))
+    await erase(engine, await calls(wall), Erasure(memory_id=known.id))
+
+    told = await recount(engine, await calls(wall), answer.receipt.id)
+
+    assert [item.memory_id for item in told.explanation.receipt.items] == [known.id]
+    assert told.texts == {}
+
+
+async def test_of_several_outcomes_the_best_verified_is_in_effect(
+    engine: Engine, calls: Caller, wall: str
+) -> None:
+    await remembered(engine, await calls(wall), a_draft())
+    answer = await served(engine, await calls(wall))
+    await reported(engine, await calls(wall), answer, reward=0.9, verifier="self")
+    judged = await reported(engine, await calls(wall), answer, reward=0.2, verifier="human")
+    await reported(engine, await calls(wall), answer, reward=0.5, verifier="test")
+
+    told = await recount(engine, await calls(wall), answer.receipt.id)
+
+    assert [one.reward for one in told.outcomes] == [0.9, 0.2, 0.5]
+    assert told.effective == judged.outcome.id
+
+
+async def test_without_an_outcome_none_is_in_effect(
+    engine: Engine, calls: Caller, wall: str
+) -> None:
+    answer = await served(engine, await calls(wall))
+
+    told = await recount(engine, await calls(wall), answer.receipt.id)
+
+    assert (told.outcomes, told.effective) == ((), None)
+    with pytest.raises(NotFound):
+        await recount(engine, await calls(wall), uuid4())
+
+
+async def test_receipts_are_listed_by_what_became_of_them(
+    engine: Engine, operator, wall: str
+) -> None:
+    call = await a_call(engine, operator, wall)
+    maths = TaskDraft("a proof", category=CategoryName("maths"))
+    answered = await served(engine, call)
+    other = await served(engine, call, agent="other", task=maths, arm="off")
+    await reported(engine, call, answered)
+    late = await a_call(engine, operator, wall, call.now + 400 * DAY)
+
+    async def found(when=call, **wanted: object) -> list:
+        listed = await list_receipts(engine, when, ReceiptFilter(**wanted), Page(5))
+        assert listed.total == len(listed.items)
+        return [receipt.id for receipt in listed.items]
+
+    one, two = answered.receipt.id, other.receipt.id
+    assert await found() == [one, two]
+    assert await found(newest_first=True) == [two, one]
+    assert await found(state="answered") == [one]
+    assert await found(state="pending") == [two]
+    assert await found(state="expired") == []
+    assert await found(when=late, state="expired") == [two]
+    assert await found(category="maths") == [two]
+    assert await found(arm="forced_off", agent="other") == [two]
+    assert await found(arm="empty", agent="other") == []
+
+
+async def test_the_newest_come_first_on_every_page(
+    engine: Engine, calls: Caller, wall: str
+) -> None:
+    made = [(await served(engine, await calls(wall))).receipt.id for _ in range(5)]
+    wanted, seen, after = ReceiptFilter(newest_first=True), [], None
+    while True:
+        listed = await list_receipts(engine, await calls(wall), wanted, Page(2, after))
+        seen += [receipt.id for receipt in listed.items]
+        after = listed.next
+        if after is None:
+            break
+
+    assert seen == made[::-1]
