@@ -26,7 +26,9 @@ _CODE_LINE = re.compile(
 )
 _FENCE = re.compile(r"\"\"\"|'''|```\w*")
 _TITLE = re.compile(r"\b(?:Mr|Mrs|Ms|Dr|Prof|St)\.?\s+")
-_POSSESSIVE = re.compile(r"\bsomeone(?:(?:,? and|,) someone)*['\u2019]s?\b")
+_POSSESSIVE = re.compile(
+    r"\b(?:(?:the|an?) )?someone(?:(?:,? and|,) someone)*(?:['\u2019]s\b|['\u2019](?!\w))"
+)
 _SEVERAL = re.compile(r"\bsomeone(?:(?:,? and|,)? someone)+\b")
 _PLACE = re.compile(r"\b(?:the|an?) (?:they|someone|something)\b")
 _HOW_MUCH = re.compile(r"some(?:\s*[-/*x]\s*some)+")
@@ -93,7 +95,7 @@ def _asked(sentence: str, literals: Literals) -> str:
     opening = _ASKING.search(sentence) or _OPENING.match(sentence)
     if opening is None:
         return f"the question is \u201c{_cut(abstract(_lowered(sentence), literals))}\u201d"
-    general = abstract(_lowered(sentence[opening.start() :]), literals)
+    general = abstract(_lowered(sentence[opening.start() :]).rstrip("?!. "), literals)
     return f"the question is {_cut(_indirect(general))}"
 
 
