@@ -17,7 +17,8 @@ from memory.contrast.words import AUXILIARIES, IMPERATIVES, PAST, PRONOUNS, STOP
 
 MAX_QUESTION = 150
 _SENTENCE = re.compile(r"[^.!?\n]+(?:[.!?](?!\s|$)[^.!?\n]*)*[.!?]?")
-_ASKING = re.compile(r"\b(how|what|which|who|when|where|whose|why)\b", re.IGNORECASE)
+_ASKING = re.compile(r"\b(?:how (?!to\b)|what\b|which\b(?=[^,]*\?))", re.IGNORECASE)
+_OPENING = re.compile(r"(?:who|whose|whom|when|where|why)\b", re.IGNORECASE)
 _QUESTION = re.compile(r"(?:how (?:many|much|long|far|old)|what (?:is|was|are))\b", re.IGNORECASE)
 _FRACTION = re.compile(r"\b\d+/\d+\b")
 _CODE_LINE = re.compile(
@@ -25,7 +26,9 @@ _CODE_LINE = re.compile(
 )
 _FENCE = re.compile(r"\"\"\"|'''|```\w*")
 _TITLE = re.compile(r"\b(?:Mr|Mrs|Ms|Dr|Prof|St)\.?\s+")
-_POSSESSIVE = re.compile(r"\bsomeone(?:(?:,? and|,) someone)*['\u2019]s?\b")
+_POSSESSIVE = re.compile(
+    r"\b(?:(?:the|an?) )?someone(?:(?:,? and|,) someone)*(?:['\u2019]s\b|['\u2019](?!\w))"
+)
 _SEVERAL = re.compile(r"\bsomeone(?:(?:,? and|,)? someone)+\b")
 _PLACE = re.compile(r"\b(?:the|an?) (?:they|someone|something)\b")
 _HOW_MUCH = re.compile(r"some(?:\s*[-/*x]\s*some)+")
@@ -34,20 +37,17 @@ _WRAPPED = re.compile(r"(?<![.!?:;\s])[ \t]*\n[ \t]*(?=[a-z(])")
 
 
 def kind_of_task(task: str, literals: Literals) -> str | None:
-    """What a task asks for, to be said behind "when"; None when nothing general is left of it."""
+    """What a task asks for, to be said behind "when"; None for a task without words."""
     sentences = [s.strip() for s in _SENTENCE.findall(_prose(task)) if TOKEN.search(s)]
     asking = next((s for s in reversed(sentences) if _asks(s)), None)
     if asking is not None:
         return _asked(asking, literals)
     demanded = next(filter(None, map(_demanded, sentences)), None)
     if demanded is not None:
-        return _whole(f"the task is to {_cut(abstract(demanded, literals))}")
-    told = next(iter(sentences), None)
-    return (
-        None
-        if told is None
-        else _whole(f"a task reads \u201c{_cut(abstract(told, literals))}\u201d")
-    )
+        return f"the task is to {_cut(abstract(demanded, literals))}"
+    if not sentences:
+        return None
+    return f"a task reads \u201c{_cut(abstract(sentences[0], literals))}\u201d"
 
 
 def _asks(sentence: str) -> bool:
@@ -83,20 +83,20 @@ def _general(match: re.Match[str], literals: Literals) -> str:
         return "something"
     if not token[0].isupper():
         return "someone" if literals.found_in(token) else token
-    known = folded in literals.words or token in STOP_LIST or opens_sentence(match)
-    return folded if known and folded not in literals.names else "someone"
+    if folded in literals.names:
+        return "someone"
+    if folded in literals.words or opens_sentence(match):
+        return folded
+    return token if token in STOP_LIST else "someone"
 
 
-def _asked(sentence: str, literals: Literals) -> str | None:
+def _asked(sentence: str, literals: Literals) -> str:
     """A question as the thing asked: how many apples they have left."""
-    opening = list(_ASKING.finditer(sentence))
-    start = opening[-1].start() if opening else 0
-    if opening and opening[0].start() == 0 and "," not in sentence:
-        start = 0
-    general = abstract(_lowered(sentence[start:]), literals).rstrip("?!. ")
-    if not opening:
-        return _whole(f"the question is \u201c{_cut(general)}\u201d")
-    return _whole(f"the question is {_cut(_indirect(general))}")
+    opening = _ASKING.search(sentence) or _OPENING.match(sentence)
+    if opening is None:
+        return f"the question is \u201c{_cut(abstract(_lowered(sentence), literals))}\u201d"
+    general = abstract(_lowered(sentence[opening.start() :]).rstrip("?!. "), literals)
+    return f"the question is {_cut(_indirect(general))}"
 
 
 def _indirect(question: str) -> str:
@@ -170,14 +170,5 @@ def _cut(text: str) -> str:
     if len(text) <= MAX_QUESTION:
         return text
     short = text[:MAX_QUESTION].rsplit(" ", 1)[0]
-    clause = re.split(r"[,;:(]", short)
-    return (
-        ",".join(clause[:-1]).strip()
-        if len(clause) > 1 and len(clause[0]) > MAX_QUESTION / 3
-        else short
-    )
-
-
-def _whole(text: str) -> str | None:
-    """None for a text that says nothing but "some"."""
-    return text if text.strip() else None
+    clause, comma, _ = short.rpartition(",")
+    return clause if comma and len(clause) > MAX_QUESTION / 2 else short

@@ -2,6 +2,7 @@
 either did there. It adds nothing of its own and yields nothing when there is no clean parting.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -16,6 +17,7 @@ from memory.contrast.steps import Step
 from memory.domain.constraint import MAX_ENTRIES, PART, PairClass, Wording
 
 STOPPING = "stopping there"
+_KEEPING = re.compile(r"^(?:working out|returning|collecting|starting from) ")
 OVERLONG = "overlong"
 
 
@@ -65,8 +67,10 @@ def _steps(material: Material, literals: Literals) -> tuple[list[Step], list[Ste
 
 def _partings(apart: Parting) -> Iterator[_Sides]:
     """Where they part, and, where that is another step, how they end."""
-    situation = f", after {apart.shared.phrase}" if apart.shared else ""
-    yield _Sides(_phrase(apart.preferred, 0), _phrase(apart.unpreferred, 0), situation)
+    first = _phrase(apart.preferred, 0), _phrase(apart.unpreferred, 0)
+    # "After doing so, enforce doing so" tells nobody where he is.
+    told = apart.shared is not None and apart.shared.phrase not in first
+    yield _Sides(*first, f", after {apart.shared.phrase}" if told and apart.shared else "")
     if apart.preferred and apart.unpreferred:
         yield _Sides(
             _phrase(apart.preferred, -1), _phrase(apart.unpreferred, -1), ", at the last step"
@@ -78,8 +82,10 @@ def _phrase(steps: Sequence[Step], at: int) -> str:
 
 
 def _plain(phrase: str) -> str:
-    """A phrase without what tells two alike apart, which is no difference to learn from."""
-    return phrase.replace("the other ", "the ")
+    """A phrase without what is no difference to learn from: which of two alike is meant, and
+    whether a value is returned or kept.
+    """
+    return _KEEPING.sub("", phrase.replace("the other ", "the "))
 
 
 def _worded(

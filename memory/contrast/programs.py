@@ -46,6 +46,10 @@ _VAGUE = frozenset(
         )
     ]
 )
+_UNNAMED = re.compile(
+    r"(?:distinguishing the case that|repeating while) (?:a value|an item)"
+    r"(?: holds| (?:[a-z]+ )+(?:a value|an item|a fixed number|a fixed text))"
+)
 # The fields that hold a statement's own statements.
 _INNER = ("body", "orelse", "handlers", "finalbody")
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -154,7 +158,13 @@ def _returns_early(node: ast.AST) -> bool:
 
 def _step(node: ast.stmt, scope: Scope) -> Step | None:
     phrase = _loop(node, scope) or _value(node, scope) or _BARE.get(type(node))
-    return None if phrase is None or phrase in _VAGUE else Step(f"{phrase} {_shape(node)}", phrase)
+    return (
+        None if phrase is None or _says_little(phrase) else Step(f"{phrase} {_shape(node)}", phrase)
+    )
+
+
+def _says_little(phrase: str) -> bool:
+    return phrase in _VAGUE or _UNNAMED.fullmatch(phrase) is not None
 
 
 def _loop(node: ast.stmt, scope: Scope) -> str | None:

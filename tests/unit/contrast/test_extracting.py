@@ -253,3 +253,19 @@ def test_any_scrap_of_calculation_is_read_without_fault(scrap):
 def test_a_calculation_too_deep_for_a_sentence_is_no_step():
     deep = "(" * 5_000 + "3" + "+4)" * 5_000 + " = 7"
     assert extract(material(RIGHT, deep)).wordings == ()
+
+
+@pytest.mark.parametrize(
+    ("task", "asked"),
+    [
+        ("Zora has 5 apples. How many did Zora eat?", "the question is how many they ate"),
+        ("Zora counts. What is Zora's weight?", "the question is what is their weight"),
+        ("If Ben likes Zora, how tall is she?", "the question is how tall they are"),
+        ("Your task is to sort the list.", "the task is to sort the list"),
+        ("Write a test\nfor the parser.", "the task is to write a test for the parser"),
+        ("The parser fails.", "a task reads “the parser fails”"),
+    ],
+)
+def test_a_trigger_says_what_is_asked_for(task, asked):
+    (found,) = extract(material("Look at the log.", "Guess what it is.", task=task)).wordings
+    assert found.trigger == asked
