@@ -13,9 +13,11 @@ import pytest
 from memlift_client import (
     _calls_admin,
     _calls_constraints,
+    _calls_contrasts,
     _calls_forecasts,
     _calls_loop,
     _calls_meta,
+    _calls_runs,
     _calls_tickets,
     _fields,
 )
@@ -46,9 +48,11 @@ MEMBERS = {
 MODULES = (
     _calls_admin,
     _calls_constraints,
+    _calls_contrasts,
     _calls_forecasts,
     _calls_loop,
     _calls_meta,
+    _calls_runs,
     _calls_tickets,
 )
 

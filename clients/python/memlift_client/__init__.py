@@ -31,7 +31,9 @@ from memlift_client._fields import (
     TaskFields,
 )
 from memlift_client._fields_constraints import ConstraintFields
+from memlift_client._fields_contrasts import ContrastFields
 from memlift_client._fields_forecasts import PredictionFields, SettlementFields
+from memlift_client._fields_runs import TaxonomyFields, TrajectoryFields
 from memlift_client._fields_tickets import HistoryFields, TrialFields
 from memlift_client._results_bank import (
     Agent,
@@ -62,6 +64,7 @@ from memlift_client._results_constraints import (
     Support,
     SupportCounts,
 )
+from memlift_client._results_contrasts import Contrast, Contrasts
 from memlift_client._results_forecasts import (
     Prediction,
     PredictionScore,
@@ -106,6 +109,15 @@ from memlift_client._results_loop import (
     WeightEvent,
     WeightRow,
 )
+from memlift_client._results_runs import (
+    Branch,
+    Competence,
+    KeptRun,
+    Step,
+    Subcategory,
+    Taxonomy,
+    Trajectory,
+)
 from memlift_client._results_tickets import Candidate, Ticket, Trial
 from memlift_client._retries import Patience
 
@@ -120,13 +132,18 @@ __all__ = [
     "AsyncMemLift",
     "AuditEntry",
     "BatchItem",
+    "Branch",
     "Candidate",
     "Category",
     "Check",
+    "Competence",
     "Conjectured",
     "Constraint",
     "ConstraintFields",
     "Contradiction",
+    "Contrast",
+    "ContrastFields",
+    "Contrasts",
     "Coverage",
     "CutMemory",
     "Deletion",
@@ -148,6 +165,7 @@ __all__ = [
     "ItemVariance",
     "Job",
     "JobRun",
+    "KeptRun",
     "Key",
     "KeyFields",
     "Liveness",
@@ -185,12 +203,18 @@ __all__ = [
     "Settlement",
     "SettlementFields",
     "SettlementScore",
+    "Step",
     "StrengthChange",
+    "Subcategory",
     "Support",
     "SupportCounts",
     "Task",
     "TaskFields",
+    "Taxonomy",
+    "TaxonomyFields",
     "Ticket",
+    "Trajectory",
+    "TrajectoryFields",
     "Trial",
     "TrialFields",
     "UnexpectedAnswer",

@@ -10,9 +10,11 @@ import httpx
 
 from memlift_client import _calls_admin as calls_admin
 from memlift_client import _calls_constraints as calls_constraints
+from memlift_client import _calls_contrasts as calls_contrasts
 from memlift_client import _calls_forecasts as calls_forecasts
 from memlift_client import _calls_loop as calls_loop
 from memlift_client import _calls_meta as calls_meta
+from memlift_client import _calls_runs as calls_runs
 from memlift_client import _calls_tickets as calls_tickets
 from memlift_client._connection import Connection, no_answer, reply_of
 from memlift_client._results_bank import Page
@@ -165,6 +167,10 @@ class MemLift:
     suspend_meta_guideline = _method(calls_meta.suspend_meta_guideline)
     retire_meta_guideline = _method(calls_meta.retire_meta_guideline)
     restore_meta_guideline = _method(calls_meta.restore_meta_guideline)
+    contrast = _method(calls_contrasts.contrast)
+    get_contrast = _method(calls_contrasts.get_contrast)
+    list_contrasts = _method(calls_contrasts.list_contrasts)
+    redo_contrast = _method(calls_contrasts.redo_contrast)
     add_constraint = _method(calls_constraints.add_constraint)
     get_constraint = _method(calls_constraints.get_constraint)
     list_constraints = _method(calls_constraints.list_constraints)
@@ -213,6 +219,14 @@ class MemLift:
     settle_all = _method(calls_forecasts.settle_all)
     get_settlement = _method(calls_forecasts.get_settlement)
     list_settlements = _method(calls_forecasts.list_settlements)
+    add_trajectory = _method(calls_runs.add_trajectory)
+    add_all_trajectories = _method(calls_runs.add_all_trajectories)
+    get_trajectory = _method(calls_runs.get_trajectory)
+    list_trajectories = _method(calls_runs.list_trajectories)
+    competence = _method(calls_runs.competence)
+    bring_taxonomy = _method(calls_runs.bring_taxonomy)
+    taxonomy = _method(calls_runs.taxonomy)
+    list_taxonomies = _method(calls_runs.list_taxonomies)
     health = _method(calls_loop.health)
     list_health = _method(calls_loop.list_health)
 
@@ -225,6 +239,7 @@ class MemLift:
     each_audit_entry = _each(calls_admin.audit)
     each_experience = _each(calls_loop.list_experiences)
     each_meta_guideline = _each(calls_meta.list_meta_guidelines)
+    each_contrast = _each(calls_contrasts.list_contrasts)
     each_constraint = _each(calls_constraints.list_constraints)
     each_support = _each(calls_constraints.constraint_support)
     each_contradiction = _each(calls_constraints.list_contradictions)
@@ -236,4 +251,6 @@ class MemLift:
     each_candidate = _each(calls_tickets.list_candidates)
     each_prediction = _each(calls_forecasts.list_predictions)
     each_settlement = _each(calls_forecasts.list_settlements)
+    each_trajectory = _each(calls_runs.list_trajectories)
+    each_competence = _each(calls_runs.competence)
     each_health = _each(calls_loop.list_health)
