@@ -39,8 +39,10 @@ from memory.storage.work import Leadership, WorkStore
 EXTRACTIVE = "extractive"
 REST = timedelta(minutes=10)
 """How long a pair rests when the budget or a model stopped the work."""
-STRETCH = 300.0
-"""So many seconds the queue is worked off at a time; then other work has its turn."""
+STRETCH, TURN = 300.0, 60.0
+"""So many seconds the queue is worked off at a time, by hand and by the leader, who has other work
+to do.
+"""
 
 BUDGET, AWAY, DEADLINE = "budget", "model_away", "deadline"
 PASSING = {
@@ -71,7 +73,8 @@ async def work_off(
     async with engine.database.transaction(namespace.id) as connection:
         if await ContrastStore(connection, namespace.id).rests(now):
             return
-    await _work(Shift(engine, namespace, now, time.monotonic(), STRETCH, leadership))
+    seconds = STRETCH if leadership is None else TURN
+    await _work(Shift(engine, namespace, now, time.monotonic(), seconds, leadership))
 
 
 async def work_on(
@@ -114,14 +117,18 @@ async def _distil(shift: Shift, case: Case) -> bool:
 
 async def _keep(shift: Shift, case: Case, what: tuple[Thought | Undone, float]) -> None:
     """What became of it is stored, unless another worker took it over."""
-    thought, _ = what
+    thought, took = what
     async with shift.engine.database.transaction(shift.namespace.id) as connection:
         if shift.leadership is not None:
             await WorkStore(connection).guard(shift.leadership)
         if isinstance(thought, Thought) and thought.ready:
             # Before the rows that an erasure, which takes the bank's version first, will want.
             await NamespaceStore(connection).bump(shift.namespace.id, steps=0)
-        if await ContrastStore(connection, shift.namespace.id).hold(case.claimed):
+        worded = await ContrastStore(connection, shift.namespace.id).hold(case.claimed)
+        if worded is False:
+            # Erased while a model thought: what it said of them goes as well.
+            what = Undone(ContrastState.NO_TEXT, thought.tokens), took
+        if worded is not None:
             await _store(shift, connection, case, what)
 
 
@@ -223,7 +230,7 @@ async def _admitted(shift: Shift, connection: Connection, thought: Thought) -> C
 
 def _ended(shift: Shift, undone: Undone, took: float) -> End:
     if undone.reason == ContrastState.NO_TEXT:
-        return End(ContrastState.NO_TEXT, "erased")
+        return End(ContrastState.NO_TEXT, "erased", tokens=undone.tokens)
     writer = shift.engine.writer
     name = EXTRACTIVE if writer is None else writer.name
     return End(ContrastState.FAILED, undone.reason, name, (), took, undone.tokens)

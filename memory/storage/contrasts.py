@@ -108,13 +108,15 @@ class ContrastStore:
                 return Claimed(await self.get(row.id), row.claims)
         return None
 
-    async def hold(self, claimed: Claimed) -> bool:
-        """Lock the contrast to write its end, and its runs against erasure; False where another
-        worker took it over, or words of its runs were erased meanwhile.
+    async def hold(self, claimed: Claimed) -> bool | None:
+        """Lock the contrast to write its end, and its runs against erasure: whether they have their
+        words. None where another worker took it over.
         """
         values = self._here | {"id": claimed.contrast.id}
         row = (await self._connection.execute(_HOLD, values)).first()
-        return row is not None and tuple(row) == (claimed.claim, ContrastState.DISTILLING, False)
+        if row is None or (row.claims, row.state) != (claimed.claim, ContrastState.DISTILLING):
+            return None
+        return row.worded
 
     async def finish(self, contrast_id: UUID, end: End, now: datetime) -> None:
         """What became of it; the caller holds it."""
@@ -242,7 +244,7 @@ _CLAIM = """
 _CLAIM_QUEUED = text(_CLAIM.format(state="queued"))
 _CLAIM_LAPSED = text(_CLAIM.format(state="distilling"))
 _HOLD = text("""
-    SELECT c.claims, c.state, p.erased_at IS NOT NULL OR u.erased_at IS NOT NULL
+    SELECT c.claims, c.state, p.erased_at IS NULL AND u.erased_at IS NULL AS worded
     FROM contrast c JOIN trajectory p ON p.id = c.preferred_id
     JOIN trajectory u ON u.id = c.unpreferred_id
     WHERE c.namespace_id = :ns AND c.id = :id FOR UPDATE OF c FOR SHARE OF p, u

@@ -1,6 +1,7 @@
 """Pairs of runs become constraints: each once, within the budget, and never from a wrong run."""
 
 import asyncio
+import json
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
@@ -20,12 +21,13 @@ from contrast_steps import (
 from writing_builders import on_record, spent, with_writer
 
 from memory.domain.access import Act, Call, Key, Role
-from memory.domain.bank import Status, Trust
+from memory.domain.bank import Erasure, Kind, MemoryFilter, Status, Trust
 from memory.domain.constraint import ContrastRequest, ContrastState, PairClass
 from memory.domain.namespace import Clock
-from memory.domain.task import TaskDraft
+from memory.domain.task import Page, TaskDraft
 from memory.engine import Engine
 from memory.errors import Conflict, NotFound, Rejected, Unavailable
+from memory.flows.bank import erase, list_memories
 from memory.flows.contrasting import contrast, redo
 from memory.flows.distilling import REST, work_off
 from memory.flows.shifts import CLAIM
@@ -33,7 +35,7 @@ from memory.flows.trajectories import get
 from memory.inference.stand_ins import HashEmbedder, ScriptedWriter
 from memory.ports import Prompt, Reply
 from memory.storage.contrasts import MAX_CLAIMS
-from tests.fixtures.engine import DAY, NOON, Caller, a_namespace
+from tests.fixtures.engine import DAY, NOON, OPEN, Caller, a_namespace
 from tests.flows.verification_steps import job
 from tests.storage.steps import a_call
 
@@ -52,6 +54,19 @@ class DeadlyWriter:
 
     async def write(self, prompt: Prompt, seconds: float) -> Reply:
         raise Died
+
+
+@dataclass(slots=True)
+class ErasingWriter:
+    """While it thinks, an agent's words are erased."""
+
+    engine: Engine
+    call: Call
+    name: str = "slow"
+
+    async def write(self, prompt: Prompt, seconds: float) -> Reply:
+        await erase(self.engine, self.call, Erasure(agent="beta"))
+        return Reply(SAID, 10)
 
 
 async def two_runs(engine: Engine, calls: Caller, slug: str, **changes: Any) -> list[UUID]:
@@ -476,3 +491,59 @@ async def test_namespaces_do_not_pair_each_others_runs(
 
     with pytest.raises(NotFound):
         await contrasted(engine, other, *ids)
+
+
+async def test_erasing_an_agent_takes_its_words_out_of_what_distillers_were_asked(
+    engine: Engine, calls: Caller, wall: str
+) -> None:
+    asking, call = with_writer(engine, ScriptedWriter([SAID])), await calls(wall)
+    ids = await two_runs(engine, calls, wall)
+    waiting = await two_runs(engine, calls, wall, task=replace(TASK, key="later"))
+    await contrasted(asking, call, *ids)
+    poor = with_writer(engine, ScriptedWriter([SAID]), tokens=10)
+    [queued_one] = await contrasted(poor, call, *waiting)
+
+    await erase(engine, call, Erasure(agent="beta"))
+    ended = await redo(asking, call, queued_one.id)
+
+    kept = await on_record(engine, call, role="distil", status="done")
+    assert [(one.prompt, one.answer) for one in kept] == [("", "")]
+    assert (ended.state, ended.reason) == (ContrastState.NO_TEXT, "erased")
+
+
+async def test_words_erased_while_a_model_thinks_make_no_constraint(
+    engine: Engine, calls: Caller, wall: str
+) -> None:
+    call = await calls(wall)
+    ids = await two_runs(engine, calls, wall)
+    writer = ErasingWriter(engine, call)
+
+    [made] = await contrasted(with_writer(engine, writer), call, *ids)
+
+    assert (made.state, made.reason, made.memory_ids) == (ContrastState.NO_TEXT, "erased", ())
+    listed = await list_memories(engine, call, MemoryFilter(kind=Kind.CONSTRAINT), Page(10))
+    assert listed.total == 0
+
+
+async def test_a_full_bank_fails_the_pair_and_not_the_queue(
+    engine: Engine, operator: Key, calls: Caller
+) -> None:
+    slug = await a_namespace(engine, operator, settings=replace(OPEN, max_memories=1))
+    for number, task in enumerate(TASKS):
+        await two_runs(engine, calls, slug, task=replace(task, key=f"full {number}"))
+    words = ("north wind", "stale bread", "loose screws")
+    said = [
+        json.dumps({"entries": [{"trigger": f"there are {one}", "enforce": f"look at {one}"}]})
+        for one in words
+    ]
+    asking = with_writer(engine, ScriptedWriter(said))
+
+    await job(asking, operator, slug, "contrast", NOON)
+
+    made = await contrasts(engine, await calls(slug))
+    assert [one.state for one in made] == [
+        ContrastState.DISTILLED,
+        ContrastState.FAILED,
+        ContrastState.FAILED,
+    ]
+    assert {one.reason for one in made} == {None, "quota_exceeded"}
