@@ -396,6 +396,7 @@ FINDS_NOTHING: dict[str, Ask] = {
     "CentroidStore.below": lambda f: f.centroids.below(f.category, f.model),
     "CentroidStore.recount": lambda f: f.centroids.recount(),
     "CompetenceStore.all": lambda f: f.competence.all(),
+    "CompetenceStore.hold": lambda f: f.competence.hold(),
     "CompetenceStore.recount": lambda f: f.competence.recount(),
     "ErasureStore.blank_lessons": lambda f: f.erasure.blank_lessons(
         Erasure(key_id=f.key), [f.memory]
