@@ -171,6 +171,7 @@ class MemoryFilter:
     category: str | None = None
     agent: str | None = None
     metadata: Mapping[str, object] | None = None
+    origin: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,9 @@ from datetime import datetime
 from enum import StrEnum
 from uuid import UUID
 
-from memory.domain.bank import Memory
+from memory.domain.bank import Memory, Remembered
 from memory.domain.task import CategoryName, TaskDraft
-from memory.domain.text import NAME, cleaned, optional
+from memory.domain.text import NAME, cleaned, cleaned_json, optional
 from memory.errors import Rejected
 
 PART = 400
@@ -86,6 +86,7 @@ class ConstraintDraft:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "agent", cleaned(self.agent, "agent", NAME))
+        object.__setattr__(self, "metadata", cleaned_json(self.metadata, "metadata"))
         if (self.task is None) == (self.task_id is None):
             raise Rejected("give exactly one of task and task_id", field="task")
 
@@ -138,6 +139,15 @@ class Constraint:
     origin: str
     lint: Sequence[str]
     support: SupportCounts
+    task_ids: Sequence[UUID] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class AddedConstraint:
+    """What became of a caller's own constraint, and the reasons where it was rejected."""
+
+    remembered: Remembered
+    lint: Sequence[str]
 
 
 DISTILLED, WRITTEN = "distilled", "written"

@@ -12,6 +12,7 @@ from enum import StrEnum
 from uuid import UUID
 
 from memory.domain.bank import Draft, Memory
+from memory.domain.constraint import DISTILLER
 from memory.domain.task import CategoryName
 from memory.domain.text import SITUATION, cleaned
 from memory.errors import Rejected
@@ -23,7 +24,7 @@ PER_CATEGORY = 50
 """How many living meta-guidelines a category may have."""
 
 OWN_AGENT, REFLECTOR = "memlift", "memlift-reflection"
-OWN_NAMES = frozenset({OWN_AGENT, REFLECTOR})
+OWN_NAMES = frozenset({OWN_AGENT, REFLECTOR, DISTILLER})
 """Whom the server names as author of what it writes itself; no caller may speak for them."""
 
 

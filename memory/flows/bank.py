@@ -17,6 +17,7 @@ from memory.domain.bank import (
     MemoryText,
     Status,
     StatusChange,
+    Visibility,
     fingerprint,
 )
 from memory.domain.guidance import INSTRUCTION
@@ -26,6 +27,7 @@ from memory.domain.text import cleaned
 from memory.engine import Engine
 from memory.errors import Conflict, StaleEdit
 from memory.flows.actors import viewer
+from memory.flows.contradictions import Desk, weaken
 from memory.flows.models import adopt_model
 from memory.flows.setting import set_states
 from memory.flows.sheets import read
@@ -41,6 +43,7 @@ from memory.storage.namespaces import NamespaceStore
 from memory.storage.paging import listed
 from memory.storage.reading import MemoryReader
 from memory.storage.states import StateStore
+from memory.storage.support import SupportStore
 from memory.storage.tickets import TicketStore
 from memory.storage.weighing import WeighingStore
 
@@ -116,6 +119,12 @@ async def _to_edit(engine: Engine, call: Call, memory_id: UUID, ask: EditRequest
     _require_right(call, current)
     if current.kind is Kind.META_GUIDELINE and ask.edit.lesson is not None:
         cleaned(ask.edit.lesson, "lesson", INSTRUCTION)
+    if current.kind is Kind.CONSTRAINT and (ask.edit.situation or ask.edit.lesson):
+        raise Conflict(
+            "a constraint's words are what its support is for: bring others anew",
+            code="status_conflict",
+            field="lesson",
+        )
     if current.version != ask.version:
         raise StaleEdit(f"the memory is at version {current.version}", field="If-Match")
     return current
@@ -127,8 +136,11 @@ def _require_settled(current: Memory) -> None:
 
 
 def _require_right(call: Call, memory: Memory) -> None:
-    """An agent's key may change its agents' memories; how memory is used, managers decide."""
-    if memory.kind is Kind.META_GUIDELINE:
+    """An agent's key may change its agents' memories; how memory is used, managers decide, and what
+    becomes of a constraint that all agents see.
+    """
+    shared = memory.visibility is Visibility.NAMESPACE
+    if memory.kind is Kind.META_GUIDELINE or (memory.kind is Kind.CONSTRAINT and shared):
         call.key.require(Act.MANAGE)
     else:
         call.key.require_agent(memory.agent)
@@ -172,7 +184,7 @@ async def change_status(
     living = {"retire": -1, "restore": 1 if current.status.value == "retired" else 0}
     async with engine.database.transaction(call.namespace.id) as connection:
         if target is Status.ACTIVE:
-            target = await _restored(connection, call, memory_id)
+            target = await _restored(connection, call, current)
         version = await NamespaceStore(connection).bump(
             call.namespace.id, memories=living.get(change.action, 0)
         )
@@ -195,9 +207,15 @@ async def change_status(
     return await get_memory(engine, call, memory_id)
 
 
-async def _restored(connection: Connection, call: Call, memory_id: UUID) -> Status:
-    """What was never admitted comes back on probation: a detour is no verification."""
-    tickets = await TicketStore(connection, call.namespace.id).of_memory(memory_id)
+async def _restored(connection: Connection, call: Call, memory: Memory) -> Status:
+    """What was never admitted comes back on probation: a detour is no verification. A constraint
+    comes back to wait where nothing counts for it any more.
+    """
+    if memory.kind is Kind.CONSTRAINT and memory.visibility is Visibility.NAMESPACE:
+        counts = await SupportStore(connection, call.namespace.id).counts([memory.id])
+        supported = memory.id in counts and counts[memory.id].tasks > 0
+        return Status.ACTIVE if supported else Status.PROPOSED
+    tickets = await TicketStore(connection, call.namespace.id).of_memory(memory.id)
     verified = not tickets or tickets[-1].decision == "admitted"
     return Status.ACTIVE if verified else Status.PROBATION
 
@@ -220,7 +238,8 @@ async def erase(engine: Engine, call: Call, erasure: Erasure) -> Erased:
         await store.hold_receipts(reach.memory_ids)
         version = await NamespaceStore(connection).bump(call.namespace.id, memories=-reach.living)
         await store.hold_memories(reach.memory_ids)
-        erased = await _erase(store, call, (erasure, reach))
+        erased, weakened = await _erase(store, call, (erasure, reach))
+        await weaken(Desk(connection, call.namespace, call.key.id, call.now), weakened)
         await CentroidStore(connection, call.namespace.id).recount()
         stamp = Stamp(call.key.id, call.now, version)
         await MemoryStore(connection, call.namespace.id).feed(stamp, "erased", reach.memory_ids)
@@ -236,17 +255,21 @@ async def erase(engine: Engine, call: Call, erasure: Erasure) -> Erased:
     return erased
 
 
-async def _erase(store: ErasureStore, call: Call, what: tuple[Erasure, Reach]) -> Erased:
+async def _erase(
+    store: ErasureStore, call: Call, what: tuple[Erasure, Reach]
+) -> tuple[Erased, list[UUID]]:
+    """What was erased, and the constraints that lost support by it."""
     erasure, reach = what
     versions, embeddings = await store.blank_memories(reach.memory_ids, call.now)
     lines = await store.blank_lines(reach.memory_ids)
     tasks = await store.blank_tasks(reach.task_ids, call.now)
     runs = await store.blank_runs(erasure, reach.task_ids, call.now)
-    await store.blank_contrasts(reach.task_ids, runs)
+    weakened = await store.blank_contrasts(erasure, reach.task_ids, runs)
     writings = await store.blank_writings(erasure, reach, call.now)
     await store.blank_rationales(erasure, reach.task_ids)
     memories = len(reach.memory_ids)
-    return Erased(memories, versions, embeddings, lines, tasks, writings, len(runs))
+    erased = Erased(memories, versions, embeddings, lines, tasks, writings, len(runs))
+    return erased, weakened
 
 
 async def _weighed(connection: Connection, call: Call, memories: list[Memory]) -> list[Memory]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, delete, select, text, update
+from sqlalchemy import ColumnElement, delete, false, func, select, text, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from memory.domain.bank import Erasure
@@ -154,11 +154,17 @@ class ErasureStore:
         )
         return tuple(row.id for row in rows)
 
-    async def blank_contrasts(self, task_ids: Sequence[UUID], run_ids: Sequence[UUID]) -> None:
-        """What distillers said of erased runs goes, and what came of them has that support less."""
+    async def blank_contrasts(
+        self, erasure: Erasure, task_ids: Sequence[UUID], run_ids: Sequence[UUID]
+    ) -> list[UUID]:
+        """What distillers said of erased runs goes, and what came of them has that support less;
+        the constraints that lost some.
+        """
         values = {"ns": self._namespace_id, "tasks": list(task_ids), "runs": list(run_ids)}
-        for statement in _BLANK_CONTRASTS:
-            await self._connection.execute(statement, values)
+        await self._connection.execute(_BLANK_CONTRASTS, values)
+        hand = {"key": erasure.key_id, "agent": erasure.agent}
+        rows = await self._connection.execute(_WITHDRAW_SUPPORT, values | hand)
+        return sorted({row.memory_id for row in rows})
 
     async def blank_writings(self, erasure: Erasure, reach: Reach, now: datetime) -> int:
         """What a language model was asked and said goes where it carries erased text."""
@@ -197,8 +203,19 @@ def _whose(erasure: Erasure) -> ColumnElement[bool]:
     if erasure.agent is not None:
         return agent.c.name == erasure.agent
     if erasure.key_id is not None:
-        return memory.c.key_id == erasure.key_id
-    return memory.c.task_id == erasure.task_id
+        return (memory.c.key_id == erasure.key_id) & ~_abstracted("distilled")
+    return (memory.c.task_id == erasure.task_id) & ~_abstracted("distilled", "written")
+
+
+def _abstracted(*origins: str) -> ColumnElement[bool]:
+    """Constraints that passed their lint hold no word of their tasks and runs: these lose support,
+    not their text. What failed it may.
+    """
+    return (
+        (memory.c.kind == "constraint")
+        & (memory.c.status != "rejected")
+        & func.coalesce(memory.c.detail["origin"].astext.in_(origins), false())
+    )
 
 
 _HOLD_RECEIPTS = text("""
@@ -237,17 +254,19 @@ _BLANK_RATIONALES = text("""
       AND (r.key_id = :key OR a.name = :agent OR p.task_id = ANY(CAST(:tasks AS uuid[])))
 """)
 
-_BLANK_CONTRASTS = (
-    text("""
+_BLANK_CONTRASTS = text("""
     UPDATE contrast SET rejected = '[]'
     WHERE namespace_id = :ns AND (task_id = ANY(CAST(:tasks AS uuid[]))
       OR preferred_id = ANY(CAST(:runs AS uuid[])) OR unpreferred_id = ANY(CAST(:runs AS uuid[])))
-    """),
-    text("""
+""")
+
+_WITHDRAW_SUPPORT = text("""
     UPDATE constraint_support SET counts = false
     WHERE namespace_id = :ns AND counts AND (task_id = ANY(CAST(:tasks AS uuid[]))
       OR contrast_id IN (SELECT id FROM contrast WHERE namespace_id = :ns AND (
         preferred_id = ANY(CAST(:runs AS uuid[]))
-        OR unpreferred_id = ANY(CAST(:runs AS uuid[])))))
-    """),
-)
+        OR unpreferred_id = ANY(CAST(:runs AS uuid[]))))
+      OR contrast_id IS NULL AND (preferred_key_id = :key OR preferred_agent_id IN (
+        SELECT id FROM agent WHERE namespace_id = :ns AND name = :agent)))
+    RETURNING memory_id
+""")

@@ -34,6 +34,7 @@ class NewMemory:
     kind: Kind = Kind.EXPERIENCE
     status: Status = Status.ACTIVE
     trust: Trust = Trust.UNVERIFIED
+    status_reason: str | None = None
     detail: Mapping[str, object] = field(default_factory=dict[str, object])
 
     @property
@@ -121,6 +122,7 @@ class MemoryStore:
             "namespace_id": self._namespace_id,
             "kind": new.kind,
             "status": new.status,
+            "status_reason": new.status_reason,
             "trust": new.trust,
             "visibility": draft.visibility,
             "pinned": draft.pinned,
@@ -190,13 +192,8 @@ class MemoryStore:
 
         Raises UniqueTextTaken where another living memory has the text.
         """
-        changed = await self._update(
-            (memory.c.id == memory_id)
-            & (memory.c.version == version)
-            & memory.c.erased_at.is_(None),
-            values,
-        )
-        return changed > 0
+        here = (memory.c.id == memory_id) & (memory.c.version == version)
+        return await self._update(here & memory.c.erased_at.is_(None), values) > 0
 
     async def _update(self, condition: ColumnElement[bool], values: Mapping[str, object]) -> int:
         """Rows written, inside the namespace."""

@@ -146,7 +146,9 @@ def _member(row: RowMapping, which: str) -> Member:
 
 
 # Suspended memories are left alone: someone stopped them. Proposed ones are not in use yet.
-_MERGEABLE = """m.namespace_id = :ns AND m.status IN ('active', 'probation')
+# Constraints are merged when they are admitted, with what supports them.
+_MERGEABLE = """m.namespace_id = :ns AND m.kind <> 'constraint'
+      AND m.status IN ('active', 'probation')
       AND m.erased_at IS NULL AND m.learned_at <= :now"""
 
 _CHANGED = text(f"""

@@ -116,6 +116,8 @@ def _matching(wanted: MemoryFilter) -> ColumnElement[bool]:
         condition &= agent.c.name == wanted.agent
     if wanted.metadata is not None:
         condition &= memory.c.metadata.contains(dict(wanted.metadata))
+    if wanted.origin is not None:
+        condition &= memory.c.detail["origin"].astext == wanted.origin
     return condition
 
 

@@ -57,6 +57,7 @@ def upgrade() -> None:
         ["namespace_id", "id"],
         postgresql_where=sa.text("paired_at IS NULL"),
     )
+    fields("'situation', 'lesson', 'task', 'enforce', 'avoid'")
     contrasts()
     supports()
     contradictions()
@@ -69,6 +70,13 @@ def upgrade() -> None:
         op.execute(f"CREATE POLICY namespace ON {table} USING ({HERE}) WITH CHECK ({HERE})")
         op.execute(f"GRANT SELECT, INSERT, UPDATE, DELETE ON {table} TO {APP}")
     op.execute(f"GRANT SELECT, INSERT, UPDATE, DELETE ON dashboard_session TO {APP}")
+
+
+def fields(allowed: str) -> None:
+    """Which texts of a memory have a vector."""
+    name = op.f("ck_embedding_field")
+    op.drop_constraint(name, "embedding", type_="check")
+    op.create_check_constraint(name, "embedding", f"field IN ({allowed})")
 
 
 def contrasts() -> None:
@@ -255,6 +263,8 @@ def downgrade() -> None:
     for table in reversed(ISOLATED):
         op.drop_table(table)
     op.drop_column("centroid", "prior")
+    op.execute("DELETE FROM embedding WHERE field IN ('enforce', 'avoid')")
+    fields("'situation', 'lesson', 'task'")
     op.drop_index("ix_trajectory_unpaired", "trajectory")
     op.drop_column("trajectory", "paired_at")
     op.drop_column("trajectory", "cost")

@@ -30,6 +30,7 @@ from memlift_client._fields import (
     SettingsFields,
     TaskFields,
 )
+from memlift_client._fields_constraints import ConstraintFields
 from memlift_client._fields_forecasts import PredictionFields, SettlementFields
 from memlift_client._fields_runs import TaxonomyFields, TrajectoryFields
 from memlift_client._fields_tickets import HistoryFields, TrialFields
@@ -54,6 +55,13 @@ from memlift_client._results_bank import (
     Readiness,
     Remembered,
     Task,
+)
+from memlift_client._results_constraints import (
+    AddedConstraint,
+    Constraint,
+    Contradiction,
+    Support,
+    SupportCounts,
 )
 from memlift_client._results_forecasts import (
     Prediction,
@@ -112,6 +120,7 @@ from memlift_client._results_tickets import Candidate, Ticket, Trial
 from memlift_client._retries import Patience
 
 __all__ = [
+    "AddedConstraint",
     "Agent",
     "AgentFields",
     "Ages",
@@ -127,6 +136,9 @@ __all__ = [
     "Check",
     "Competence",
     "Conjectured",
+    "Constraint",
+    "ConstraintFields",
+    "Contradiction",
     "Coverage",
     "CutMemory",
     "Deletion",
@@ -189,6 +201,8 @@ __all__ = [
     "Step",
     "StrengthChange",
     "Subcategory",
+    "Support",
+    "SupportCounts",
     "Task",
     "TaskFields",
     "Taxonomy",

@@ -135,6 +135,7 @@ embedding = Table(
     # No declared width: it belongs to the model, and models change.
     Column("vector", HALFVEC(), nullable=False),
     Column("token_ids", ARRAY(Integer), nullable=False),
-    one_of("field", ("situation", "lesson", "task")),
+    # `enforce` and `avoid`: the halves of a constraint, which is what contradictions are in.
+    one_of("field", ("situation", "lesson", "task", "enforce", "avoid")),
     Index("ix_embedding_namespace_id_model_id_field", "namespace_id", "model_id", "field"),
 )

@@ -1,0 +1,41 @@
+"""Contradictions: pairs of constraints that cannot both be followed, listed until resolved."""
+
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import Query, Response
+
+from memory.flows import contradictions
+from server.answers import PagesDep, answered
+from server.dependencies import EngineDep, Manages, Reads
+from server.routing import INSIDE, router_at
+from server.schemas.base import Listing
+from server.schemas.constraints import ContradictionOut, ContradictionQuery, ResolutionIn
+
+router = router_at(f"{INSIDE}/contradictions", "contradictions")
+
+
+@router.get("", response_model=Listing[ContradictionOut])
+async def list_contradictions(
+    engine: EngineDep, call: Reads, pages: PagesDep, query: Annotated[ContradictionQuery, Query()]
+) -> Response:
+    """Browse contradictions, oldest first; the open ones unless asked otherwise."""
+    page = pages.page(query)
+    listed = await contradictions.list_contradictions(engine, call, query.wanted(), page)
+    return pages.answered(listed, ContradictionOut.of)
+
+
+@router.get("/{contradiction_id}", response_model=ContradictionOut)
+async def get_contradiction(engine: EngineDep, call: Reads, contradiction_id: UUID) -> Response:
+    """A contradiction as it stands."""
+    found = await contradictions.get_contradiction(engine, call, contradiction_id)
+    return answered(ContradictionOut.of(found))
+
+
+@router.post("/{contradiction_id}/resolve", response_model=ContradictionOut)
+async def resolve_contradiction(
+    engine: EngineDep, call: Manages, contradiction_id: UUID, body: ResolutionIn
+) -> Response:
+    """Decide which of the two stays in use: the first, the second, both or neither."""
+    resolved = await contradictions.resolve(engine, call, contradiction_id, body.to_resolution())
+    return answered(ContradictionOut.of(resolved))
