@@ -35,9 +35,12 @@ def extract(material: Material) -> Distilled:
     ones only what to avoid.
     """
     literals = literals_of(material.task, material.identifiers)
-    preferred, unpreferred = _steps(material, literals)
+    # What is a name in a run must not be told either, though it is no literal of the task.
+    whole = f"{material.task}\n\n{material.preferred}\n\n{material.unpreferred}"
+    private = literals_of(whole, material.identifiers)
+    preferred, unpreferred = _steps(material, private)
     apart = parting(preferred, unpreferred)
-    asked = kind_of_task(material.task, literals)
+    asked = kind_of_task(material.task, private)
     if apart is None or asked is None or not preferred or not unpreferred:
         return Distilled()
     if material.pair_class is PairClass.BOTH_RIGHT and len(preferred) >= len(unpreferred):

@@ -131,13 +131,25 @@ def _heads(task: str) -> list[_Function]:
 
 def _statements(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
     """Every statement, in the order of its line, without documentation."""
-    for node in body:
+    waiting: list[ast.AST] = [*reversed(body)]
+    while waiting:
+        node = waiting.pop()
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
             continue
-        yield node
-        for inner in _INNER:
-            for part in getattr(node, inner, []):
-                yield from _statements(part.body if isinstance(part, ast.ExceptHandler) else [part])
+        if isinstance(node, ast.stmt):
+            yield node
+        if not _returns_early(node):
+            inner = [part for name in _INNER for part in getattr(node, name, [])]
+            waiting += reversed(inner)
+
+
+def _returns_early(node: ast.AST) -> bool:
+    """Whether a branch does nothing but return: condition and value are one step."""
+    match node:
+        case ast.If(_, [ast.Return()], []):
+            return True
+        case _:
+            return False
 
 
 def _step(node: ast.stmt, scope: Scope) -> Step | None:

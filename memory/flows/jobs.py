@@ -15,7 +15,9 @@ from memory.domain.task import Listed, Page
 from memory.engine import Engine
 from memory.errors import Conflict, NotFound, Overloaded, Unavailable
 from memory.flows.acquire import queue, work_off
+from memory.flows.contrasting import form
 from memory.flows.decay import fade
+from memory.flows.distilling import work_off as distil
 from memory.flows.health import check_up
 from memory.flows.history import REBUILD, verify
 from memory.flows.merge import NAME as MERGE
@@ -77,6 +79,13 @@ JOBS = (
         "Makes candidates of the worst outcomes; each is verified before it is used.",
         queue,
         after=work_off,
+    ),
+    Job(
+        "contrast",
+        timedelta(days=1),
+        "Pairs new runs of the same task and makes constraints of what separates them.",
+        form,
+        after=distil,
     ),
     Job(
         "tickets",

@@ -9,17 +9,18 @@ result or None, and has a way without the model.
 import asyncio
 import time
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime
+from datetime import datetime
 from typing import Generic, TypeVar
 from uuid import UUID
 
 from memory.domain.ids import new_id
 from memory.domain.redaction import redacted
-from memory.domain.writing import Subject, Writing
+from memory.domain.replies import Malformed
+from memory.domain.writing import Subject
 from memory.engine import Engine
 from memory.errors import MemoryFault, Overloaded
+from memory.flows.tries import STOPPED, Desk, Try, spent, writing_of
 from memory.guideline.prompts import AGAIN
-from memory.guideline.reading import Malformed
 from memory.guideline.roles import (
     Reflection,
     ReflectMaterial,
@@ -29,7 +30,7 @@ from memory.guideline.roles import (
     reflect_role,
     summarise_role,
 )
-from memory.ports import Prompt, Reply, Writer
+from memory.ports import Prompt, Reply
 from memory.storage.writings import WritingStore
 
 Result = TypeVar("Result")
@@ -52,63 +53,28 @@ PASSING = frozenset(
 )
 """Faults after which the same question may well be answered."""
 
-STOPPED = "budget_exhausted"
 UNRECORDED = "unrecorded"
 # Many bytes a token where text is English, fewer elsewhere: three reserves enough for most.
 BYTES_A_TOKEN = 3
 # What a provider's form of a chat adds around the words.
 OVERHEAD = 64
-# What a provider turned away or lost cost nothing; an answer that came too late may have.
-UNSPENT = frozenset(
-    {
-        "writer_busy",
-        "writer_loading",
-        "writer_failed",
-        "writer_refused",
-        "writer_denied",
-        "writer_missing",
-    }
-)
-# No provider's count is believed beyond this.
-MOST_TOKENS = 10_000_000
-MAX_KEPT = 100_000
 
 
 @dataclass(frozen=True, slots=True)
 class Drafted(Generic[Result]):
-    """A checked result, and the writing that it came of."""
+    """A checked result, the writing that it came of, and the tokens of all its tries."""
 
     value: Result
     writing_id: UUID
+    tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
-    """Where a question is asked: the engine and its writer, the namespace, whose text it carries,
-    and when.
-    """
+class Undone:
+    """Why there is no result, `budget_exhausted` or the last try's fault; and what it cost."""
 
-    engine: Engine
-    writer: Writer
-    namespace_id: UUID
-    subject: Subject
-    now: datetime
-
-    @property
-    def day(self) -> date:
-        return self.now.astimezone(UTC).date()
-
-
-@dataclass(frozen=True, slots=True)
-class _Try:
-    """One try: its reply, or what went wrong."""
-
-    id: UUID
-    prompt: Prompt
-    attempt: int
-    reply: Reply
-    duration_ms: float
-    fault: MemoryFault | None
+    reason: str
+    tokens: int = 0
 
 
 async def reflect(
@@ -141,32 +107,39 @@ async def _at_leisure(
 
 async def written(desk: Desk, role: Role[Result], seconds: float) -> Drafted[Result] | None:
     """The role's result within `seconds`, or None; raises nothing that the memory can raise."""
+    made = await attempted(desk, role, seconds)
+    return made if isinstance(made, Drafted) else None
+
+
+async def attempted(desk: Desk, role: Role[Result], seconds: float) -> Drafted[Result] | Undone:
+    """As `written`, and why not."""
     try:
         return await _tried(desk, role, time.monotonic() + seconds)
     except MemoryFault:
         # The database would not take the record: what is not on record is not used.
         desk.engine.tally.results[role.name, UNRECORDED] += 1
-        return None
+        return Undone(UNRECORDED)
 
 
-async def _tried(desk: Desk, role: Role[Result], deadline: float) -> Drafted[Result] | None:
+async def _tried(desk: Desk, role: Role[Result], deadline: float) -> Drafted[Result] | Undone:
     prompt = replace(role.prompt, material=redacted(role.prompt.material))
-    for attempt in range(1, TRIES + 1):
+    tokens, attempt = 0, 1
+    while True:
         reserved = _reservation(prompt)
         if not await _reserved(desk, (prompt, attempt), reserved):
-            return None
+            return Undone(STOPPED, tokens)
         one = await _asked(desk, (prompt, attempt), deadline)
         value, one = _checked(role, one)
-        await _recorded(desk, one, reserved)
-        if one.fault is None and value is not None:
-            return Drafted(value, one.id)
-        if one.fault is None or not await _worth_another(one, deadline):
-            return None
-        prompt = _next(role, one.fault)
-    return None
+        tokens += await _recorded(desk, one, reserved)
+        if one.fault is None:
+            assert value is not None
+            return Drafted(value, one.id, tokens)
+        if not await _worth_another(one, deadline):
+            return Undone(one.fault.kind, tokens)
+        prompt, attempt = _next(role, one.fault), attempt + 1
 
 
-async def _asked(desk: Desk, what: tuple[Prompt, int], deadline: float) -> _Try:
+async def _asked(desk: Desk, what: tuple[Prompt, int], deadline: float) -> Try:
     """The reply of one try, or the fault; no transaction is open here."""
     prompt, attempt = what
     began = time.monotonic()
@@ -176,10 +149,10 @@ async def _asked(desk: Desk, what: tuple[Prompt, int], deadline: float) -> _Try:
     except MemoryFault as raised:
         fault = raised
     duration = round((time.monotonic() - began) * 1000, 3)
-    return _Try(new_id(), prompt, attempt, reply, duration, fault)
+    return Try(new_id(), prompt, attempt, reply, duration, fault)
 
 
-def _checked(role: Role[Result], one: _Try) -> tuple[Result | None, _Try]:
+def _checked(role: Role[Result], one: Try) -> tuple[Result | None, Try]:
     """The result that the reply holds, or the try with what is wrong with it."""
     if one.fault is not None:
         return None, one
@@ -194,7 +167,7 @@ def _checked(role: Role[Result], one: _Try) -> tuple[Result | None, _Try]:
         return None, replace(one, fault=broken)
 
 
-async def _worth_another(one: _Try, deadline: float) -> bool:
+async def _worth_another(one: Try, deadline: float) -> bool:
     """Waits as long as the provider asks, where another try may help and the time allows it."""
     assert one.fault is not None
     if one.fault.kind not in PASSING or one.attempt == TRIES:
@@ -232,63 +205,21 @@ async def _reserved(desk: Desk, what: tuple[Prompt, int], tokens: int) -> bool:
             return True
         stop = Overloaded(f"{tokens} tokens are more than the day has left", code=STOPPED)
         unsent = replace(prompt, system="", material="")
-        one = _Try(new_id(), unsent, attempt, Reply("", 0), 0.0, stop)
-        await store.add(_writing(desk, one, 0), desk.now)
+        one = Try(new_id(), unsent, attempt, Reply("", 0), 0.0, stop)
+        await store.add(writing_of(desk, one, 0), desk.now)
     desk.engine.tally.results[prompt.role, STOPPED] += 1
     return False
 
 
-async def _recorded(desk: Desk, one: _Try, reserved: int) -> None:
-    """The try is kept and its tokens are counted, in one step."""
-    spent = _spent(one, reserved)
+async def _recorded(desk: Desk, one: Try, reserved: int) -> int:
+    """The try is kept and its tokens are counted, in one step; returns them."""
+    tokens = spent(one, reserved)
     async with desk.engine.database.transaction(desk.namespace_id) as connection:
         store = WritingStore(connection, desk.namespace_id)
-        await store.add(_writing(desk, one, spent), desk.now)
+        await store.add(writing_of(desk, one, tokens), desk.now)
         # Last, for every try of the namespace takes this row.
-        await store.settle(desk.day, reserved, spent)
+        await store.settle(desk.day, reserved, tokens)
     tally = desk.engine.tally
     tally.results[one.prompt.role, one.fault.kind if one.fault else "done"] += 1
-    tally.tokens[one.prompt.role] += spent
-
-
-def _spent(one: _Try, reserved: int) -> int:
-    """As the provider counts; where it does not say, all that was set aside, unless the provider
-    turned the question away.
-    """
-    if one.reply.tokens:
-        return min(one.reply.tokens, MOST_TOKENS)
-    return 0 if one.fault is not None and one.fault.kind in UNSPENT else reserved
-
-
-def _writing(desk: Desk, one: _Try, tokens: int) -> Writing:
-    parts = (one.prompt.system, one.prompt.material)
-    status = "done" if one.fault is None else "failed"
-    subject = desk.subject
-    return Writing(
-        id=one.id,
-        role=one.prompt.role,
-        model=desk.writer.name,
-        attempt=one.attempt,
-        prompt="\n\n".join(part for part in parts if part),
-        answer=_storable(one.reply.text),
-        tokens=tokens,
-        duration_ms=one.duration_ms,
-        status="stopped" if one.fault is not None and one.fault.kind == STOPPED else status,
-        fault=None if one.fault is None else one.fault.kind,
-        detail=None if one.fault is None else _storable(one.fault.detail),
-        retrieval_id=subject.retrieval_id,
-        memory_id=subject.memory_id,
-        ticket_id=subject.ticket_id,
-        task_id=subject.task_id,
-        agent=subject.agent,
-        memory_ids=subject.memory_ids,
-        recorded_at=desk.now,
-        erased_at=None,
-        key_id=subject.key_id,
-    )
-
-
-def _storable(said: str) -> str:
-    """What a model said, as far as a database takes it, without secrets."""
-    bare = said[:MAX_KEPT].replace("\x00", "")
-    return redacted(bare.encode("utf-8", "replace").decode())
+    tally.tokens[one.prompt.role] += tokens
+    return tokens

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
+from memory.domain.replies import Malformed
 from memory.guideline.compiler import Budget, Cut, CutReason, Guideline, Line
 from memory.guideline.quoting import citation, citation_width, quote
-from memory.guideline.reading import Malformed
 
 MAX_LINES = 16
 MAX_LINE = 600

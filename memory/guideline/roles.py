@@ -11,12 +11,12 @@ from typing import Generic, TypeVar, cast
 from uuid import UUID
 
 from memory.domain.redaction import redacted
+from memory.domain.replies import Malformed, list_of, object_of, read_object, text_of
 from memory.domain.text import LESSON, SITUATION
 from memory.guideline import prompts
 from memory.guideline.compiler import Budget, Guideline
 from memory.guideline.drafted import MAX_LINE, MAX_LINES, DraftLine, composed
 from memory.guideline.quoting import neutral, quoted
-from memory.guideline.reading import Malformed, list_of, object_of, read_object, text_of
 from memory.ports import Prompt
 
 Result = TypeVar("Result")
@@ -119,16 +119,16 @@ def compile_role(material: CompileMaterial, plain: Guideline, budget: Budget) ->
     words = max(FEWEST_WORDS, min(MOST_WORDS, budget.max_tokens // 2))
     system = prompts.COMPILE.format(lines=MAX_LINES, words=words)
     parts = [
-        ("Task", _said(material.task)),
-        ("Category", _said(material.category)),
+        ("Task", said(material.task)),
+        ("Category", said(material.category)),
         ("Notes", _noted(notes)),
     ]
     if material.instruction is not None:
-        parts.insert(2, ("How earlier advice went wrong", _said(material.instruction)))
+        parts.insert(2, ("How earlier advice went wrong", said(material.instruction)))
     room = max(SMALL_ANSWER, min(LARGE_ANSWER, 2 * budget.max_tokens))
     return Role(
         "compile",
-        _prompt("compile", system, parts, (prompts.COMPILE_SCHEMA, room)),
+        prompt_of("compile", system, parts, (prompts.COMPILE_SCHEMA, room)),
         lambda answer: composed(_lines(answer, labels), plain, budget),
     )
 
@@ -137,39 +137,42 @@ def reflect_role(material: ReflectMaterial) -> Role[Reflection]:
     """A harmful paired run → a candidate meta-guideline."""
     gap = f"{material.reward_with:.3f} with the advice, {material.reward_without:.3f} without"
     parts = [
-        ("Task", _said(material.task)),
-        ("Category", _said(material.category)),
+        ("Task", said(material.task)),
+        ("Category", said(material.category)),
         ("Rewards (0 to 1, larger is better)", gap),
         ("Notes the advice was made of", _noted(_fitting(material.notes))),
-        ("The advice", _said(material.guideline)),
-        ("The run with the advice", _said(material.run_with)),
-        ("The run without it", _said(material.run_without)),
+        ("The advice", said(material.guideline)),
+        ("The run with the advice", said(material.run_with)),
+        ("The run without it", said(material.run_without)),
     ]
     shape = (prompts.REFLECT_SCHEMA, SMALL_ANSWER)
-    return Role("reflect", _prompt("reflect", prompts.REFLECT, parts, shape), _reflection)
+    return Role("reflect", prompt_of("reflect", prompts.REFLECT, parts, shape), _reflection)
 
 
 def summarise_role(material: SummariseMaterial) -> Role[Summary]:
     """A failed attempt → a candidate experience."""
     parts = [
-        ("Task", _said(material.task)),
-        ("Category", _said(material.category)),
+        ("Task", said(material.task)),
+        ("Category", said(material.category)),
         ("Reward (0 to 1, larger is better)", f"{material.reward:.3f}"),
-        ("The advice it had", _said(material.guideline)),
-        ("The run", _said(material.run)),
-        ("Its result", _said(material.result)),
-        ("What the agent said about it", _said(material.reported)),
+        ("The advice it had", said(material.guideline)),
+        ("The run", said(material.run)),
+        ("Its result", said(material.result)),
+        ("What the agent said about it", said(material.reported)),
     ]
     shape = (prompts.SUMMARISE_SCHEMA, SMALL_ANSWER)
-    return Role("summarise", _prompt("summarise", prompts.SUMMARISE, parts, shape), _summary)
+    return Role("summarise", prompt_of("summarise", prompts.SUMMARISE, parts, shape), _summary)
 
 
-def _prompt(
+def prompt_of(
     role: str,
     asked: str,
     parts: Sequence[tuple[str, str]],
     shape: tuple[Mapping[str, object], int],
 ) -> Prompt:
+    """The whole question: our rules, what is asked and the schema with the room for the answer, and
+    the parts of the material, each with its title.
+    """
     schema, room = shape
     form = json.dumps(schema, ensure_ascii=False, separators=(",", ":"))
     system = f"{prompts.RULES}\n\n{asked}\n\nSchema: {form}"
@@ -177,7 +180,7 @@ def _prompt(
     return Prompt(role, system, material, schema, room)
 
 
-def _said(text: str | None) -> str:
+def said(text: str | None) -> str:
     """Anyone's text, as material; nothing where there is none. A long one keeps both ends."""
     if not text:
         return ""
@@ -206,8 +209,8 @@ def _fitting(notes: Sequence[Note]) -> list[Note]:
 def _noted(notes: Sequence[Note]) -> str:
     return "\n".join(
         f"m{place} ({note.kind}, weight {note.weight:.2f}"
-        f"{'' if note.trusted else ', unverified'}): on {_said(note.situation)}: "
-        f"{_said(note.lesson)}"
+        f"{'' if note.trusted else ', unverified'}): on {said(note.situation)}: "
+        f"{said(note.lesson)}"
         for place, note in enumerate(notes, start=1)
     )
 

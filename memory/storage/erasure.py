@@ -178,6 +178,10 @@ class ErasureStore:
         for name in ("agent", "key_id", "task_id"):
             if (value := getattr(erasure, name)) is not None:
                 carries |= writing.c[name] == value
+        # A pair's two runs are of two agents and keys: it goes with either of them.
+        held = trajectory.c.namespace_id == self._namespace_id
+        blank = select(trajectory.c.task_id).where(held, trajectory.c.erased_at == now)
+        carries |= (writing.c.role == "distil") & writing.c.task_id.in_(blank)
         done = await self._connection.execute(
             update(writing)
             .where(writing.c.namespace_id == self._namespace_id, carries)

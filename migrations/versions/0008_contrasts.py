@@ -262,9 +262,9 @@ def downgrade() -> None:
     op.drop_table("dashboard_session")
     for table in reversed(ISOLATED):
         op.drop_table(table)
-    op.drop_column("centroid", "prior")
     op.execute("DELETE FROM embedding WHERE field IN ('enforce', 'avoid')")
     fields("'situation', 'lesson', 'task'")
+    op.drop_column("centroid", "prior")
     op.drop_index("ix_trajectory_unpaired", "trajectory")
     op.drop_column("trajectory", "paired_at")
     op.drop_column("trajectory", "cost")

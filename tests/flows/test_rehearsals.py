@@ -4,6 +4,8 @@ from dataclasses import replace
 from typing import cast
 
 import pytest
+from contrast_steps import a_run as a_trajectory
+from contrast_steps import ran
 from sqlalchemy import text
 
 from memory.domain.access import Call, Key
@@ -23,7 +25,7 @@ TEXT = (
     "for some days and the wind has turned to the west in the meantime"
 )
 TWINS = (TEXT, TEXT.replace("meantime", "meanwhile"))
-CHANGING = ("decay", "acquire", "tickets", "reflect", "merge", "relabel")
+CHANGING = ("decay", "acquire", "contrast", "tickets", "reflect", "merge", "relabel")
 LOOKING = ("health", "rebuild")
 NAMED = ("memory_id", "task_id", "outcome_id", "ticket_id")
 
@@ -44,6 +46,7 @@ async def slug(engine: Engine, operator: Key) -> str:
     await a_run(engine, call, 0, reward=0.9, without={"reward": 0.3})
     await a_run(engine, call, 1, "never do so again", reward=0.1, without={"reward": 0.8})
     await apply_now(engine, call)
+    await ran(engine, call, a_trajectory("alpha"), a_trajectory("beta", right=False))
     return made
 
 

@@ -12,6 +12,8 @@ from sqlalchemy.exc import DBAPIError
 
 from memory.domain.access import Call
 from memory.domain.bank import Draft, Erasure, MemoryFilter, Status, Trust, fingerprint
+from memory.domain.constraint import Contrast, ContrastFilter, ContrastState, PairClass
+from memory.domain.contrast import Pair, RunSketch
 from memory.domain.health import (
     Ages,
     Coverage,
@@ -38,6 +40,8 @@ from memory.storage.centroids import CentroidStore
 from memory.storage.competence import CompetenceStore
 from memory.storage.constraints import Bucket, ConstraintStore
 from memory.storage.contradictions import ContradictionStore, Found, Verdict
+from memory.storage.contrasts import Claimed, ContrastStore, Formed
+from memory.storage.contrasts import End as Finished
 from memory.storage.database import Connection
 from memory.storage.erasure import ErasureStore, Reach
 from memory.storage.guidance import GuidanceStore, Near
@@ -47,6 +51,7 @@ from memory.storage.ledger import LedgerStore, Step
 from memory.storage.memories import MemoryStore, NewMemory, Stamp
 from memory.storage.merging import START, Member, MergingStore, Place, Union
 from memory.storage.outcomes import Decision, OutcomeStore
+from memory.storage.pairing import PairingStore
 from memory.storage.predictions import PredictionStore
 from memory.storage.reading import MemoryReader, Viewer
 from memory.storage.receipts import NewReceipt, ReceiptStore
@@ -63,6 +68,7 @@ from memory.storage.tables import (
     candidate,
     category,
     contradiction,
+    contrast,
     memory,
     outcome,
     prediction,
@@ -90,6 +96,7 @@ STORES = (
     CentroidStore,
     ConstraintStore,
     ContradictionStore,
+    ContrastStore,
     CompetenceStore,
     ErasureStore,
     GuidanceStore,
@@ -100,6 +107,7 @@ STORES = (
     MemoryStore,
     MergingStore,
     OutcomeStore,
+    PairingStore,
     PredictionStore,
     ReceiptStore,
     RelabelStore,
@@ -138,6 +146,7 @@ class Foreign:
     prediction: UUID
     settlement: UUID
     trajectory: UUID
+    contrast: UUID
     contradiction: UUID
     side: UUID
     receipt: NewReceipt
@@ -273,6 +282,45 @@ class Foreign:
         return TrajectoryStore(self.connection, self.here)
 
     @property
+    def pairing(self) -> PairingStore:
+        return PairingStore(self.connection, self.here)
+
+    @property
+    def contrasts(self) -> ContrastStore:
+        return ContrastStore(self.connection, self.here)
+
+    @property
+    def pair(self) -> Pair:
+        who = (self.agent, "solver", None, None, "none", None)
+        run = RunSketch(self.trajectory, self.task, *who, 0, True, NOON, None, False)  # noqa: FBT003 - fields in their order
+        return Pair(run, run, PairClass.UNKNOWN, None)
+
+    @property
+    def claimed(self) -> Claimed:
+        made = Contrast(
+            id=self.contrast,
+            task_id=self.task,
+            preferred_id=self.trajectory,
+            unpreferred_id=self.trajectory,
+            preferred_agent="solver",
+            unpreferred_agent="solver",
+            pair_class=PairClass.UNKNOWN,
+            self_contrast=True,
+            supports=False,
+            reason=None,
+            state=ContrastState.REFUSED,
+            distiller=None,
+            memory_ids=(),
+            rejected=(),
+            duration_ms=None,
+            tokens=0,
+            known_at=NOON,
+            recorded_at=NOON,
+            done_at=None,
+        )
+        return Claimed(made, 0)
+
+    @property
     def centroids(self) -> CentroidStore:
         return CentroidStore(self.connection, self.here)
 
@@ -383,6 +431,7 @@ HEALTH = Health(
 )
 Ask = Callable[[Foreign], Awaitable[object]]
 
+FAILED = Finished(ContrastState.FAILED, "claims")
 FINDS_NOTHING: dict[str, Ask] = {
     "ActorStore.find_agent": lambda f: f.actors.find_agent("solver"),
     "ActorStore.get_agent": lambda f: f.actors.get_agent("solver"),
@@ -439,6 +488,19 @@ FINDS_NOTHING: dict[str, Ask] = {
     "ContradictionStore.quarrels": lambda f: f.contradictions.quarrels(f.side),
     "ContradictionStore.reopen": lambda f: f.contradictions.reopen(f.contradiction),
     "ContradictionStore.sides": lambda f: f.contradictions.sides([f.side]),
+    "ContrastStore.again": lambda f: f.contrasts.again(f.contrast),
+    "ContrastStore.browse": lambda f: f.contrasts.browse(ContrastFilter(), PAGE),
+    "ContrastStore.claim": lambda f: f.contrasts.claim(NOON, NOON, [f.contrast]),
+    "ContrastStore.finish": lambda f: f.contrasts.finish(f.contrast, FAILED, NOON),
+    "ContrastStore.get": lambda f: f.contrasts.get(f.contrast),
+    "ContrastStore.hold": lambda f: f.contrasts.hold(f.claimed),
+    "ContrastStore.let_go": lambda f: f.contrasts.let_go(f.contrast, "budget", NOON, 1),
+    "ContrastStore.of_pairs": lambda f: f.contrasts.of_pairs([f.pair]),
+    "ContrastStore.rests": lambda f: f.contrasts.rests(NOON - DAY),
+    "PairingStore.fresh_tasks": lambda f: f.pairing.fresh_tasks(NOON + DAY, 9),
+    "PairingStore.groups": lambda f: f.pairing.groups([f.task], NOON + DAY),
+    "PairingStore.known": lambda f: f.pairing.known([f.task]),
+    "PairingStore.sketches": lambda f: f.pairing.sketches([f.trajectory]),
     "SupportStore.browse": lambda f: f.support.browse(f.side, PAGE),
     "SupportStore.counts": lambda f: f.support.counts([f.side]),
     "SupportStore.tasks_of": lambda f: f.support.tasks_of([f.side]),
@@ -610,6 +672,7 @@ WRITES_HERE: dict[str, Ask] = {
     "CentroidStore.move": lambda f: f.centroids.move([f.new()], f.model),
     "CentroidStore.describe": lambda f: f.centroids.describe({f.category: [1.0]}, f.model),
     "CompetenceStore.add": lambda f: f.competence.add({(f.agent, f.category): (1, 1.0)}),
+    "ContrastStore.add": lambda f: f.contrasts.add([f.pair], Formed(NOON)),
     "ContradictionStore.link": lambda f: f.contradictions.link(
         Found((f.memory, f.side), f.category, "negated", 1.0), NOON
     ),
@@ -711,6 +774,7 @@ async def foreign(engine: Engine, both: Neighbours, connection: Connection) -> F
             prediction,
             settlement,
             trajectory,
+            contrast,
         ):
             [first, *_] = await inside.scalars(select(table.c.id).order_by(table.c.id))
             found[table.name] = first

@@ -7,10 +7,10 @@ import pytest
 from guideline_builders import WordCounter, an_entry, compiled
 
 from memory.domain.bank import Trust
+from memory.domain.replies import Malformed
 from memory.domain.text import SITUATION
 from memory.guideline.compiler import Budget, Guideline
 from memory.guideline.prompts import RULES
-from memory.guideline.reading import Malformed
 from memory.guideline.roles import (
     MAX_PART,
     CompileMaterial,

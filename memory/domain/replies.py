@@ -17,6 +17,7 @@ from memory.errors import Rejected
 MAX_ANSWER = 64_000
 # Braces in prose may begin objects that are none; after this many the answer is given up.
 MAX_OBJECTS = 8
+MAX_INNER = 64
 
 _ESCAPE = re.compile(r"""\\(?:u[0-9a-fA-F]{4}|["\\/bfnrt]|(.|$))""", re.DOTALL)
 _TOKEN = re.compile(r""""(?:\\.|[^"\\])*"|,(?=\s*[}\]])""", re.DOTALL)
@@ -46,6 +47,32 @@ def read_object(text: str, wanted: Collection[str]) -> dict[str, object]:
     if unclosed:
         raise Malformed("the answer breaks off", code="truncated")
     raise Malformed(f"no JSON object with {', '.join(sorted(wanted))}")
+
+
+def inner_objects(text: str, wanted: str) -> list[dict[str, object] | str]:
+    """The objects with the wanted key at any depth, in their order: read, or as they stand where
+    they cannot be. For an answer that is not whole as it should be.
+    """
+    found: list[dict[str, object] | str] = []
+    text = text[:MAX_ANSWER]
+    start = text.find("{")
+    for _ in range(MAX_INNER):
+        if start < 0:
+            break
+        end = _end(text, start)
+        one = None if end is None else _with(text[start:end], wanted)
+        if one is not None:
+            found.append(one)
+        start = text.find("{", start + 1 if one is None or end is None else end)
+    return found
+
+
+def _with(span: str, wanted: str) -> dict[str, object] | str | None:
+    """The object, if it has the key itself; its text, if it cannot be read and nothing is in it."""
+    read = _loaded(span)
+    if read is not None:
+        return read if wanted in read else None
+    return span if wanted in span and "{" not in span[1:] else None
 
 
 def text_of(read: Mapping[str, object], key: str, limit: int) -> str:

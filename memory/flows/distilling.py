@@ -1,0 +1,236 @@
+"""Pairs become constraints: claim → distil → lint → admit, each pair once.
+
+A pair is claimed (one transaction), thought about (none is open) and stored (another): who dies
+over it leaves a claim that lapses and counts. A language model distils where there is one, else
+the extractive distiller. What stops the work for a while leaves the pair in the queue, with the
+reason; what goes wrong with the pair itself ends it as failed, and it can be asked again.
+"""
+
+import asyncio
+import time
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import partial
+from uuid import UUID
+
+from memory.contrast import prompts
+from memory.contrast.extracting import extract
+from memory.contrast.lint import lint
+from memory.contrast.literals import literals_of
+from memory.contrast.material import Distilled, Material
+from memory.contrast.replies import read
+from memory.domain.constraint import DISTILLED, DISTILLER, ContrastState, PairClass, Wording
+from memory.domain.namespace import Clock, Namespace
+from memory.domain.writing import Subject
+from memory.engine import Engine
+from memory.errors import MemoryFault, Overloaded, Rejected, Unavailable
+from memory.flows.constraints import EmbeddedConstraint, NewConstraint, admit, embedded
+from memory.flows.models import adopt_model, require_model
+from memory.flows.shifts import Case, Shift, claim
+from memory.flows.tries import STOPPED, Desk
+from memory.flows.writing import Undone, attempted
+from memory.guideline.roles import Role, prompt_of, said
+from memory.storage.contrasts import ContrastStore, End
+from memory.storage.database import Connection
+from memory.storage.namespaces import NamespaceStore
+from memory.storage.work import Leadership, WorkStore
+
+EXTRACTIVE = "extractive"
+REST = timedelta(minutes=10)
+"""How long a pair rests when the budget or a model stopped the work."""
+STRETCH, TURN = 300.0, 60.0
+"""So many seconds the queue is worked off at a time, by hand and by the leader, who has other work
+to do.
+"""
+
+BUDGET, AWAY, DEADLINE = "budget", "model_away", "deadline"
+PASSING = {
+    STOPPED: BUDGET,
+    AWAY: AWAY,
+    DEADLINE: DEADLINE,
+    "writer_busy": "writer_busy",
+    "writer_loading": "writer_loading",
+}
+"""What ends the work for now and leaves the pair in the queue, and how its reason reads."""
+
+
+@dataclass(frozen=True, slots=True)
+class Thought:
+    """What the distiller said, ready to be stored."""
+
+    ready: Sequence[EmbeddedConstraint]
+    rejected: Sequence[Mapping[str, object]]
+    distiller: str
+    tokens: int
+
+
+async def work_off(
+    engine: Engine, namespace: Namespace, now: datetime, leadership: Leadership | None
+) -> None:
+    """Distil what is queued, for a stretch, or until nothing is left that can be done now."""
+    require_model(engine, namespace)
+    async with engine.database.transaction(namespace.id) as connection:
+        if await ContrastStore(connection, namespace.id).rests(now):
+            return
+    seconds = STRETCH if leadership is None else TURN
+    await _work(Shift(engine, namespace, now, time.monotonic(), seconds, leadership))
+
+
+async def work_on(
+    engine: Engine, namespace: Namespace, contrast_ids: Collection[UUID], now: datetime
+) -> None:
+    """Distil these now, as far as the time goes that a language model has; the rest stays."""
+    seconds = engine.settings.writing.timeout.total_seconds()
+    try:
+        require_model(engine, namespace)
+        await _work(Shift(engine, namespace, now, time.monotonic(), seconds, only=contrast_ids))
+    except (Unavailable, Overloaded):
+        # They wait for the model, and whoever asked is told that they are queued.
+        return
+
+
+async def _work(shift: Shift) -> None:
+    while shift.left > 0:
+        case = await claim(shift)
+        if case is None or not await _distil(shift, case):
+            return
+
+
+async def _distil(shift: Shift, case: Case) -> bool:
+    """Think, then store; False where the work has to stop for a while."""
+    began = time.monotonic()
+    try:
+        thought = await _think(shift, case)
+    except (Unavailable, Overloaded):
+        thought = Undone(AWAY)
+    except MemoryFault as fault:
+        thought = Undone(fault.kind)
+    took = round((time.monotonic() - began) * 1000, 3)
+    try:
+        await _keep(shift, case, (thought, took))
+    except Rejected as fault:
+        # The bank would not take it, for it is full.
+        await _keep(shift, case, (Undone(fault.kind), took))
+    return not (isinstance(thought, Undone) and thought.reason in PASSING)
+
+
+async def _keep(shift: Shift, case: Case, what: tuple[Thought | Undone, float]) -> None:
+    """What became of it is stored, unless another worker took it over."""
+    thought, took = what
+    async with shift.engine.database.transaction(shift.namespace.id) as connection:
+        if shift.leadership is not None:
+            await WorkStore(connection).guard(shift.leadership)
+        if isinstance(thought, Thought) and thought.ready:
+            # Before the rows that an erasure, which takes the bank's version first, will want.
+            await NamespaceStore(connection).bump(shift.namespace.id, steps=0)
+        worded = await ContrastStore(connection, shift.namespace.id).hold(case.claimed)
+        if worded is False:
+            # Erased while a model thought: what it said of them goes as well.
+            what = Undone(ContrastState.NO_TEXT, thought.tokens), took
+        if worded is not None:
+            await _store(shift, connection, case, what)
+
+
+async def _think(shift: Shift, case: Case) -> Thought | Undone:
+    material = case.material
+    if not (material.task and material.preferred and material.unpreferred):
+        return Undone(ContrastState.NO_TEXT)
+    made = await _distilled(shift, case, material)
+    if isinstance(made, Undone):
+        return made
+    distilled, distiller, tokens = made
+    literals = literals_of(material.task, material.identifiers)
+    agents = (case.preferred.agent, case.unpreferred.agent)
+    enforce = material.pair_class is not PairClass.BOTH_WRONG
+    news = [
+        _new(shift, case, wording, lint(wording, literals, agents, enforce_required=enforce))
+        for wording in distilled.wordings
+    ]
+    ready = await embedded(shift.engine, shift.namespace, news)
+    return Thought(ready, distilled.rejected, distiller, tokens)
+
+
+async def _distilled(
+    shift: Shift, case: Case, material: Material
+) -> tuple[Distilled, str, int] | Undone:
+    """What the distiller says, its name, and the tokens it took."""
+    engine = shift.engine
+    if engine.writer is None:
+        # Long runs take a while to align: others are served meanwhile.
+        return await asyncio.to_thread(extract, material), EXTRACTIVE, 0
+    whole = engine.settings.writing.timeout.total_seconds()
+    seconds = min(whole, shift.left)
+    subject = Subject(task_id=case.task.id)
+    desk = Desk(engine, engine.writer, shift.namespace.id, subject, shift.now)
+    made = await attempted(desk, _role(material), seconds)
+    if not isinstance(made, Undone):
+        return made.value, engine.writer.name, made.tokens
+    # A model that had less than its time did not fail.
+    late = made.reason == "writer_slow" and seconds < whole
+    return Undone(DEADLINE, made.tokens) if late else made
+
+
+def _role(material: Material) -> Role[Distilled]:
+    """A pair → at most three wordings."""
+    parts = [(title, said(text)) for title, text in prompts.parts(material)]
+    asked = prompts.asked(material.pair_class)
+    prompt = prompt_of("distil", asked, parts, (prompts.SCHEMA, prompts.ANSWER))
+    return Role("distil", prompt, partial(read, pair_class=material.pair_class))
+
+
+def _new(shift: Shift, case: Case, wording: Wording, found: tuple[str, ...]) -> NewConstraint:
+    contrast = case.claimed.contrast
+    now = shift.now if shift.namespace.clock is Clock.WALL else contrast.known_at
+    return NewConstraint(
+        wording=wording,
+        category_ids=(case.task.category_id, case.task.subcategory_id),
+        task_id=case.task.id,
+        lint=found,
+        contrast=contrast,
+        pair=(case.preferred, case.unpreferred),
+        origin=DISTILLED,
+        agent=DISTILLER,
+        counts=contrast.supports,
+        learned_at=now,
+    )
+
+
+async def _store(
+    shift: Shift,
+    connection: Connection,
+    case: Case,
+    what: tuple[Thought | Undone, float],
+) -> None:
+    """What became of the pair; the caller holds it."""
+    thought, took = what
+    contrast_id = case.claimed.contrast.id
+    store = ContrastStore(connection, shift.namespace.id)
+    if isinstance(thought, Thought):
+        state = await _admitted(shift, connection, thought)
+        end = End(state, case.reason, thought.distiller, thought.rejected, took, thought.tokens)
+        await store.finish(contrast_id, end, shift.now)
+    elif thought.reason in PASSING:
+        until = shift.now if thought.reason == DEADLINE else shift.now + REST
+        await store.let_go(contrast_id, PASSING[thought.reason], until, thought.tokens)
+    else:
+        await store.finish(contrast_id, _ended(shift, thought, took), shift.now)
+
+
+async def _admitted(shift: Shift, connection: Connection, thought: Thought) -> ContrastState:
+    """Distilled where something can be used; what the lint found fault with is kept as rejected."""
+    if not thought.ready:
+        return ContrastState.EMPTY
+    model_id = await adopt_model(connection, shift.engine, shift.namespace)
+    written = (model_id, shift.now)
+    admitted = await admit(connection, shift.namespace, thought.ready, written)
+    used = any(one.outcome != "rejected" for one in admitted)
+    return ContrastState.DISTILLED if used else ContrastState.EMPTY
+
+
+def _ended(shift: Shift, undone: Undone, took: float) -> End:
+    if undone.reason == ContrastState.NO_TEXT:
+        return End(ContrastState.NO_TEXT, "erased", tokens=undone.tokens)
+    writer = shift.engine.writer
+    name = EXTRACTIVE if writer is None else writer.name
+    return End(ContrastState.FAILED, undone.reason, name, (), took, undone.tokens)
