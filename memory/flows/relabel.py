@@ -165,10 +165,13 @@ class _Run:
     async def _move_tasks(
         self, clear: Sequence[tuple[Misplaced, Place]]
     ) -> list[Mapping[str, object]]:
+        if not clear:
+            return []
+        competence = CompetenceStore(self._connection, self._namespace.id)
+        await competence.hold(alone=True)
         for one, place in clear:
             await self._store.move_task(one.id, place.ids)
-        if clear:
-            await CompetenceStore(self._connection, self._namespace.id).recount()
+        await competence.recount()
         return [{"task_id": str(one.id), **self._told(one, place, "moved")} for one, place in clear]
 
     def _told(self, one: Misplaced, place: Place, change: str) -> dict[str, object]:

@@ -40,6 +40,8 @@ async def add(engine: Engine, call: Call, drafts: Sequence[TrajectoryDraft]) -> 
     new: list[NewTrajectory] = []
     counts: dict[tuple[UUID, UUID], tuple[int, float]] = defaultdict(lambda: (0, 0.0))
     async with engine.database.transaction(call.namespace.id) as connection:
+        competence = CompetenceStore(connection, call.namespace.id)
+        await competence.hold()
         arrivals = _Arrivals(connection, call)
         await arrivals.look_up(drafts)
         for draft in drafts:
@@ -54,7 +56,7 @@ async def add(engine: Engine, call: Call, drafts: Sequence[TrajectoryDraft]) -> 
                 n, total = counts[run.agent_id, task.category_id]
                 counts[run.agent_id, task.category_id] = (n + 1, total + draft.reward)
         await TrajectoryStore(connection, call.namespace.id).add(new)
-        await CompetenceStore(connection, call.namespace.id).add(counts)
+        await competence.add(counts)
     return answers
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from uuid import UUID
 
-from sqlalchemy import delete, func, select
+from sqlalchemy import delete, func, select, text
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -20,6 +20,13 @@ class CompetenceStore:
     def __init__(self, connection: AsyncConnection, namespace_id: UUID) -> None:
         self._connection = connection
         self._namespace_id = namespace_id
+
+    async def hold(self, *, alone: bool = False) -> None:
+        """Until commit tasks keep their categories while runs of them are counted; `alone`: nothing
+        is counted while tasks move.
+        """
+        how = _HOLD_ALONE if alone else _HOLD
+        await self._connection.execute(how, {"name": f"competence/{self._namespace_id}"})
 
     async def add(self, counts: Mapping[Cell, tuple[int, float]]) -> None:
         """So many verified runs more, and their rewards; in one order, against deadlock."""
@@ -74,3 +81,7 @@ class CompetenceStore:
             .group_by(*cell)
         )
         return {(row.agent_id, row.category_id): (row.n, row.total) for row in rows}
+
+
+_HOLD = text("SELECT pg_advisory_xact_lock_shared(hashtextextended(:name, 0))")
+_HOLD_ALONE = text("SELECT pg_advisory_xact_lock(hashtextextended(:name, 0))")

@@ -1,5 +1,6 @@
 """Runs are kept with their verdicts, and what they say of their agents is counted."""
 
+import asyncio
 from datetime import timedelta
 from uuid import UUID, uuid4
 
@@ -169,6 +170,24 @@ async def test_counting_anew_gives_what_was_counted_on_the_way(engine, calls, wa
         await store.recount()
         assert sorted(before.values()) == [(1, 1.0), (2, 0.75)]
         assert await store.all() == before
+
+
+async def test_no_run_is_lost_or_counted_twice_while_others_count_anew(engine, calls, wall):
+    call = await calls(wall)
+
+    async def count_anew() -> None:
+        async with engine.database.transaction(call.namespace.id) as connection:
+            store = CompetenceStore(connection, call.namespace.id)
+            await store.hold(alone=True)
+            await store.recount()
+
+    runs = [kept(engine, call, a_run(agent=f"agent {n % 3}")) for n in range(12)]
+    await asyncio.gather(*runs, *[count_anew() for _ in range(6)])
+
+    found = (await trajectories.competences(engine, call, None, PAGE)).items
+    assert [(row.agent, row.n, row.mean) for row in found] == [
+        (f"agent {n}", 4, 1.0) for n in range(3)
+    ]
 
 
 @pytest.mark.parametrize("by", ["agent", "key", "task"])

@@ -98,7 +98,7 @@ async def add_contradiction(engine: Engine, call: Call, task_id: UUID) -> None:
 REJECTED = Wording("solver counts days", "counting drops")
 
 
-# No flow fills this table yet.
+# One run stands on both sides of its contrast.
 TRAJECTORY = """
     INSERT INTO trajectory (id, namespace_id, task_id, agent_id, steps, verifier, known_at,
         recorded_at)

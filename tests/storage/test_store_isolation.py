@@ -521,6 +521,7 @@ FINDS_NOTHING: dict[str, Ask] = {
     "CentroidStore.below": lambda f: f.centroids.below(f.category, f.model),
     "CentroidStore.recount": lambda f: f.centroids.recount(),
     "CompetenceStore.all": lambda f: f.competence.all(),
+    "CompetenceStore.hold": lambda f: f.competence.hold(),
     "CompetenceStore.recount": lambda f: f.competence.recount(),
     "ConstraintStore.lacking": lambda f: f.constraints.lacking([f.task], f.model),
     "ConstraintStore.near": lambda f: f.constraints.near(f.bucket, {"situation": VECTOR}),
