@@ -59,6 +59,7 @@ from memlift_client._results_constraints import (
     AddedConstraint,
     Constraint,
     Contradiction,
+    ServedConstraint,
     Support,
     SupportCounts,
 )
@@ -179,6 +180,7 @@ __all__ = [
     "Retrieval",
     "Revision",
     "RolledBack",
+    "ServedConstraint",
     "ServedMemory",
     "ServedMetaGuideline",
     "SettingsFields",
