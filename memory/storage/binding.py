@@ -2,8 +2,10 @@
 namespace.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 from sqlalchemy import RowMapping, text
@@ -61,10 +63,24 @@ class BindingStore:
         """What the agent may see of the three nearest source tasks of each bucket."""
         owners = [ANY_AGENT, str(wanted.agent_id)] if wanted.private else [ANY_AGENT]
         values = wanted.values(self._namespace_id) | {"owners": owners, "tasks": NEAREST_TASKS}
-        statement = text(_near(len(wanted.vectors), past=wanted.past))
-        rows = await self._connection.execute(statement, values)
-        return [_binding(row) for row in rows.mappings()]
+        await self._connection.execute(_HASH)
+        places = await self._connection.execute(
+            text(_places(len(wanted.vectors), past=wanted.past)), values
+        )
+        await self._connection.execute(_ANY)
+        found = [dict(row) for row in places.mappings()]
+        if not found:
+            return []
+        columns = {f"{name}s": [row[name] for row in found] for name in ("id", "version")}
+        content = await self._connection.execute(_CONTENT, values | columns)
+        by_id = {row["id"]: row for row in content.mappings()}
+        return [_binding(row, by_id[row["id"]]) for row in found if row["id"] in by_id]
 
+
+# Until statistics are taken of a namespace the planner thinks it empty, and would look through all
+# its support for every constraint.
+_HASH = text("SET LOCAL enable_nestloop = off")
+_ANY = text("SET LOCAL enable_nestloop TO DEFAULT")
 
 _SEEN = """m.namespace_id = :ns AND m.kind = 'constraint' AND m.owner = ANY(:owners)
       AND m.erased_at IS NULL AND m.trust <> 'quarantined' AND m.learned_at <= :as_of"""
@@ -96,17 +112,9 @@ _SUPPORT = """
 """
 
 
-def _near(vectors: int, *, past: bool) -> str:
-    """The distance is taken in a materialised step without an order, so that no index of vectors,
-    which would find only some of the tasks, can serve it.
-    """
-    angles = ", ".join(f"1 - (e.vector <=> CAST(:q{i} AS halfvec))" for i in range(vectors))
-    return f"""
-    WITH kin AS MATERIALIZED (
-        SELECT a.id FROM agent r JOIN agent a ON a.id = r.id OR a.model = r.model
-        WHERE r.namespace_id = :ns AND r.id = :agent AND a.namespace_id = :ns
-    ),
-    seen AS MATERIALIZED (SELECT m.*, {_THEN if past else _NOW}),
+# The distance is taken in a materialised step without an order, so that no index of vectors, which
+# would find only some of the tasks, can serve it.
+_PLACED = """
     linked AS MATERIALIZED (
         SELECT DISTINCT s.memory_id, s.task_id FROM seen m JOIN constraint_support s
         ON s.namespace_id = :ns AND s.memory_id = m.id AND s.known_at <= :as_of
@@ -117,7 +125,7 @@ def _near(vectors: int, *, past: bool) -> str:
           AND e.task_id IN (SELECT task_id FROM linked)
     ),
     place AS MATERIALIZED (
-        SELECT l.memory_id, l.task_id, a.similarity, {BUCKET}
+        SELECT l.memory_id, l.task_id, a.similarity, {bucket}
         FROM seen m JOIN linked l ON l.memory_id = m.id JOIN angle a ON a.task_id = l.task_id
     ),
     nearest AS (
@@ -133,32 +141,52 @@ def _near(vectors: int, *, past: bool) -> str:
         FROM place WHERE task_id IN (SELECT task_id FROM nearest WHERE place <= :tasks)
         GROUP BY memory_id, bucket
     )
-    SELECT m.id, m.shown AS version, m.status, m.trust, v.situation, v.lesson, m.detail,
-        a.name AS agent, c.name AS category, sub.name AS subcategory, m.start_weight, m.learned_at,
-        n.bucket, h.held, n.task_ids, n.similarities, s.*, w.state, w.touched_at, w.n_credited,
-        d.state AS deviation, d.touched_at AS deviation_touched_at
-    FROM near n
-    JOIN held h ON h.bucket = n.bucket
-    JOIN seen m ON m.id = n.memory_id
-    JOIN memory_version v ON v.memory_id = m.id AND v.version = m.shown
-    JOIN agent a ON a.id = m.agent_id
-    JOIN category c ON c.id = m.category_id
-    JOIN memory_weight w ON w.memory_id = m.id
-    LEFT JOIN category sub ON sub.id = m.subcategory_id
-    LEFT JOIN weight_deviation d ON d.memory_id = m.id AND d.agent_id = :agent
-    CROSS JOIN LATERAL ({_SUPPORT}) AS s
+"""
+
+
+def _places(vectors: int, *, past: bool) -> str:
+    """Which constraints come of the nearest tasks of each bucket, and by which tasks."""
+    angles = ", ".join(f"1 - (e.vector <=> CAST(:q{i} AS halfvec))" for i in range(vectors))
+    placed = _PLACED.format(angles=angles, bucket=BUCKET)
+    return f"""
+    WITH seen AS MATERIALIZED (SELECT m.*, {_THEN if past else _NOW}), {placed}
+    SELECT m.id, m.shown AS version, n.bucket, h.held, n.task_ids, n.similarities
+    FROM near n JOIN held h ON h.bucket = n.bucket JOIN seen m ON m.id = n.memory_id
     ORDER BY m.id
     """  # noqa: S608 - assembled from the constants above; every value is a parameter
+
+
+_CONTENT = text(f"""
+    WITH kin AS MATERIALIZED (
+        SELECT a.id FROM agent r JOIN agent a ON a.id = r.id OR a.model = r.model
+        WHERE r.namespace_id = :ns AND r.id = :agent AND a.namespace_id = :ns
+    )
+    SELECT m.id, h.version, m.status, m.trust, v.situation, v.lesson, m.detail,
+        a.name AS agent, c.name AS category, sub.name AS subcategory, m.start_weight, m.learned_at,
+        s.*, w.state, w.touched_at, w.n_credited,
+        d.state AS deviation, d.touched_at AS deviation_touched_at
+    FROM unnest(CAST(:ids AS uuid[]), CAST(:versions AS int[])) AS h (id, version)
+    JOIN memory m ON m.namespace_id = :ns AND m.id = h.id AND m.erased_at IS NULL
+    JOIN memory_version v ON v.memory_id = h.id AND v.version = h.version
+    JOIN agent a ON a.id = m.agent_id
+    JOIN category c ON c.id = m.category_id
+    JOIN memory_weight w ON w.memory_id = h.id
+    LEFT JOIN category sub ON sub.id = m.subcategory_id
+    LEFT JOIN weight_deviation d ON d.memory_id = h.id AND d.agent_id = :agent
+    CROSS JOIN LATERAL ({_SUPPORT}) AS s
+""")  # noqa: S608 - assembled from the constant above; every value is a parameter
 
 
 _COUNTS = tuple(SupportCounts.__slots__)
 
 
-def _binding(row: RowMapping) -> Binding:
+def _binding(place: Mapping[str, Any], row: RowMapping) -> Binding:
     deviation = row["deviation"]
-    made = {"sources", "support", "state", "deviation"}
+    made = {"bucket", "held", "sources", "support", "state", "deviation"}
     return Binding(
-        sources=tuple(zip(row["task_ids"], row["similarities"], strict=True)),
+        bucket=place["bucket"],
+        held=place["held"],
+        sources=tuple(zip(place["task_ids"], place["similarities"], strict=True)),
         support=SupportCounts(**{name: row[name] for name in _COUNTS}),
         state=tuple(row["state"]),
         deviation=None if deviation is None else tuple(deviation),
