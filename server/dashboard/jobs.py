@@ -56,7 +56,9 @@ async def show_jobs(viewer: Reads) -> Response:
     runs = await list_runs(viewer.engine, viewer.call, page_of(viewer), newest_first=True)
     table = shown(viewer, runs)
     told = [told_of(run, limit=20) for run in table.rows]
-    return page(viewer, "jobs.html", jobs=JOBS, table=table, told=told)
+    newest = viewer.call.namespace.newest_known_at
+    newest_said = None if newest is None else newest.strftime("%Y-%m-%dT%H:%M")
+    return page(viewer, "jobs.html", jobs=JOBS, table=table, told=told, newest=newest_said)
 
 
 @router.post("/{job}/rehearsal")

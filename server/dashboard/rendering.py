@@ -69,6 +69,8 @@ def span(length: timedelta | None) -> str:
     if length is None:
         return "under way"
     seconds = length.total_seconds()
+    if seconds < 1:
+        return f"{1000 * seconds:.0f} ms"
     if seconds < MINUTE:
         return f"{seconds:.1f} s"
     if seconds < 2 * HOUR:

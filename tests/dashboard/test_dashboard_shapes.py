@@ -50,6 +50,7 @@ def test_a_share_is_a_percentage():
     ("length", "shown"),
     [
         (None, "under way"),
+        (timedelta(milliseconds=12), "12 ms"),
         (timedelta(seconds=1.25), "1.2 s"),
         (timedelta(minutes=3), "3 min"),
         (timedelta(hours=24), "24 h"),
