@@ -1,5 +1,6 @@
 """Memories of all kinds over HTTP: looked through, changed, and what an erasure would take."""
 
+from datetime import UTC, datetime
 from uuid import uuid4
 
 import pytest
@@ -94,6 +95,17 @@ async def test_the_bank_of_a_version_is_as_it_was(client, namespace, three):
     assert {row["id"] for row in then} == set(three)
     assert {(row["status"], row["effective_weight"]) for row in then} == {("active", 1)}
     assert totals == {3}
+
+
+async def test_a_status_is_the_one_that_a_memory_had_by_then(client, namespace, three):
+    before = datetime.now(UTC).isoformat()
+    await client.post(inside(namespace, f"/experiences/{three[0]}/suspend"))
+    between = datetime.now(UTC).isoformat()
+    await client.post(inside(namespace, f"/experiences/{three[0]}/restore"))
+
+    for as_of, suspended in ((before, []), (between, [three[0]]), (None, [])):
+        query = {"status": "suspended"} | ({"as_of": as_of} if as_of else {})
+        assert [row["id"] for row in (await every(client, namespace, **query))[0]] == suspended
 
 
 async def test_the_difference_names_what_came_and_what_changed_status(client, namespace, three):

@@ -348,3 +348,18 @@ async def test_a_memory_of_another_namespace_is_not_there(
         ]
 
     assert [answer.status_code for answer in answers] == [404, 404]
+
+
+async def test_in_a_replay_namespace_an_edit_says_when_it_was_known(
+    app, operator_token, client, replay
+):
+    memory_id = await remembered(client, replay, learned_at="2026-03-01T12:00:00Z")
+    here = at(replay, f"/memories/{memory_id}")
+    async with a_browser(app, operator_token) as browser:
+        form = {"csrf": await csrf_of(browser, replay), "version": "1", "lesson": "said better"}
+        untold = await browser.post(f"{here}/edit", data=form)
+        told = await browser.post(f"{here}/edit", data=form | {"known_at": "2026-03-02T12:00"})
+
+    assert (untold.status_code, told.status_code) == (422, 303)
+    versions = (await client.get(inside(replay, f"/experiences/{memory_id}/versions"))).json()
+    assert versions["items"][-1]["known_at"] == "2026-03-02T12:00:00Z"

@@ -161,3 +161,24 @@ async def test_a_reader_travels_and_takes_nothing_back(app, agent_client, namesp
 
     assert "Take a source back" not in page.text
     assert (page.status_code, refused.status_code) == (200, 403)
+
+
+async def test_stored_text_is_inert_in_differences_banks_and_previews(
+    app, operator_token, client, namespace
+):
+    hostile = "<script>alert(1)</script><img src=x onerror=alert(1)> {{ 7 * 7 }}"
+    await remembered(client, namespace, lesson=hostile, situation="rain " + hostile)
+    await learnt(client, namespace)
+    async with a_browser(app, operator_token) as browser:
+        form = {"csrf": await csrf_of(browser, namespace), "agent": "solver"}
+        pages = [
+            await browser.get(at(namespace, "/time-travel?bank_version=1")),
+            await browser.get(at(namespace, "/time-travel/difference?from_bank_version=0")),
+            await browser.post(at(namespace, "/time-travel/rollback/preview"), data=form),
+        ]
+
+    for answer in pages:
+        assert answer.status_code == 200, answer.text
+        assert "<script>alert(1)</script>" in Markup(answer.text).said()
+        assert inline_parts(answer.text) == []
+        assert Markup(answer.text).of("img") == []

@@ -22,11 +22,13 @@ from memory.domain.bank import (
 from memory.domain.browsing import Browse, Browsed, Sort, Sought
 from memory.domain.guidance import MetaGuidelineDraft
 from memory.domain.history import Moment
+from memory.domain.learning import JobRequest
 from memory.domain.task import CategoryName, Listed, Page
 from memory.engine import Engine
 from memory.errors import Rejected
 from memory.flows.bank import change_status, edit_memory, erase, get_memory
 from memory.flows.browsing import browse_memories, neighbours
+from memory.flows.jobs import run_job
 from memory.flows.learn import apply_now
 from memory.flows.meta_guidelines import add
 from tests.fixtures.builders import a_draft
@@ -275,6 +277,29 @@ async def test_the_bank_of_a_moment_has_the_texts_weights_and_statuses_of_then(
     assert now[early.id].effective_weight > 1.0
     assert len(now) == 2
     assert gone.total == 0
+
+
+async def test_a_memory_that_was_merged_since_was_living_before(
+    engine: Engine, calls: Caller, past: str
+):
+    lesson = (
+        "start from the base rate of the month and move only a little unless the pressure has "
+        "fallen for some days and the wind has turned to the west in the meantime"
+    )
+    drafts = (
+        a_draft(lesson=lesson, learned_at=NOON),
+        a_draft(lesson=lesson.replace("meantime", "meanwhile"), learned_at=NOON + DAY),
+    )
+    await remembered(engine, await calls(past), *drafts)
+    call = await calls(past)
+    await run_job(engine, call, "merge", JobRequest(NOON + 40 * DAY))
+    call = await calls(past)
+
+    then = await found(engine, call, moment=Moment(bank_version=call.namespace.bank_version - 1))
+    now = await found(engine, call, moment=Moment(bank_version=call.namespace.bank_version))
+
+    assert [row.memory.status for row in then] == [Status.ACTIVE, Status.ACTIVE]
+    assert {row.memory.status for row in now} == {Status.ACTIVE, Status.RETIRED}
 
 
 async def test_a_past_bank_is_not_sorted_by_counts_of_now():
