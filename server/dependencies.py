@@ -116,6 +116,13 @@ def expected_version(
     return int(digits)
 
 
+def seen_version(
+    if_match: Annotated[str | None, Header(description='the ETag last seen, such as "3"')] = None,
+) -> int | None:
+    """The version an edit is meant for, where its author says so."""
+    return None if if_match is None else expected_version(if_match)
+
+
 def agent_of(name: Annotated[str, Path(description="the agent's name")]) -> str:
     """The agent a path names, cleaned as the stored name was."""
     return cleaned(name, "name", NAME)
@@ -125,6 +132,7 @@ EngineDep = Annotated[Engine, Depends(engine_of)]
 Now = Annotated[datetime, Depends(now_of)]
 SharedDep = Annotated[Shared, Depends(shared_of)]
 Version = Annotated[int, Depends(expected_version)]
+SeenVersion = Annotated[int | None, Depends(seen_version)]
 AgentName = Annotated[str, Depends(agent_of)]
 
 Reads = Annotated[Call, Depends(inside(Act.READ))]

@@ -3,19 +3,32 @@
 import re
 from collections.abc import Sequence
 
-from memory.contrast.literals import NUMBER, QUOTED, TOKEN, Literals, is_identifier, plain
+from memory.contrast.literals import (
+    NUMBER,
+    QUOTED,
+    TOKEN,
+    Literals,
+    is_identifier,
+    opens_sentence,
+    plain,
+)
 from memory.contrast.quantities import fold
 from memory.contrast.words import AUXILIARIES, IMPERATIVES, PAST, PRONOUNS, STOP_LIST
 
 MAX_QUESTION = 150
 _SENTENCE = re.compile(r"[^.!?\n]+(?:[.!?](?!\s|$)[^.!?\n]*)*[.!?]?")
-_ASKING = re.compile(r"\b(how|what|which|who|when|where|whose|why)\b", re.IGNORECASE)
+_ASKING = re.compile(r"\b(?:how (?!to\b)|what\b|which\b(?=[^,]*\?))", re.IGNORECASE)
+_OPENING = re.compile(r"(?:who|whose|whom|when|where|why)\b", re.IGNORECASE)
+_QUESTION = re.compile(r"(?:how (?:many|much|long|far|old)|what (?:is|was|are))\b", re.IGNORECASE)
+_FRACTION = re.compile(r"\b\d+/\d+\b")
 _CODE_LINE = re.compile(
     r"^\s*(?:(?:def|class|from|import|assert)\b|@|>>>|\.\.\.|#).*$|https?://\S+", re.MULTILINE
 )
 _FENCE = re.compile(r"\"\"\"|'''|```\w*")
 _TITLE = re.compile(r"\b(?:Mr|Mrs|Ms|Dr|Prof|St)\.?\s+")
-_POSSESSIVE = re.compile(r"\bsomeone(?:(?:,? and|,) someone)*['\u2019]s?\b")
+_POSSESSIVE = re.compile(
+    r"\b(?:(?:the|an?) )?someone(?:(?:,? and|,) someone)*(?:['\u2019]s\b|['\u2019](?!\w))"
+)
 _SEVERAL = re.compile(r"\bsomeone(?:(?:,? and|,)? someone)+\b")
 _PLACE = re.compile(r"\b(?:the|an?) (?:they|someone|something)\b")
 _HOW_MUCH = re.compile(r"some(?:\s*[-/*x]\s*some)+")
@@ -24,20 +37,21 @@ _WRAPPED = re.compile(r"(?<![.!?:;\s])[ \t]*\n[ \t]*(?=[a-z(])")
 
 
 def kind_of_task(task: str, literals: Literals) -> str | None:
-    """What a task asks for, to be said behind "when"; None when nothing general is left of it."""
+    """What a task asks for, to be said behind "when"; None for a task without words."""
     sentences = [s.strip() for s in _SENTENCE.findall(_prose(task)) if TOKEN.search(s)]
-    asking = next((s for s in reversed(sentences) if s.endswith("?")), None)
+    asking = next((s for s in reversed(sentences) if _asks(s)), None)
     if asking is not None:
         return _asked(asking, literals)
     demanded = next(filter(None, map(_demanded, sentences)), None)
     if demanded is not None:
-        return _whole(f"the task is to {_cut(abstract(demanded, literals))}")
-    told = next(iter(sentences), None)
-    return (
-        None
-        if told is None
-        else _whole(f"a task reads \u201c{_cut(abstract(told, literals))}\u201d")
-    )
+        return f"the task is to {_cut(abstract(demanded, literals))}"
+    if not sentences:
+        return None
+    return f"a task reads \u201c{_cut(abstract(sentences[0], literals))}\u201d"
+
+
+def _asks(sentence: str) -> bool:
+    return sentence.endswith("?") or _QUESTION.match(sentence) is not None
 
 
 def abstract(text: str, literals: Literals) -> str:
@@ -45,8 +59,9 @@ def abstract(text: str, literals: Literals) -> str:
     text = QUOTED.sub("some text", _TITLE.sub("", text))
     text = re.sub(r"[$\u00a3\u20ac](?=\s?[\d.])", "", text)
     text = re.sub(r"(?<=\d)\s?%", " percent", text)
+    text = _FRACTION.sub("some", text)
     text = NUMBER.sub(_general_number, text)
-    text = TOKEN.sub(lambda token: _general(token.group(), literals), text)
+    text = TOKEN.sub(lambda token: _general(token, literals), text)
     text = _HOW_MUCH.sub("some", text)
     text = re.sub(r"\bsome-(?=\w)|\(\W*\)", "", text)
     text = _POSSESSIVE.sub("their", text)
@@ -59,29 +74,29 @@ def _general_number(match: re.Match[str]) -> str:
     return number if number[-1:].isdecimal() and plain(number) in {"0", "1", "2"} else "some"
 
 
-def _general(token: str, literals: Literals) -> str:
+def _general(match: re.Match[str], literals: Literals) -> str:
+    token = match.group()
     if token.isdigit():
         return token if token in {"0", "1", "2"} else "some"
     folded = token.casefold()
     if folded in literals.identifiers or is_identifier(token):
         return "something"
-    if folded in literals.names and folded not in literals.words:
+    if not token[0].isupper():
+        return "someone" if literals.found_in(token) else token
+    if folded in literals.names:
         return "someone"
-    if token[0].isupper() and folded not in literals.words and token not in STOP_LIST:
-        return "someone"
-    return folded if token[0].isupper() else token
+    if folded in literals.words or opens_sentence(match):
+        return folded
+    return token if token in STOP_LIST else "someone"
 
 
-def _asked(sentence: str, literals: Literals) -> str | None:
+def _asked(sentence: str, literals: Literals) -> str:
     """A question as the thing asked: how many apples they have left."""
-    opening = list(_ASKING.finditer(sentence))
-    start = opening[-1].start() if opening else 0
-    if opening and opening[0].start() == 0 and "," not in sentence:
-        start = 0
-    general = abstract(_lowered(sentence[start:]), literals).rstrip("?!. ")
-    if not opening:
-        return _whole(f"the question is \u201c{_cut(general)}\u201d")
-    return _whole(f"the question is {_cut(_indirect(general))}")
+    opening = _ASKING.search(sentence) or _OPENING.match(sentence)
+    if opening is None:
+        return f"the question is \u201c{_cut(abstract(_lowered(sentence), literals))}\u201d"
+    general = abstract(_lowered(sentence[opening.start() :]).rstrip("?!. "), literals)
+    return f"the question is {_cut(_indirect(general))}"
 
 
 def _indirect(question: str) -> str:
@@ -155,14 +170,5 @@ def _cut(text: str) -> str:
     if len(text) <= MAX_QUESTION:
         return text
     short = text[:MAX_QUESTION].rsplit(" ", 1)[0]
-    clause = re.split(r"[,;:(]", short)
-    return (
-        ",".join(clause[:-1]).strip()
-        if len(clause) > 1 and len(clause[0]) > MAX_QUESTION / 3
-        else short
-    )
-
-
-def _whole(text: str) -> str | None:
-    """None for a text that says nothing but "some"."""
-    return text if text.strip() else None
+    clause, comma, _ = short.rpartition(",")
+    return clause if comma and len(clause) > MAX_QUESTION / 2 else short

@@ -20,6 +20,8 @@ PERCENT = 100
 # Words between a number and the operator that follows it.
 MAX_UNIT = 5
 MAX_OPERANDS = 4
+# Longer expressions are nothing that a sentence can tell.
+MAX_PARTS = 60
 
 # An operation is told as something done, or as what comes of it.
 ACTING, NAMING = 0, 1
@@ -56,7 +58,7 @@ class _Reader:
         while self.at < len(self.pieces):
             self.parts = []
             self._expression()
-            if len(self.parts) > 1 and self._takes("="):
+            if 1 < len(self.parts) <= MAX_PARTS and self._takes("="):
                 yield from self._stated()
             elif not self.parts:
                 self.at += 1
@@ -120,7 +122,7 @@ class _Reader:
         """The unit behind a number: a few words, also one by another."""
         found: list[str] = []
         for kind, text in self.pieces[at : at + MAX_UNIT]:
-            by = text == "/" and self._kind(at + len(found) + 1) == "word" and bool(found)
+            by = text == "/" and self._kind(at + len(found) + 1) == "word"
             if not by and (kind != "word" or text in _OPERATORS):
                 break
             found.append(text)

@@ -5,6 +5,8 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from memory.contrast.library import CALLS, OF_ARGUMENT, PATTERNS
+
 MAX_DEPTH = 4
 
 _BINARY: Mapping[type[ast.operator], str] = {
@@ -37,95 +39,6 @@ _COMPARED: Mapping[type[ast.cmpop], str] = {
     ast.In: "is in",
     ast.NotIn: "is not in",
 }
-_CALLS: Mapping[str, str] = {
-    "abs": "the absolute value of {}",
-    "all": "whether all hold of {}",
-    "any": "whether any holds of {}",
-    "bin": "{} in binary",
-    "ceil": "{} rounded up",
-    "chr": "the character of {}",
-    "combinations": "the combinations of {}",
-    "compile": "{}",
-    "copy": "a copy of {}",
-    "count": "how often something occurs in {}",
-    "counter": "the counts of {}",
-    "defaultdict": "a mapping with defaults",
-    "dict": "a mapping of {}",
-    "divmod": "the quotient and remainder of {}",
-    "endswith": "whether {} has an ending",
-    "enumerate": "{} with positions",
-    "extend": "{} extended",
-    "factorial": "the factorial of {}",
-    "filter": "what passes a test of {}",
-    "find": "the position in {}",
-    "findall": "all matches of {}",
-    "float": "{} as a number with decimals",
-    "floor": "{} rounded down",
-    "format": "formatted text of {}",
-    "fullmatch": "a match of the whole text with {}",
-    "gcd": "the greatest common divisor of {}",
-    "get": "an entry of {} or a default",
-    "group": "what {} matched",
-    "heapify": "a heap of {}",
-    "heappop": "the smallest element of {}",
-    "index": "the position in {}",
-    "insert": "{} with an insertion",
-    "int": "{} as a whole number",
-    "isalpha": "whether {} is made of letters",
-    "isdigit": "whether {} is made of digits",
-    "isinstance": "the type of {}",
-    "islower": "whether {} is in lower case",
-    "isupper": "whether {} is in upper case",
-    "items": "the entries of {}",
-    "join": "the joined parts of {}",
-    "keys": "the keys of {}",
-    "len": "the length of {}",
-    "list": "a list of {}",
-    "lower": "{} in lower case",
-    "map": "a function applied to each of {}",
-    "match": "a match at the start with {}",
-    "max": "the maximum of {}",
-    "min": "the minimum of {}",
-    "next": "the next element of {}",
-    "nlargest": "the largest elements of {}",
-    "ord": "the code of {}",
-    "permutations": "the permutations of {}",
-    "pop": "the element taken from {}",
-    "pow": "a power of {}",
-    "product": "the combinations of {}",
-    "range": "a range up to {}",
-    "remove": "{} without an element",
-    "replace": "{} with a replacement",
-    "reversed": "{} in reverse",
-    "round": "{} rounded",
-    "search": "a match anywhere with {}",
-    "set": "the distinct elements of {}",
-    "sort": "{} sorted in place",
-    "sorted": "{} sorted",
-    "split": "the parts of {}",
-    "sqrt": "the square root of {}",
-    "startswith": "whether {} has a beginning",
-    "str": "{} as text",
-    "strip": "{} without surrounding space",
-    "sub": "a substitution by {}",
-    "sum": "the sum over {}",
-    "swapcase": "{} with its case swapped",
-    "title": "{} with capitals",
-    "tuple": "a tuple of {}",
-    "type": "the type of {}",
-    "upper": "{} in upper case",
-    "values": "the values of {}",
-    "zip": "the pairs of {}",
-}
-# Calls whose first argument is a regular expression.
-_PATTERNS = frozenset(["search", "match", "fullmatch", "findall", "sub", "compile"])
-# Calls whose subject is their argument rather than what stands before the dot.
-_OF_ARGUMENT = frozenset(
-    [*_PATTERNS, "join", "sqrt", "ceil", "floor", "pow", "factorial", "gcd", "permutations"]
-    + ["combinations", "product", "heapify", "heappop"]
-)
-
-
 # What makes a text a regular expression.
 _SPECIAL = re.compile(r"^\^|\$$|\\[a-zA-Z]|\[[^\]]+\]|[\w)][+*](?:[\w(]|$)")
 
@@ -250,11 +163,11 @@ def _called(node: ast.Call, scope: Scope, depth: int) -> str:
         case ast.Name(name):
             subject = node.args[0] if node.args else None
         case ast.Attribute(value, name):
-            subject = node.args[0] if name in _OF_ARGUMENT and node.args else value
+            subject = node.args[0] if name in OF_ARGUMENT and node.args else value
         case _:
             return "a value"
-    shape = _CALLS.get(name.casefold())
-    if name in _PATTERNS and isinstance(subject, ast.Constant):
+    shape = CALLS.get(name.casefold())
+    if name in PATTERNS and isinstance(subject, ast.Constant):
         text = _pattern(subject.value)
     else:
         text = told(subject, scope, depth)

@@ -2,6 +2,7 @@
 either did there. It adds nothing of its own and yields nothing when there is no clean parting.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -16,6 +17,7 @@ from memory.contrast.steps import Step
 from memory.domain.constraint import MAX_ENTRIES, PART, PairClass, Wording
 
 STOPPING = "stopping there"
+_KEEPING = re.compile(r"^(?:working out|returning|collecting|starting from) ")
 OVERLONG = "overlong"
 
 
@@ -35,9 +37,12 @@ def extract(material: Material) -> Distilled:
     ones only what to avoid.
     """
     literals = literals_of(material.task, material.identifiers)
-    preferred, unpreferred = _steps(material, literals)
+    # What is a name in a run must not be told either, though it is no literal of the task.
+    whole = f"{material.task}\n\n{material.preferred}\n\n{material.unpreferred}"
+    private = literals_of(whole, material.identifiers)
+    preferred, unpreferred = _steps(material, private)
     apart = parting(preferred, unpreferred)
-    asked = kind_of_task(material.task, literals)
+    asked = kind_of_task(material.task, private)
     if apart is None or asked is None or not preferred or not unpreferred:
         return Distilled()
     if material.pair_class is PairClass.BOTH_RIGHT and len(preferred) >= len(unpreferred):
@@ -62,8 +67,10 @@ def _steps(material: Material, literals: Literals) -> tuple[list[Step], list[Ste
 
 def _partings(apart: Parting) -> Iterator[_Sides]:
     """Where they part, and, where that is another step, how they end."""
-    situation = f", after {apart.shared.phrase}" if apart.shared else ""
-    yield _Sides(_phrase(apart.preferred, 0), _phrase(apart.unpreferred, 0), situation)
+    first = _phrase(apart.preferred, 0), _phrase(apart.unpreferred, 0)
+    # "After doing so, enforce doing so" tells nobody where he is.
+    told = apart.shared is not None and apart.shared.phrase not in first
+    yield _Sides(*first, f", after {apart.shared.phrase}" if told and apart.shared else "")
     if apart.preferred and apart.unpreferred:
         yield _Sides(
             _phrase(apart.preferred, -1), _phrase(apart.unpreferred, -1), ", at the last step"
@@ -75,8 +82,10 @@ def _phrase(steps: Sequence[Step], at: int) -> str:
 
 
 def _plain(phrase: str) -> str:
-    """A phrase without what tells two alike apart, which is no difference to learn from."""
-    return phrase.replace("the other ", "the ")
+    """A phrase without what is no difference to learn from: which of two alike is meant, and
+    whether a value is returned or kept.
+    """
+    return _KEEPING.sub("", phrase.replace("the other ", "the "))
 
 
 def _worded(

@@ -109,16 +109,13 @@ def _names(text: str) -> Iterator[str]:
     """Capitalised words that are not first in their sentence."""
     for match in TOKEN.finditer(text):
         word = match.group()
-        if (
-            word[0].isupper()
-            and word not in STOP_LIST
-            and not _opens(text[max(0, match.start() - _NEAR - 1) : match.start()])
-        ):
+        if word[0].isupper() and word not in STOP_LIST and not opens_sentence(match):
             yield word
 
 
-def _opens(before: str) -> bool:
-    """Whether a sentence begins behind this text."""
+def opens_sentence(word: re.Match[str]) -> bool:
+    """Whether a sentence begins with this word of a text."""
+    before = word.string[max(0, word.start() - _NEAR - 1) : word.start()]
     near = before if len(before) <= _NEAR else "x" + before[-_NEAR:]
     return bool(_SENTENCE_START.search(near)) and not _ABBREVIATED.search(near)
 

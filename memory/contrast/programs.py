@@ -46,6 +46,10 @@ _VAGUE = frozenset(
         )
     ]
 )
+_UNNAMED = re.compile(
+    r"(?:distinguishing the case that|repeating while) (?:a value|an item)"
+    r"(?: holds| (?:[a-z]+ )+(?:a value|an item|a fixed number|a fixed text))"
+)
 # The fields that hold a statement's own statements.
 _INNER = ("body", "orelse", "handlers", "finalbody")
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -131,18 +135,36 @@ def _heads(task: str) -> list[_Function]:
 
 def _statements(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
     """Every statement, in the order of its line, without documentation."""
-    for node in body:
+    waiting: list[ast.AST] = [*reversed(body)]
+    while waiting:
+        node = waiting.pop()
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
             continue
-        yield node
-        for inner in _INNER:
-            for part in getattr(node, inner, []):
-                yield from _statements(part.body if isinstance(part, ast.ExceptHandler) else [part])
+        if isinstance(node, ast.stmt):
+            yield node
+        if not _returns_early(node):
+            inner = [part for name in _INNER for part in getattr(node, name, [])]
+            waiting += reversed(inner)
+
+
+def _returns_early(node: ast.AST) -> bool:
+    """Whether a branch does nothing but return: condition and value are one step."""
+    match node:
+        case ast.If(_, [ast.Return()], []):
+            return True
+        case _:
+            return False
 
 
 def _step(node: ast.stmt, scope: Scope) -> Step | None:
     phrase = _loop(node, scope) or _value(node, scope) or _BARE.get(type(node))
-    return None if phrase is None or phrase in _VAGUE else Step(f"{phrase} {_shape(node)}", phrase)
+    return (
+        None if phrase is None or _says_little(phrase) else Step(f"{phrase} {_shape(node)}", phrase)
+    )
+
+
+def _says_little(phrase: str) -> bool:
+    return phrase in _VAGUE or _UNNAMED.fullmatch(phrase) is not None
 
 
 def _loop(node: ast.stmt, scope: Scope) -> str | None:

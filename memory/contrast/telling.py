@@ -18,10 +18,12 @@ def words_of(text: str) -> Iterator[str]:
 
 
 def steps_of(text: str, literals: Literals) -> list[Step]:
-    """The sentences of a run that say enough to be repeated."""
+    """The sentences of a run that say enough to be repeated; a calculation is no sentence."""
     found: list[Step] = []
     for sentence in _SENTENCES.split(text):
-        told = abstract(sentence, literals).strip(" .!?;:,-*#>\u201c\u201d\"'")
+        if "=" in sentence:
+            continue
+        told = abstract(sentence, literals).strip(" .!?;:,-*#>()\u201c\u201d\"'")
         if len(TOKEN.findall(told)) < MIN_WORDS:
             continue
         short = told if len(told) <= MAX_TOLD else told[:MAX_TOLD].rsplit(" ", 1)[0]

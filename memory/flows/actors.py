@@ -18,6 +18,7 @@ from memory.domain.task import (
     Task,
     TaskDraft,
 )
+from memory.domain.taxonomy import GENERAL_NAME
 from memory.engine import Engine
 from memory.errors import Rejected
 from memory.storage.actors import ActorStore
@@ -26,7 +27,7 @@ from memory.storage.database import Connection
 from memory.storage.reading import Viewer
 from memory.storage.tasks import TaskStore, Written
 
-GENERAL = CategoryName("general")
+GENERAL = CategoryName(GENERAL_NAME)
 """Where a task goes that names no category and is like none."""
 
 

@@ -35,6 +35,7 @@ from memory.learning.fold import Operation
 from memory.learning.policy import policy_named
 from memory.ports import Embedding
 from memory.storage.calls import CallStore, Deed
+from memory.storage.centroids import CentroidStore
 from memory.storage.database import Connection, UniqueTextTaken
 from memory.storage.erasure import ErasureStore, Reach
 from memory.storage.memories import MemoryStore, Stamp
@@ -239,6 +240,7 @@ async def erase(engine: Engine, call: Call, erasure: Erasure) -> Erased:
         await store.hold_memories(reach.memory_ids)
         erased, weakened = await _erase(store, call, (erasure, reach))
         await weaken(Desk(connection, call.namespace, call.key.id, call.now), weakened)
+        await CentroidStore(connection, call.namespace.id).recount()
         stamp = Stamp(call.key.id, call.now, version)
         await MemoryStore(connection, call.namespace.id).feed(stamp, "erased", reach.memory_ids)
         calls = CallStore(connection)
@@ -265,7 +267,6 @@ async def _erase(
     weakened = await store.blank_contrasts(erasure, reach.task_ids, runs)
     writings = await store.blank_writings(erasure, reach, call.now)
     await store.blank_rationales(erasure, reach.task_ids)
-    await store.recount_centroids()
     memories = len(reach.memory_ids)
     erased = Erased(memories, versions, embeddings, lines, tasks, writings, len(runs))
     return erased, weakened

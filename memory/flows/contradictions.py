@@ -162,8 +162,11 @@ async def _carry_out(desk: Desk, contradiction_id: UUID, side: Side, stays: bool
         return
     contradictions = ContradictionStore(desk.connection, desk.namespace.id)
     if not await contradictions.lost(side.id, contradiction_id):
-        step = (Status.SUSPENDED, Status.ACTIVE)
-        await store.set_status(side.id, step, None, await desk.stamp())
+        counts = await SupportStore(desk.connection, desk.namespace.id).counts([side.id])
+        supported = counts[side.id].tasks > 0
+        step = (Status.SUSPENDED, Status.ACTIVE if supported else Status.PROPOSED)
+        reason = None if supported else NO_SUPPORT
+        await store.set_status(side.id, step, reason, await desk.stamp())
 
 
 async def list_contradictions(

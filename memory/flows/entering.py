@@ -9,6 +9,7 @@ from memory.domain.bank import Kind, Remembered
 from memory.domain.namespace import Namespace
 from memory.flows.sheets import Cause, Change, sheet_of, steps
 from memory.learning.policy import policy_named
+from memory.storage.centroids import CentroidStore
 from memory.storage.database import Connection
 from memory.storage.ledger import LedgerStore
 from memory.storage.memories import MemoryStore, NewMemory, Stamp
@@ -82,7 +83,7 @@ async def begin(
     owned = [(new.id, 1, new.vectors) for new in added]
     await store.add_all_vectors(owned, entrance.model_id)
     experiences = [new for new in added if new.kind is Kind.EXPERIENCE]
-    await store.move_centroids(experiences, entrance.model_id)
+    await CentroidStore(connection, namespace.id).move(experiences, entrance.model_id)
     made = [
         (Change(_subject(new), None, policy.initial_memory(new.draft.weight)), new.learned_at)
         for new in added

@@ -14,6 +14,7 @@ from memory.domain.task import Agent, CategoryName, Task
 from memory.flows.actors import GENERAL, Names
 from memory.flows.guidance import look
 from memory.flows.rebuild import past_states
+from memory.flows.routing import Router
 from memory.flows.sharing import Surroundings
 from memory.flows.sheets import read
 from memory.flows.weighing import Weighed, weighed
@@ -21,12 +22,10 @@ from memory.learning.fold import Learned
 from memory.learning.policy import policy_named
 from memory.ports import Embedding
 from memory.retrieval.head import margin, to_stored_precision
-from memory.retrieval.routing import route
 from memory.storage.actors import ActorStore
 from memory.storage.binding import Binding, BindingStore
 from memory.storage.database import Connection
 from memory.storage.guidance import Guide, Near
-from memory.storage.memories import MemoryStore
 from memory.storage.search import Probe, Scope, SearchStore
 from memory.storage.states import StateStore
 
@@ -95,7 +94,7 @@ class Finder:
         self._controls: dict[tuple[UUID, UUID], int] = {}
         self._following: dict[tuple[UUID, UUID], Learned] = {}
         self._past: dict[datetime, Learned] = {}
-        self._centroids: dict[UUID, list[float]] | None = None
+        self._router = Router(connection, call.namespace.id, model_id)
         self._policy = policy_named(call.namespace.policy)
         self._search = SearchStore(connection, call.namespace.id)
         self._surroundings = Surroundings(connection, call)
@@ -207,15 +206,13 @@ class Finder:
     async def _routed(
         self, vectors: Sequence[Embedding]
     ) -> tuple[tuple[UUID, UUID | None], CategoryName, float]:
-        if self._centroids is None:
-            store = MemoryStore(self._connection, self._call.namespace.id)
-            self._centroids = await store.centroids(self._model_id)
-        routed = route(vectors[0].vector, self._centroids)
-        if routed.category_id is None:
+        place = await self._router.place(vectors[0].vector)
+        if place is None:
             return await self._names.category(GENERAL), GENERAL, 0.0
         names = await self._actors.names()
-        name = CategoryName(names[routed.category_id])
-        return (routed.category_id, None), name, routed.confidence
+        first, second = place.ids
+        name = CategoryName(names[first], None if second is None else names[second])
+        return place.ids, name, place.confidence
 
 
 def _probes(asked: Asked) -> list[Probe]:

@@ -10,6 +10,7 @@ from memory.bank.admission import trust_of
 from memory.domain.access import Act, Call
 from memory.domain.bank import Draft, Remembered, Status
 from memory.domain.ids import new_id
+from memory.domain.task import Task
 from memory.engine import Engine
 from memory.errors import MemoryFault
 from memory.flows.actors import GENERAL, Names
@@ -17,10 +18,10 @@ from memory.flows.echoes import echoes
 from memory.flows.entering import Entrance, enter
 from memory.flows.models import adopt_model, require_model
 from memory.flows.proposing import Proposal, propose
+from memory.flows.routing import Router
 from memory.ports import Embedding
-from memory.retrieval.routing import route
 from memory.storage.database import Connection
-from memory.storage.memories import MemoryStore, NewMemory
+from memory.storage.memories import NewMemory
 from memory.storage.tasks import TaskStore
 
 Answer = Remembered | MemoryFault
@@ -52,10 +53,10 @@ async def remember(engine: Engine, call: Call, drafts: Sequence[Draft]) -> list[
     async with engine.database.transaction(call.namespace.id) as connection:
         model_id = await adopt_model(connection, engine, call.namespace)
         resolved: dict[int, NewMemory] = {}
-        names = Names(connection, call)
+        desk = _Desk(connection, call, model_id)
         for one in embedded:
             try:
-                resolved[one.position] = await _resolve(connection, call, names, (one, model_id))
+                resolved[one.position] = await desk.resolve(one)
             except MemoryFault as fault:
                 answers[one.position] = fault
         entrance = Entrance(call.namespace, call.key.id, call.now, model_id)
@@ -101,40 +102,48 @@ async def _embedded(
     return _Embedded(position, draft, learned_at, {"situation": situation, "lesson": lesson})
 
 
-async def _resolve(
-    connection: Connection, call: Call, names: Names, what: tuple[_Embedded, UUID]
-) -> NewMemory:
-    """Names become ids: the agent, the source task, the category."""
-    one, model_id = what
-    draft = one.draft
-    agent = await names.agent(draft.agent)
-    task = None
-    if draft.task is not None:
-        task, _ = await names.task(draft.task, one.learned_at)
-    elif draft.task_id is not None:
-        task = await TaskStore(connection, call.namespace.id).get(draft.task_id)
-    if draft.category is not None:
-        ids = await names.category(draft.category)
-    elif task is not None:
-        ids = (task.category_id, task.subcategory_id)
-    else:
-        centroids = await MemoryStore(connection, call.namespace.id).centroids(model_id)
-        routed = route(one.vectors["situation"].vector, centroids).category_id
-        ids = (routed, None) if routed is not None else await names.category(GENERAL)
-    memory_id = new_id()
-    return NewMemory(
-        id=memory_id,
-        draft=draft,
-        agent_id=agent.id,
-        category_ids=ids,
-        task_id=task.id if task is not None else None,
-        source_group=task.source_group if task is not None else f"memory:{memory_id}",
-        learned_at=one.learned_at,
-        vectors=one.vectors,
-        status=Status.PROPOSED if draft.verify else Status.ACTIVE,
-        detail={"verification": draft.verification} if draft.verification else {},
-        trust=trust_of(draft.verification or "none", manages=call.key.may(Act.MANAGE)),
-    )
+class _Desk:
+    """Names become ids: the agent, the source task, the category. For one transaction."""
+
+    def __init__(self, connection: Connection, call: Call, model_id: UUID) -> None:
+        self._call = call
+        self._names = Names(connection, call)
+        self._tasks = TaskStore(connection, call.namespace.id)
+        self._router = Router(connection, call.namespace.id, model_id)
+
+    async def resolve(self, one: _Embedded) -> NewMemory:
+        draft = one.draft
+        agent = await self._names.agent(draft.agent)
+        task = await self._task(one)
+        memory_id = new_id()
+        return NewMemory(
+            id=memory_id,
+            draft=draft,
+            agent_id=agent.id,
+            category_ids=await self._category(one, task),
+            task_id=task.id if task is not None else None,
+            source_group=task.source_group if task is not None else f"memory:{memory_id}",
+            learned_at=one.learned_at,
+            vectors=one.vectors,
+            status=Status.PROPOSED if draft.verify else Status.ACTIVE,
+            detail={"verification": draft.verification} if draft.verification else {},
+            trust=trust_of(draft.verification or "none", manages=self._call.key.may(Act.MANAGE)),
+        )
+
+    async def _task(self, one: _Embedded) -> Task | None:
+        if one.draft.task is not None:
+            task, _ = await self._names.task(one.draft.task, one.learned_at)
+            return task
+        return None if one.draft.task_id is None else await self._tasks.get(one.draft.task_id)
+
+    async def _category(self, one: _Embedded, task: Task | None) -> tuple[UUID, UUID | None]:
+        """The given category; else its task's; else the nearest; else `general`."""
+        if one.draft.category is not None:
+            return await self._names.category(one.draft.category)
+        if task is not None:
+            return task.category_id, task.subcategory_id
+        place = await self._router.place(one.vectors["situation"].vector)
+        return place.ids if place is not None else await self._names.category(GENERAL)
 
 
 def _unverified(

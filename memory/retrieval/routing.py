@@ -14,10 +14,24 @@ class Routed:
 
     Confidence is the cosine to the nearest centroid less the cosine to the next (or 0): a task
     between two categories has 0, one that is far from all has little, whoever is nearest.
+    `similarity` is the cosine to the nearest.
     """
 
     category_id: UUID | None
     confidence: float
+    similarity: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A category and, where it has any, the nearest of its subcategories; with the confidence in
+    each, and the cosine to the category.
+    """
+
+    ids: tuple[UUID, UUID | None]
+    confidence: float
+    similarity: float
+    sub_confidence: float | None = None
 
 
 def route(vector: npt.ArrayLike, centroids: Mapping[UUID, npt.ArrayLike]) -> Routed:
@@ -33,7 +47,7 @@ def route(vector: npt.ArrayLike, centroids: Mapping[UUID, npt.ArrayLike]) -> Rou
         return Routed(None, 0.0)
     best, nearest = ranked[0]
     runner_up = ranked[1][0] if len(ranked) > 1 else 0.0
-    return Routed(nearest, runner_up - best)
+    return Routed(nearest, runner_up - best, -best)
 
 
 def _cosine(asked: npt.NDArray[np.float64], centroid: npt.ArrayLike) -> float:

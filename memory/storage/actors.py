@@ -138,10 +138,10 @@ class ActorStore:
         """Raises Rejected where either level is unknown."""
         first = await self.find_category(name.name)
         if first is None:
-            raise Rejected(f"no category {name.name}", code="category_not_found", field="category")
+            raise Rejected(f"no category {name.name}", code="category_unknown", field="category")
         if name.subcategory and await self.find_category(name.subcategory, first) is None:
             raise Rejected(
-                f"no subcategory {name.subcategory}", code="category_not_found", field="subcategory"
+                f"no subcategory {name.subcategory}", code="category_unknown", field="subcategory"
             )
 
     async def _ensure_category(

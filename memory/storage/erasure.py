@@ -196,11 +196,6 @@ class ErasureStore:
         }
         await self._connection.execute(_BLANK_RATIONALES, values)
 
-    async def recount_centroids(self) -> None:
-        """Centroids are taken anew from the vectors that are left."""
-        await self._connection.execute(_DROP_CENTROIDS, {"ns": self._namespace_id})
-        await self._connection.execute(_CENTROIDS, {"ns": self._namespace_id})
-
 
 def _whose(erasure: Erasure) -> ColumnElement[bool]:
     if erasure.memory_id is not None:
@@ -274,16 +269,4 @@ _WITHDRAW_SUPPORT = text("""
       OR contrast_id IS NULL AND (preferred_key_id = :key OR preferred_agent_id IN (
         SELECT id FROM agent WHERE namespace_id = :ns AND name = :agent)))
     RETURNING memory_id
-""")
-
-_DROP_CENTROIDS = text("DELETE FROM centroid WHERE namespace_id = :ns")
-
-_CENTROIDS = text("""
-    INSERT INTO centroid (namespace_id, category_id, model_id, total, n)
-    SELECT m.namespace_id, m.category_id, e.model_id,
-        CAST(CAST(sum(CAST(e.vector AS vector)) AS real[]) AS double precision[]), count(*)
-    FROM memory m JOIN embedding e
-      ON e.memory_id = m.id AND e.version = 1 AND e.field = 'situation'
-    WHERE m.namespace_id = :ns AND m.kind = 'experience' AND m.erased_at IS NULL
-    GROUP BY m.namespace_id, m.category_id, e.model_id
 """)

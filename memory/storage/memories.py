@@ -13,7 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from memory.domain.bank import Draft, Kind, Status, Trust, Visibility
 from memory.ports import Embedding
 from memory.storage.database import UniqueTextTaken
-from memory.storage.tables import centroid, change, embedding, memory, memory_version
+from memory.storage.tables import change, embedding, memory, memory_version
 from memory.storage.tables.bank import ANY_AGENT, LIVING
 
 TwinKey = tuple[str, str, UUID, bytes]
@@ -253,45 +253,3 @@ class MemoryStore:
             )
             .on_conflict_do_nothing()
         )
-
-    async def move_centroids(self, memories: Sequence[NewMemory], model_id: UUID) -> None:
-        """Add each situation's vector to the running total of its category."""
-        totals: dict[UUID, tuple[list[float], int]] = {}
-        for new in memories:
-            total, n = totals.get(new.category_ids[0], ([], 0))
-            vector = [float(x) for x in new.vectors["situation"].vector]
-            summed = [a + b for a, b in zip(total, vector, strict=True)] if total else vector
-            totals[new.category_ids[0]] = (summed, n + 1)
-        for category_id in sorted(totals):
-            total, n = totals[category_id]
-            await self._connection.execute(
-                _MOVE_CENTROID,
-                {
-                    "namespace_id": self._namespace_id,
-                    "category_id": category_id,
-                    "model_id": model_id,
-                    "total": total,
-                    "n": n,
-                },
-            )
-
-    async def centroids(self, model_id: UUID) -> dict[UUID, list[float]]:
-        """Mean situation vector of each category."""
-        rows = await self._connection.execute(
-            select(centroid.c.category_id, centroid.c.total, centroid.c.n).where(
-                centroid.c.namespace_id == self._namespace_id,
-                centroid.c.model_id == model_id,
-                centroid.c.n > 0,
-            )
-        )
-        return {row.category_id: [x / row.n for x in row.total] for row in rows}
-
-
-_MOVE_CENTROID = text("""
-    INSERT INTO centroid (namespace_id, category_id, model_id, total, n)
-    VALUES (:namespace_id, :category_id, :model_id, :total, :n)
-    ON CONFLICT (category_id, model_id) DO UPDATE SET n = centroid.n + excluded.n, total = (
-        SELECT array_agg(a + b ORDER BY i)
-        FROM unnest(centroid.total, excluded.total) WITH ORDINALITY AS both_(a, b, i)
-    )
-""")

@@ -50,6 +50,7 @@ def bounded(table: str, column: str, values: tuple[str, ...]) -> sa.CheckConstra
 def upgrade() -> None:
     op.add_column("trajectory", sa.Column("cost", NUMBER(), nullable=True))
     op.add_column("trajectory", moment("paired_at", nullable=True))
+    op.add_column("centroid", sa.Column("prior", postgresql.ARRAY(NUMBER()), nullable=True))
     op.create_index(
         "ix_trajectory_unpaired",
         "trajectory",
@@ -261,6 +262,7 @@ def downgrade() -> None:
     op.drop_table("dashboard_session")
     for table in reversed(ISOLATED):
         op.drop_table(table)
+    op.drop_column("centroid", "prior")
     op.execute("DELETE FROM embedding WHERE field IN ('enforce', 'avoid')")
     fields("'situation', 'lesson', 'task'")
     op.drop_index("ix_trajectory_unpaired", "trajectory")

@@ -310,6 +310,22 @@ async def test_erasing_the_task_takes_its_support_and_not_the_words(client, name
     assert (again["id"], again["memory_status"]) == (made["id"], "active")
 
 
+async def test_what_comes_back_without_support_waits(client, namespace):
+    found = await both_sides(client, namespace)
+    other = {"text": "How far is it in all?", "category": "mathematics"}
+    kept = await brought(client, namespace, 200, task=other)
+    lost = ({found["first_id"], found["second_id"]} - {kept["id"]}).pop()
+    [task_id] = (await shown(client, namespace, lost))["task_ids"]
+    await client.post(inside(namespace, "/erasures"), json={"task_id": task_id})
+    path = inside(namespace, f"/contradictions/{found['id']}/resolve")
+
+    await client.post(path, json={"keep": "both"})
+
+    back = await shown(client, namespace, lost)
+    assert (back["status"], back["status_reason"]) == ("proposed", "no_support")
+    assert (await shown(client, namespace, kept["id"]))["status"] == "active"
+
+
 async def test_erasing_the_memory_takes_the_words(client, namespace):
     made = await brought(client, namespace)
 

@@ -16,11 +16,20 @@ from memlift_client import (
     _calls_forecasts,
     _calls_loop,
     _calls_meta,
+    _calls_runs,
     _calls_tickets,
     _fields,
 )
 from memlift_client._wire import Call
 
+MODULES = (
+    _calls_admin,
+    _calls_forecasts,
+    _calls_loop,
+    _calls_meta,
+    _calls_runs,
+    _calls_tickets,
+)
 CONTRACT: dict[str, Any] = json.loads(
     (Path(__file__).parents[2] / "docs" / "reference" / "openapi.json").read_text()
 )

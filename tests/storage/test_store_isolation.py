@@ -24,6 +24,7 @@ from memory.domain.ids import new_id
 from memory.domain.loop import OutcomeFilter, ReceiptFilter
 from memory.domain.prediction import PredictionFilter, Score
 from memory.domain.task import AgentDraft, CategoryName, Page, Task, TaskDraft
+from memory.domain.taxonomy import Branch, TaxonomyDraft
 from memory.domain.trajectory import TrajectoryDraft, TrajectoryFilter
 from memory.domain.verification import TicketFilter
 from memory.domain.writing import Writing, WritingFilter
@@ -34,6 +35,7 @@ from memory.storage.actors import ActorStore
 from memory.storage.admitting import AdmittingStore, Move
 from memory.storage.binding import BindingStore
 from memory.storage.candidates import CandidateStore, Case, End
+from memory.storage.centroids import CentroidStore
 from memory.storage.competence import CompetenceStore
 from memory.storage.constraints import Bucket, ConstraintStore
 from memory.storage.contradictions import ContradictionStore, Found, Verdict
@@ -49,6 +51,7 @@ from memory.storage.outcomes import Decision, OutcomeStore
 from memory.storage.predictions import PredictionStore
 from memory.storage.reading import MemoryReader, Viewer
 from memory.storage.receipts import NewReceipt, ReceiptStore
+from memory.storage.relabelling import RelabelStore, Wanted
 from memory.storage.search import Probe, Scope, SearchStore
 from memory.storage.serving import ServedStore
 from memory.storage.settlements import SettlementStore
@@ -73,6 +76,7 @@ from memory.storage.tables import (
     writing,
 )
 from memory.storage.tasks import TaskStore, Written
+from memory.storage.taxonomies import TaxonomyStore
 from memory.storage.tickets import Claimable, Holder, TicketStore, TrialRow, TrialStamp
 from memory.storage.trajectories import NewTrajectory, TrajectoryStore
 from memory.storage.weighing import WeighingStore
@@ -86,6 +90,7 @@ STORES = (
     AdmittingStore,
     BindingStore,
     CandidateStore,
+    CentroidStore,
     ConstraintStore,
     ContradictionStore,
     CompetenceStore,
@@ -100,6 +105,7 @@ STORES = (
     OutcomeStore,
     PredictionStore,
     ReceiptStore,
+    RelabelStore,
     SearchStore,
     SettlementStore,
     SourceStore,
@@ -108,6 +114,7 @@ STORES = (
     StateStore,
     SupportStore,
     TaskStore,
+    TaxonomyStore,
     TicketStore,
     TrajectoryStore,
     WeighingStore,
@@ -274,6 +281,22 @@ class Foreign:
         return TrajectoryStore(self.connection, self.here)
 
     @property
+    def centroids(self) -> CentroidStore:
+        return CentroidStore(self.connection, self.here)
+
+    @property
+    def relabelling(self) -> RelabelStore:
+        return RelabelStore(self.connection, self.here)
+
+    @property
+    def wanted(self) -> Wanted:
+        return Wanted((self.category,), self.model, UUID(int=0), 9)
+
+    @property
+    def taxonomies(self) -> TaxonomyStore:
+        return TaxonomyStore(self.connection, self.here)
+
+    @property
     def competence(self) -> CompetenceStore:
         return CompetenceStore(self.connection, self.here)
 
@@ -404,6 +427,9 @@ FINDS_NOTHING: dict[str, Ask] = {
     "CandidateStore.retry": lambda f: f.candidates.retry(f.candidate),
     "CandidateStore.runs": lambda f: f.candidates.runs(f.category, 50),
     "CandidateStore.runs_of": lambda f: f.candidates.runs_of(f.task),
+    "CentroidStore.tops": lambda f: f.centroids.tops(f.model),
+    "CentroidStore.below": lambda f: f.centroids.below(f.category, f.model),
+    "CentroidStore.recount": lambda f: f.centroids.recount(),
     "CompetenceStore.all": lambda f: f.competence.all(),
     "CompetenceStore.recount": lambda f: f.competence.recount(),
     "ConstraintStore.lacking": lambda f: f.constraints.lacking([f.task], f.model),
@@ -443,7 +469,6 @@ FINDS_NOTHING: dict[str, Ask] = {
     "ErasureStore.blank_writings": lambda f: f.erasure.blank_writings(
         Erasure(agent="solver"), Reach((f.memory,), (f.task,), 1), NOON
     ),
-    "ErasureStore.recount_centroids": lambda f: f.erasure.recount_centroids(),
     "ErasureStore.hold_receipts": lambda f: f.erasure.hold_receipts([f.memory]),
     "ErasureStore.hold_memories": lambda f: f.erasure.hold_memories([f.memory]),
     "HealthStore.living": lambda f: f.health.living(NOON + 9 * DAY),
@@ -482,7 +507,6 @@ FINDS_NOTHING: dict[str, Ask] = {
     "MemoryStore.add_evidence": lambda f: f.memories.add_evidence([f.memory]),
     "MemoryStore.add": lambda f: f.memories.add([f.new()], f.stamp),
     "MemoryStore.edit": lambda f: f.memories.edit(f.memory, {"pinned": True}, 2),
-    "MemoryStore.centroids": lambda f: f.memories.centroids(f.model),
     "MergingStore.changed": lambda f: f.merging.changed(START, NOON + 9 * DAY, 9),
     "MergingStore.pairs": lambda f: f.merging.pairs(START, EVERYTHING, NOON + 9 * DAY, -1.0),
     "MergingStore.hold": lambda f: f.merging.hold([f.memory]),
@@ -504,6 +528,11 @@ FINDS_NOTHING: dict[str, Ask] = {
     "ReceiptStore.get": lambda f: f.receipts.get(f.retrieval),
     "ReceiptStore.browse": lambda f: f.receipts.browse(ReceiptFilter(), PAGE, NOON),
     "ReceiptStore.bindings": lambda f: f.receipts.bindings([f.retrieval]),
+    "RelabelStore.tops": lambda f: f.relabelling.tops(),
+    "RelabelStore.memories": lambda f: f.relabelling.memories(f.wanted),
+    "RelabelStore.tasks": lambda f: f.relabelling.tasks(f.wanted),
+    "RelabelStore.count_without_vector": lambda f: f.relabelling.count_without_vector(f.wanted),
+    "RelabelStore.move_task": lambda f: f.relabelling.move_task(f.task, (f.category, None)),
     "SearchStore.bank": lambda f: f.search.bank(
         [PROBE.field], Scope(f.agent, private=True, as_of=NOON + 9 * DAY, model_id=f.model)
     ),
@@ -549,6 +578,8 @@ FINDS_NOTHING: dict[str, Ask] = {
     "TaskStore.get": lambda f: f.tasks.get(f.task),
     "TaskStore.browse": lambda f: f.tasks.browse(None, PAGE),
     "WeighingStore.ever": lambda f: f.weighing.ever(Viewer((f.agent,))),
+    "TaxonomyStore.current": lambda f: f.taxonomies.current(),
+    "TaxonomyStore.versions": lambda f: f.taxonomies.versions(),
     "TicketStore.blank": lambda f: f.tickets.blank([f.memory], NOON),
     "TicketStore.browse": lambda f: f.tickets.browse(TicketFilter(), PAGE, ["*"]),
     "TicketStore.change": lambda f: f.tickets.change([f.ticket], {"state": "expired"}),
@@ -587,6 +618,8 @@ WRITES_HERE: dict[str, Ask] = {
         CategoryName("weather"), f.key, NOON
     ),
     "CandidateStore.add": lambda f: f.candidates.add([f.outcome], NOON),
+    "CentroidStore.move": lambda f: f.centroids.move([f.new()], f.model),
+    "CentroidStore.describe": lambda f: f.centroids.describe({f.category: [1.0]}, f.model),
     "CompetenceStore.add": lambda f: f.competence.add({(f.agent, f.category): (1, 1.0)}),
     "ContradictionStore.link": lambda f: f.contradictions.link(
         Found((f.memory, f.side), f.category, "negated", 1.0), NOON
@@ -619,7 +652,6 @@ WRITES_HERE: dict[str, Ask] = {
         f.memory, (Status.SUSPENDED, Status.RETIRED), None, f.stamp
     ),
     "MemoryStore.feed": lambda f: f.memories.feed(f.stamp, "added", [f.memory]),
-    "MemoryStore.move_centroids": lambda f: f.memories.move_centroids([f.new()], f.model),
     "OutcomeStore.add": lambda f: f.outcomes.add([f.row]),
     "PredictionStore.add": lambda f: f.predictions.add([], [f.revision()]),
     "SettlementStore.add": lambda f: f.settlements.add(
@@ -664,6 +696,9 @@ WRITES_HERE: dict[str, Ask] = {
         TaskDraft("a forecast of rain", key="rain", category=CategoryName("weather")),
         (f.category, None),
         Written(f.key, NOON, NOON),
+    ),
+    "TaxonomyStore.add": lambda f: f.taxonomies.add(
+        TaxonomyDraft((Branch("weather", "rain and shine"),)), 1, f.key, NOON
     ),
     "TrajectoryStore.add": lambda f: f.runs.add([f.run()]),
     "WritingStore.add": lambda f: f.writings.add(f.tried(), NOON),
@@ -728,7 +763,7 @@ async def answer_of(question: Awaitable[object]) -> object:
     try:
         return await question
     except (NotFound, Rejected) as fault:
-        return None if fault.kind.endswith("not_found") else fault
+        return None if fault.kind.endswith(("not_found", "unknown")) else fault
 
 
 def nothing(answer: object) -> bool:

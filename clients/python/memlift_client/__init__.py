@@ -32,6 +32,7 @@ from memlift_client._fields import (
 )
 from memlift_client._fields_constraints import ConstraintFields
 from memlift_client._fields_forecasts import PredictionFields, SettlementFields
+from memlift_client._fields_runs import TaxonomyFields, TrajectoryFields
 from memlift_client._fields_tickets import HistoryFields, TrialFields
 from memlift_client._results_bank import (
     Agent,
@@ -107,6 +108,15 @@ from memlift_client._results_loop import (
     WeightEvent,
     WeightRow,
 )
+from memlift_client._results_runs import (
+    Branch,
+    Competence,
+    KeptRun,
+    Step,
+    Subcategory,
+    Taxonomy,
+    Trajectory,
+)
 from memlift_client._results_tickets import Candidate, Ticket, Trial
 from memlift_client._retries import Patience
 
@@ -121,9 +131,11 @@ __all__ = [
     "AsyncMemLift",
     "AuditEntry",
     "BatchItem",
+    "Branch",
     "Candidate",
     "Category",
     "Check",
+    "Competence",
     "Conjectured",
     "Constraint",
     "ConstraintFields",
@@ -149,6 +161,7 @@ __all__ = [
     "ItemVariance",
     "Job",
     "JobRun",
+    "KeptRun",
     "Key",
     "KeyFields",
     "Liveness",
@@ -187,12 +200,18 @@ __all__ = [
     "Settlement",
     "SettlementFields",
     "SettlementScore",
+    "Step",
     "StrengthChange",
+    "Subcategory",
     "Support",
     "SupportCounts",
     "Task",
     "TaskFields",
+    "Taxonomy",
+    "TaxonomyFields",
     "Ticket",
+    "Trajectory",
+    "TrajectoryFields",
     "Trial",
     "TrialFields",
     "UnexpectedAnswer",

@@ -67,6 +67,8 @@ centroid = Table(
     Column("model_id", Uuid, ForeignKey("embedding_model.id"), primary_key=True),
     Column("total", NUMBERS, nullable=False),
     Column("n", Integer, nullable=False),
+    # The vector of the taxonomy's description, which counts as one example more.
+    Column("prior", NUMBERS),
 )
 
 task = Table(

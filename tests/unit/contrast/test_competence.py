@@ -1,4 +1,4 @@
-"""Competence lies between an agent's own mean and its category's, and moves to its own with runs."""
+"""Competence lies between an agent's own mean and its category's; runs move it to its own."""
 
 from uuid import UUID
 
