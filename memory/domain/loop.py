@@ -7,6 +7,7 @@ from enum import StrEnum
 from uuid import UUID
 
 from memory.domain.bank import Kind
+from memory.domain.binding import ServedConstraint
 from memory.domain.guidance import ServedGuidance
 from memory.domain.task import CategoryName, TaskDraft
 from memory.domain.text import NAME, TASK, cleaned
@@ -53,7 +54,7 @@ class Query:
 class Ask:
     """What an agent asks before it acts.
 
-    k: 1…64 memories. max_tokens: 0…32,000, 0 means an empty guideline. arm: auto, on or off.
+    k: 1…64 experiences. max_tokens: 0…32,000, 0 means an empty guideline. arm: auto, on or off.
     purpose: act, paired (the caller promises a run with and one without), replay, or preview
     (stores nothing). explain: the answer shows its workings; to act or to preview only.
     """
@@ -183,6 +184,7 @@ class Served:
     receipt: Receipt
     memories: tuple[ServedMemory, ...]
     guidance: ServedGuidance | None = None
+    constraints: tuple[ServedConstraint, ...] = ()
     workings: Workings | None = None
 
 
@@ -278,9 +280,7 @@ class Applied:
 
 @dataclass(frozen=True, slots=True)
 class ReceiptFilter:
-    """pending: neither answered nor expired; answered: with an outcome in effect; expired: without
-    one, too late; all: every receipt.
-    """
+    """pending: neither answered nor expired; answered: with an outcome in effect; all."""
 
     state: str = "all"
     agent: str | None = None

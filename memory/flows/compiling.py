@@ -56,7 +56,7 @@ async def _rewritten(engine: Engine, call: Call, part: Part, seconds: float) -> 
     found, ranked, serving = part
     if engine.writer is None or seconds <= 0:
         return part
-    notes = _notes(ranked, serving)
+    notes = _notes(serving)
     role = compile_role(
         CompileMaterial(
             found.asked.text,
@@ -81,21 +81,20 @@ async def _rewritten(engine: Engine, call: Call, part: Part, seconds: float) -> 
     return found, ranked, _reworded(serving, drafted.value, engine.writer.name)
 
 
-def _notes(ranked: Ranked, serving: Serving) -> tuple[Note, ...]:
+def _notes(serving: Serving) -> tuple[Note, ...]:
     """The served memories by falling score; what is in quarantine is shown to no model."""
-    strongest = sorted(serving.items, key=lambda item: (-item.score, item.memory_id))
-    rows = [(ranked.rows[i.memory_id], i) for i in strongest if i.memory_id in ranked.rows]
+    strongest = sorted(serving.entries, key=lambda entry: (-entry.score, entry.id))
     return tuple(
         Note(
-            id=row.id,
-            kind=row.kind,
-            situation=row.situation,
-            lesson=row.lesson,
-            weight=item.effective_weight,
-            trusted=row.trust == Trust.TRUSTED,
+            id=entry.id,
+            kind=entry.kind,
+            situation=entry.situation,
+            lesson=entry.lesson,
+            weight=entry.effective_weight,
+            trusted=entry.trust is Trust.TRUSTED,
         )
-        for row, item in rows
-        if row.trust != Trust.QUARANTINED
+        for entry in strongest
+        if entry.trust is not Trust.QUARANTINED
     )
 
 

@@ -9,12 +9,14 @@ from uuid import UUID
 
 from memory.domain.access import Call
 from memory.domain.loop import Ask, Query
+from memory.domain.namespace import Clock
 from memory.domain.task import Agent, CategoryName, Task
 from memory.domain.workings import NearCategory
 from memory.flows.actors import GENERAL, Names
 from memory.flows.guidance import look
 from memory.flows.rebuild import past_states
 from memory.flows.routing import Router
+from memory.flows.sharing import Surroundings
 from memory.flows.sheets import read
 from memory.flows.weighing import Weighed, weighed
 from memory.learning.fold import Learned
@@ -22,6 +24,7 @@ from memory.learning.policy import policy_named
 from memory.ports import Embedding
 from memory.retrieval.head import margin, to_stored_precision
 from memory.storage.actors import ActorStore
+from memory.storage.binding import Binding, BindingStore
 from memory.storage.database import Connection
 from memory.storage.guidance import Guide, Near
 from memory.storage.search import Probe, Scope, SearchStore
@@ -81,6 +84,7 @@ class Found:
     past: Learned | None
     guides: tuple[Guide, ...] = ()
     nearby: tuple[NearCategory, ...] = ()
+    bound: tuple[Binding, ...] = ()
 
 
 class Finder:
@@ -98,6 +102,7 @@ class Finder:
         self._router = Router(connection, call.namespace.id, model_id)
         self._policy = policy_named(call.namespace.policy)
         self._search = SearchStore(connection, call.namespace.id)
+        self._surroundings = Surroundings(connection, call)
         self._banks: dict[tuple[Scope, frozenset[str]], Weighed] = {}
 
     async def find(self, asked: Asked) -> Found:
@@ -105,16 +110,12 @@ class Finder:
         agent = await self._names.agent(asked.ask.agent)
         ids, category, confidence = await self._category(asked)
         past = await self._states_of_then(asked.as_of)
-        scope = Scope(
-            agent_id=agent.id,
-            private=self._call.key.sees_private(agent.name),
-            as_of=asked.as_of,
-            model_id=self._model_id,
-            past=past is not None,
-        )
+        scope = await self._scope(asked, agent, past)
         rows = await self._weighed(asked, scope, past)
-        near = Near(agent.id, ids, asked.as_of, self._model_id, asked.vectors, past is not None)
-        guides = await look(self._connection, self._call, asked.ask, near) if rows.head.rows else ()
+        near = await self._near(asked, scope, ids)
+        bound = await self._bound(near)
+        some = bool(rows.head.rows or bound)
+        guides = await look(self._connection, self._call, asked.ask, near) if some else ()
         return Found(
             asked=asked,
             agent=agent,
@@ -128,7 +129,39 @@ class Finder:
             past=past,
             guides=guides,
             nearby=await self._nearby(asked.vectors) if asked.ask.explain else (),
+            bound=bound,
         )
+
+    async def _scope(self, asked: Asked, agent: Agent, past: Learned | None) -> Scope:
+        replayed = past is not None or self._call.namespace.clock is Clock.REPLAY
+        reserve = await self._surroundings.reserve(agent, asked.as_of if replayed else None)
+        return Scope(
+            agent_id=agent.id,
+            private=self._call.key.sees_private(agent.name),
+            as_of=asked.as_of,
+            model_id=self._model_id,
+            past=past is not None,
+            strangers=reserve.strangers,
+            weaker=reserve.weaker,
+        )
+
+    async def _near(self, asked: Asked, scope: Scope, ids: tuple[UUID, UUID | None]) -> Near:
+        return Near(
+            agent_id=scope.agent_id,
+            category_ids=ids,
+            as_of=scope.as_of,
+            model_id=scope.model_id,
+            vectors=asked.vectors,
+            past=scope.past,
+            private=scope.private,
+            related=await self._surroundings.related(ids[0]),
+        )
+
+    async def _bound(self, near: Near) -> tuple[Binding, ...]:
+        """Constraints near the task, where the namespace has any."""
+        if not (await self._surroundings.presence()).constraints:
+            return ()
+        return tuple(await BindingStore(self._connection, self._call.namespace.id).near(near))
 
     async def _weighed(self, asked: Asked, scope: Scope, past: Learned | None) -> Weighed:
         """The rows to rank. A whole bank is the same for all asks of one agent and time: it is

@@ -15,6 +15,7 @@ from memory.learning.fold import Learned
 from memory.learning.policy import Policy, policy_named
 from memory.learning.states import State
 from memory.retrieval.backing_off import MULTIPLIERS, back_off
+from memory.storage.binding import Binding
 from memory.storage.database import Connection
 from memory.storage.guidance import GuidanceStore, Guide, Near
 
@@ -85,7 +86,7 @@ def choose(call: Call, guides: Sequence[Guide], view: View) -> Chosen | None:
 
 
 def _item(policy: Policy, guide: Guide, view: View) -> Item:
-    memory, deviation = _states(policy, guide, view)
+    memory, deviation = states_of(policy, guide, view)
     share = PROBATION if guide.status == Status.PROBATION else 1.0
     effective = share * policy.effective_weight(memory, deviation)
     relevance = guide.similarity * MULTIPLIERS[guide.bucket]
@@ -107,15 +108,15 @@ def _item(policy: Policy, guide: Guide, view: View) -> Item:
     )
 
 
-def _states(policy: Policy, guide: Guide, view: View) -> tuple[State, State | None]:
-    """The states of the meta-guideline, aged to the time of the retrieval."""
+def states_of(policy: Policy, row: Guide | Binding, view: View) -> tuple[State, State | None]:
+    """The states of a memory and of this agent's deviation, aged to the time of the retrieval."""
     if view.past is None:
-        memory = State(guide.state, guide.touched_at)
-        known = guide.deviation
-        deviation = None if known is None else State(known, guide.deviation_touched_at)
+        memory = State(row.state, row.touched_at)
+        known = row.deviation
+        deviation = None if known is None else State(known, row.deviation_touched_at)
     else:
-        memory = view.past.memories.get(guide.id) or policy.initial_memory(guide.start_weight)
-        deviation = view.past.deviations.get((guide.id, view.agent_id))
+        memory = view.past.memories.get(row.id) or policy.initial_memory(row.start_weight)
+        deviation = view.past.deviations.get((row.id, view.agent_id))
     aged = None if deviation is None else policy.age_deviation(deviation, view.as_of)
     return policy.age_memory(memory, view.as_of), aged
 

@@ -56,7 +56,7 @@ async def seeded(engine: Engine, call: Call, found: Sequence[Found]) -> bool:
     needy = [
         one.asked.as_of
         for one in found
-        if one.weighed.head.rows
+        if (one.weighed.head.rows or one.bound)
         and one.asked.ask.purpose != PREVIEW
         and wanted(call, one.asked.ask)
         and not any(ours(guide) for guide in one.guides)

@@ -78,6 +78,12 @@ def _reasons(receipt: Receipt, item: Item) -> list[str]:
             f"counted as {item.relevance:.3f} in the category where it was found",
             f"effective weight {item.effective_weight:.3f}, so score {item.score:.3f}",
         ]
+    if item.kind is Kind.CONSTRAINT:
+        return [
+            f"A constraint: similarity {item.similarity:.3f} of the nearest task it comes from",
+            f"counted as {item.relevance:.3f} for its category and for who ran its pairs",
+            f"effective weight {item.effective_weight:.3f}, so score {item.score:.3f}",
+        ]
     return [
         f"Rank {item.rank} by ranker {receipt.ranker}: relevance {item.relevance:.3f}",
         f"ranking weight {item.ranking_weight:.3f}",

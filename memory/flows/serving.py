@@ -8,11 +8,13 @@ from uuid import UUID
 
 from memory.domain.access import Call
 from memory.domain.bank import Trust
+from memory.domain.binding import ServedConstraint
 from memory.domain.guidance import ServedGuidance
 from memory.domain.ids import new_id
 from memory.domain.loop import Format, Item, ServedMemory
 from memory.domain.task import CategoryName
 from memory.engine import Engine
+from memory.flows.binding import Bindings, bindings
 from memory.flows.finding import Found
 from memory.flows.following import Followed, choose_ranker, followed
 from memory.flows.guidance import Chosen, View, choose
@@ -54,7 +56,7 @@ class Ranked:
 
 @dataclass(frozen=True, slots=True)
 class Serving:
-    """What the agent gets, and how it came about."""
+    """What the agent gets, and how it came about; `entries` is what the guideline is made of."""
 
     assignment: Assignment
     eligible: bool
@@ -64,6 +66,8 @@ class Serving:
     compiler: str = "deterministic/1"
     receipt_id: UUID = field(default_factory=new_id)
     guidance: ServedGuidance | None = None
+    constraints: tuple[ServedConstraint, ...] = ()
+    entries: tuple[Entry, ...] = ()
 
 
 def rank(engine: Engine, call: Call, found: Found, relevance: Mapping[UUID, float]) -> Ranked:
@@ -108,7 +112,8 @@ def gates(engine: Engine, call: Call, policy: Policy) -> Gates:
 def serve(engine: Engine, call: Call, found: Found, ranked: Ranked) -> Serving:
     """Assign the arm, select, compile."""
     ask = found.asked.ask
-    can = eligible(ranked.candidates, ranked.selection)
+    bound = bindings(call, found.bound, _view(found, ranked, 1), ranked.selection.gates)
+    can = eligible(ranked.candidates, ranked.selection) or bound.eligible
     assignment = assign(
         ArmAsk(
             arm=cast("Literal['auto', 'on', 'off']", ask.arm),
@@ -122,8 +127,10 @@ def serve(engine: Engine, call: Call, found: Found, ranked: Ranked) -> Serving:
     )
     serving = assignment.arm in SERVING
     items = _rivals(ranked) if ask.rivals else _selected(engine, ranked)
+    entries = _entries(ranked, items, bound) if serving else ()
+    items = (*items, *_after(bound, len(items)))
     chosen = choose(call, found.guides, _view(found, ranked, len(items) + 1)) if items else None
-    guideline = _compiled(engine, (found, ranked, chosen), items if serving else ())
+    guideline = _compiled(engine, (found, ranked, chosen), entries)
     items = items if chosen is None else (*items, chosen.item)
     cited = _cited(ask.format, guideline, items) if serving else frozenset[UUID]()
     return Serving(
@@ -133,6 +140,8 @@ def serve(engine: Engine, call: Call, found: Found, ranked: Ranked) -> Serving:
         memories=tuple(_content(row) for row in _rows(ranked, items)) if serving else (),
         guideline=guideline,
         guidance=chosen.served if chosen is not None and serving else None,
+        constraints=bound.served if serving else (),
+        entries=entries,
     )
 
 
@@ -191,14 +200,24 @@ def _rows(ranked: Ranked, items: Sequence[Item]) -> list[Row]:
     return [ranked.rows[item.memory_id] for item in items if item.memory_id in ranked.rows]
 
 
+def _after(bound: Bindings, experiences: int) -> tuple[Item, ...]:
+    """Constraints take their places behind the experiences."""
+    return tuple(replace(item, rank=item.rank + experiences) for item in bound.items)
+
+
+def _entries(ranked: Ranked, items: Sequence[Item], bound: Bindings) -> tuple[Entry, ...]:
+    experiences = (_entry(item, ranked.rows[item.memory_id]) for item in items)
+    constraints = (replace(entry, rank=entry.rank + len(items)) for entry in bound.entries)
+    return (*experiences, *constraints)
+
+
 def _compiled(
-    engine: Engine, parts: tuple[Found, Ranked, Chosen | None], items: Sequence[Item]
+    engine: Engine, parts: tuple[Found, Ranked, Chosen | None], entries: Sequence[Entry]
 ) -> Guideline:
     found, ranked, chosen = parts
-    entries = [_entry(item, ranked.rows[item.memory_id]) for item in items]
     ask = found.asked.ask
     if ask.format is Format.MEMORIES:
-        entries = []
+        entries = ()
     budget = Budget(ask.max_tokens, engine.counter)
     guidance = chosen.guidance if chosen is not None and entries else None
     framing = Framing(_category_text(found.category), ranked.followed.strength)

@@ -31,6 +31,7 @@ from memory.ports import TokenCounter
 MAX_TOKENS = 32_000
 # Citations and authors shown on a line that many memories share; the rest are counted.
 SHOWN = 4
+CONSTRAINT = "constraint"
 # An instruction may take one part in so many of the budget.
 INSTRUCTION_SHARE = 3
 
@@ -214,7 +215,7 @@ def _by_lesson(notes: Iterable[_Note]) -> Iterable[list[_Note]]:
     """Notes of one kind that say the same, whatever their case, in the order of the strongest."""
     groups: dict[tuple[str, str], list[_Note]] = {}
     for note in notes:
-        groups.setdefault((note.entry.kind, note.lesson.casefold()), []).append(note)
+        groups.setdefault((note.entry.kind, _said(note).casefold()), []).append(note)
     return groups.values()
 
 
@@ -227,12 +228,20 @@ def _line(twins: Sequence[_Note], width: int, *, signs: bool) -> Line:
     doubt = "" if any(entry.trust is Trust.TRUSTED for entry in entries) else ", unverified"
     origin = f"{first.entry.learned_at:%Y-%m-%d}, weight {first.entry.effective_weight:.2f}{doubt}"
     origin += _SIGNS[first.entry.sign] if signs else ""
-    situation = f"on {quoted(first.situation)}: " if first.situation else ""
+    apart = bool(first.situation) and first.entry.kind != CONSTRAINT
+    situation = f"on {quoted(first.situation)}: " if apart else ""
     return Line(
-        text=f"- {kind}{_authors(entries)} ({origin}): {situation}{quoted(first.lesson)}"
+        text=f"- {kind}{_authors(entries)} ({origin}): {situation}{quoted(_said(first))}"
         f" {_citations(entries, width)}",
         memory_ids=tuple(entry.id for entry in entries),
     )
+
+
+def _said(note: _Note) -> str:
+    """What a note says. A constraint is one sentence, and without its trigger another one."""
+    if note.entry.kind != CONSTRAINT:
+        return note.lesson
+    return ", ".join(part for part in (note.situation, note.lesson) if part)
 
 
 def _authors(twins: Sequence[Entry]) -> str:

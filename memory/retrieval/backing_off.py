@@ -1,12 +1,14 @@
-"""A small bucket borrows from the next larger one: exact category, its parent, all."""
+"""A small bucket borrows from the next larger one: category, parent, related ones, all."""
 
 from collections.abc import Mapping
 
 ENOUGH = 3
 """A bucket with fewer than this many borrows."""
 
-MULTIPLIERS = (1.0, 0.9, 0.7)
-"""What a memory counts in the category asked for, in its parent, and anywhere else."""
+MULTIPLIERS = (1.0, 0.9, 0.8, 0.7)
+"""What a memory counts in the category asked for, in its parent, in those that the taxonomy calls
+related, and anywhere else.
+"""
 
 
 def back_off(sizes: Mapping[int, int]) -> dict[int, float]:

@@ -115,10 +115,10 @@ class ConstraintStore:
         here = (memory.c.namespace_id == self._namespace_id) & (memory.c.id == memory_id)
         try:
             async with self._connection.begin_nested():
-                await self._connection.execute(update(memory).where(here).values(**values))
+                done = await self._connection.execute(update(memory).where(here).values(**values))
         except IntegrityError:
             return False
-        return True
+        return done.rowcount > 0
 
     async def lacking(self, task_ids: Sequence[UUID], model_id: UUID) -> dict[UUID, str]:
         """The texts of those tasks that have no vector yet."""

@@ -19,9 +19,11 @@ NEAREST = 16
 
 @dataclass(frozen=True, slots=True)
 class Near:
-    """Where meta-guidelines are looked for: for whom and when, in which category, near what.
+    """Where meta-guidelines and constraints are looked for: for whom and when, in which category,
+    near what.
 
-    `past`: as the texts were at `as_of`.
+    `past`: as the texts were at `as_of`. `private`: the agent's own too. `related`: categories that
+    the taxonomy names beside the task's.
     """
 
     agent_id: UUID
@@ -30,12 +32,27 @@ class Near:
     model_id: UUID
     vectors: Sequence[Embedding]
     past: bool = False
+    private: bool = False
+    related: tuple[UUID, ...] = ()
+
+    def values(self, namespace_id: UUID) -> dict[str, object]:
+        """As parameters of a statement, by name; the vectors as q0, q1, …."""
+        return {
+            "ns": namespace_id,
+            "agent": self.agent_id,
+            "first": self.category_ids[0],
+            "second": self.category_ids[1],
+            "related": list(self.related),
+            "as_of": self.as_of,
+            "model": self.model_id,
+            **{f"q{i}": _literal(made) for i, made in enumerate(self.vectors)},
+        }
 
 
 @dataclass(frozen=True, slots=True)
 class Guide:
     """A meta-guideline near a task, its states as they were stored. `bucket` 0 is the task's own
-    category, 1 its parent, 2 anywhere else; `held` is how many the bucket has.
+    category, 1 its parent, 2 a related one, 3 anywhere else; `held` is how many the bucket has.
     """
 
     id: UUID
@@ -108,18 +125,9 @@ class GuidanceStore:
 
     async def near(self, wanted: Near) -> list[Guide]:
         """The nearest of each bucket, and every default one whatever its distance."""
-        vectors = {f"q{i}": _literal(made) for i, made in enumerate(wanted.vectors)}
-        values = {
-            "ns": self._namespace_id,
-            "agent": wanted.agent_id,
-            "first": wanted.category_ids[0],
-            "second": wanted.category_ids[1],
-            "as_of": wanted.as_of,
-            "model": wanted.model_id,
-            "nearest": NEAREST,
-        }
-        statement = text(_near(len(vectors), past=wanted.past))
-        rows = await self._connection.execute(statement, {**values, **vectors})
+        values = wanted.values(self._namespace_id) | {"nearest": NEAREST}
+        statement = text(_near(len(wanted.vectors), past=wanted.past))
+        rows = await self._connection.execute(statement, values)
         return [_guide(row) for row in rows.mappings()]
 
     async def rivals(self, category_id: UUID, model_id: UUID, lesson: Embedding) -> list[Rival]:
@@ -161,6 +169,10 @@ _THEN = f"""(SELECT max(v.version) FROM memory_version v
     WHERE {_SEEN} AND {_TRUSTED}
       AND m.status IN ('active', 'probation', 'retired', 'suspended')"""  # noqa: S608 - constants
 
+BUCKET = """CASE WHEN m.category_id = :first
+                THEN (m.subcategory_id IS DISTINCT FROM CAST(:second AS uuid))::int
+                WHEN m.category_id = ANY(CAST(:related AS uuid[])) THEN 2 ELSE 3 END AS bucket"""
+"""How far a memory `m` is from the task's category, as the ladder counts."""
 
 # The limit keeps the planner from joining: the vectors of few memories are read one by one by their
 # key, never through those of all experiences.
@@ -174,9 +186,7 @@ def _near(vectors: int, *, past: bool) -> str:
     WITH seen AS MATERIALIZED (SELECT m.*, {_THEN if past else _NOW}),
     near AS MATERIALIZED (
         SELECT m.*, greatest(0, {", ".join(angles)}) AS similarity,
-            CASE WHEN m.category_id <> :first THEN 2
-                WHEN m.subcategory_id IS NOT DISTINCT FROM CAST(:second AS uuid) THEN 0
-                ELSE 1 END AS bucket
+            {BUCKET}
         FROM seen m CROSS JOIN LATERAL ({_VECTOR.format(version="m.shown", field="situation")}) e
     ),
     placed AS (

@@ -18,6 +18,8 @@ import psycopg
 from psycopg.rows import dict_row
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from memory.storage.seeing import seen_now, seen_then
+
 Half = npt.NDArray[np.float16]
 
 
@@ -33,7 +35,8 @@ class Probe:
 class Scope:
     """What may be found: by whom, at which time, with which model's vectors.
 
-    `private`: the agent's own memories too. `past`: as the texts were at `as_of`.
+    `private`: the agent's own memories too. `past`: as the texts were at `as_of`. Of `strangers`
+    only what is verified or contrasted is seen, and nothing of `weaker`, agents in a category.
     """
 
     agent_id: UUID
@@ -41,6 +44,13 @@ class Scope:
     as_of: datetime
     model_id: UUID
     past: bool = False
+    strangers: tuple[UUID, ...] = ()
+    weaker: tuple[tuple[UUID, UUID], ...] = ()
+
+    @property
+    def reserved(self) -> bool:
+        """Whether anything is held back; where nothing is, no statement asks."""
+        return bool(self.strangers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +107,7 @@ class SearchStore:
         for i, probe in enumerate(probes):
             values[f"q{i}"] = _literal(probe.vector)
             values[f"f{i}"] = probe.field
-        statement = _NEAR[(len(probes), scope.past)]
+        statement = _NEAR[(len(probes), scope.past, scope.reserved)]
         near, found = await self._look(statement, values)
         for _ in range(AGAIN):
             if len(found) == len(near["ids"]):
@@ -108,12 +118,19 @@ class SearchStore:
 
     async def bank(self, fields: Collection[str], scope: Scope) -> Head:
         """Every row that may be seen and has a vector of one of these fields, in one look."""
-        rows = await self._rows(_BANK[scope.past], self._values(scope, fields))
+        rows = await self._rows(_BANK[(scope.past, scope.reserved)], self._values(scope, fields))
         found = tuple(_found(row) for row in rows if row["fields"] is not None)
         return Head(found, len(found), rows[0]["bank_version"])
 
     def _values(self, scope: Scope, fields: Collection[str]) -> dict[str, object]:
-        return {
+        reserved: dict[str, object] = {}
+        if scope.reserved:
+            reserved = {
+                "strangers": list(scope.strangers),
+                "weak_agents": [agent_id for agent_id, _ in scope.weaker],
+                "weak_categories": [category_id for _, category_id in scope.weaker],
+            }
+        return reserved | {
             "ns": self._namespace_id,
             "owners": ["*", str(scope.agent_id)] if scope.private else ["*"],
             "as_of": scope.as_of,
@@ -154,41 +171,29 @@ class SearchStore:
 _HASH = b"SET LOCAL enable_nestloop = off"
 _ANY = b"SET LOCAL enable_nestloop TO DEFAULT"
 
-_MAY_BE_SEEN = """m.namespace_id = %(ns)s AND m.kind = 'experience' AND m.erased_at IS NULL
-      AND m.trust <> 'quarantined' AND m.owner = ANY(%(owners)s::text[])
-      AND m.learned_at <= %(as_of)s"""
-
-# In the past: the version that was current then; a memory retired since was living then.
-_SEEN = f"""
-    SELECT m.id, max(v.version) AS version FROM memory m
-    JOIN memory_version v ON v.memory_id = m.id AND v.known_at <= %(as_of)s
-    WHERE {_MAY_BE_SEEN} AND m.status IN ('active', 'probation', 'retired', 'suspended')
-    GROUP BY m.id
-"""  # noqa: S608 - assembled from the constant above; every value is a parameter
-
 _ANGLE = """
     SELECT m.id, m.version, greatest(1 - (e.vector <=> %(q{i})s::halfvec), 0) AS similarity
     FROM {memories} JOIN embedding e ON e.memory_id = m.id AND e.version = m.version
     WHERE e.namespace_id = %(ns)s AND e.model_id = %(model)s AND e.field = %(f{i})s {seen}
 """
-_NOW = {
-    "memories": "memory m",
-    "seen": f"AND {_MAY_BE_SEEN} AND m.status IN ('active', 'probation')",
-}
-_THEN = {"memories": "seen m", "seen": ""}
 
 
-def _near(probes: int, *, past: bool) -> bytes:
+def _near(probes: int, *, past: bool, reserved: bool) -> bytes:
     """The distance is taken in a materialised step that has no order, so that no index of
     vectors, which would find only some of the rows, can ever serve it.
     """
-    angles = [_ANGLE.format(i=i, **(_THEN if past else _NOW)) for i in range(probes)]
+    where = (
+        {"memories": "seen m", "seen": ""}
+        if past
+        else {"memories": "memory m", "seen": f"AND {seen_now(reserved=reserved)}"}
+    )
+    angles = [_ANGLE.format(i=i, **where) for i in range(probes)]
     near = angles[0]
     if probes > 1:
         every = " UNION ALL ".join(angles)
         near = f"""SELECT id, version, max(similarity) AS similarity
             FROM ({every}) AS angles GROUP BY id, version"""  # noqa: S608 - constants
-    seen = f"seen AS MATERIALIZED ({_SEEN})," if past else ""
+    seen = f"seen AS MATERIALIZED ({seen_then(reserved=reserved)})," if past else ""
     return f"""
     WITH {seen} near AS MATERIALIZED ({near}),
     cutoff AS (SELECT similarity FROM near ORDER BY similarity DESC OFFSET %(last)s LIMIT 1),
@@ -208,9 +213,10 @@ AGAIN = 3
 """How often a search looks again where something was erased under it."""
 
 _NEAR = {
-    (probes, past): _near(probes, past=past)
+    (probes, past, reserved): _near(probes, past=past, reserved=reserved)
     for probes in range(1, MAX_PROBES + 1)
     for past in (False, True)
+    for reserved in (False, True)
 }
 
 _COLUMNS = """m.id, h.version, m.kind, m.status, m.source_group, v.situation, v.lesson,
@@ -250,9 +256,9 @@ def _bank(seen: str) -> bytes:
     """.encode()  # noqa: S608 - assembled from the constants above; every value is a parameter
 
 
-_BANK = {
-    True: _bank(_SEEN),
-    False: _bank(f"SELECT m.id, m.version FROM memory m WHERE {_NOW['seen'][4:]}"),  # noqa: S608 - constants
+_LIVE = "SELECT m.id, m.version FROM memory m WHERE "
+_BANK = {(True, reserved): _bank(seen_then(reserved=reserved)) for reserved in (False, True)} | {
+    (False, reserved): _bank(_LIVE + seen_now(reserved=reserved)) for reserved in (False, True)
 }
 
 PLAIN = tuple(name for name in Found.__slots__ if name not in ("vectors", "state", "deviation"))

@@ -7,6 +7,7 @@ from uuid import UUID
 
 from pydantic import Field
 
+from memory.domain.binding import ServedConstraint
 from memory.domain.loop import (
     MAX_BATCH,
     MAX_EXPIRY,
@@ -26,6 +27,7 @@ from memory.domain.loop import (
 from memory.domain.text import TASK
 from server.schemas.actors import TaskIn
 from server.schemas.base import Flag, Free, In, Moment, Name, Out, UtcTime, Whole, hint
+from server.schemas.binding import ConstraintServed
 from server.schemas.meta_guidelines import MetaGuidelineServed
 from server.schemas.problems import Problem
 from server.schemas.receipts import Gates, Guideline, Timings
@@ -164,6 +166,7 @@ class Retrieval(Out):
     compiler: str
     guideline: Guideline
     memories: list[MemoryServed]
+    constraints: list[ConstraintServed]
     meta_guideline: MetaGuidelineServed | None
     gates: Gates
     expires_at: UtcTime
@@ -196,6 +199,7 @@ class Retrieval(Out):
             compiler=receipt.compiler,
             guideline=Guideline.of(receipt, text=receipt.text or ""),
             memories=_memories(receipt, served.memories),
+            constraints=_constraints(receipt, served.constraints),
             meta_guideline=_meta_guideline(served),
             gates=Gates(raw=receipt.raw_gate, score=receipt.score_floor),
             expires_at=receipt.expires_at,
@@ -208,6 +212,13 @@ class Retrieval(Out):
 def _memories(receipt: Receipt, memories: tuple[ServedMemory, ...]) -> list[MemoryServed]:
     items = {item.memory_id: item for item in receipt.items}
     return [MemoryServed.of(memory, items[memory.memory_id]) for memory in memories]
+
+
+def _constraints(
+    receipt: Receipt, constraints: tuple[ServedConstraint, ...]
+) -> list[ConstraintServed]:
+    items = {item.memory_id: item for item in receipt.items}
+    return [ConstraintServed.of(one, items[one.memory_id]) for one in constraints]
 
 
 def _meta_guideline(served: Served) -> MetaGuidelineServed | None:

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+from sqlalchemy import text
 
 from memory.domain.access import Call, Role
 from memory.domain.bank import Kind, MemoryFilter, Remembered, StatusChange, Trust
@@ -173,6 +174,18 @@ async def test_an_arm_without_memory_records_what_would_have_guided(
     assert answer.receipt.text == ""
 
 
+async def a_taxonomy(engine: Engine, call: Call) -> None:
+    """Sport is related to weather."""
+    async with engine.database.transaction(call.namespace.id) as connection:
+        await connection.execute(text(TAXONOMY), {"ns": call.namespace.id})
+
+
+TAXONOMY = """
+    INSERT INTO taxonomy (namespace_id, version, categories, allow_new, recorded_at)
+    VALUES (:ns, 1, '[{"name": "weather", "related": ["sport"]}]', true, now())
+"""
+
+
 async def test_the_one_most_like_the_task_in_its_category_is_chosen(
     engine: Engine, calls: Caller, guided: str
 ):
@@ -193,6 +206,10 @@ async def test_the_one_most_like_the_task_in_its_category_is_chosen(
     # Fewer than three are of the category, so that others count as well, at .7 of their similarity.
     assert guide.memory_id == foreign.id
     assert guide.relevance == pytest.approx(0.7 * guide.similarity)
+    await a_taxonomy(engine, await calls(guided))
+    related = guide_of(await served(engine, await calls(guided)))
+    assert related is not None
+    assert related.relevance == pytest.approx(0.8 * related.similarity)
     for name in ("third", "fourth"):
         await add(engine, await calls(guided), a_meta(failure_reason=f"quite {name}"))
     again = guide_of(await served(engine, await calls(guided)))

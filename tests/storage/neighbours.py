@@ -7,6 +7,7 @@ from sqlalchemy import text
 
 from memory.domain.access import Call, Key
 from memory.domain.bank import Edit, EditRequest, StatusChange
+from memory.domain.constraint import ConstraintDraft, Wording
 from memory.domain.guidance import MetaGuidelineDraft
 from memory.domain.ids import new_id
 from memory.domain.learning import JobRequest
@@ -17,6 +18,7 @@ from memory.engine import Engine
 from memory.flows.acquire import queue
 from memory.flows.actors import add_task
 from memory.flows.bank import change_status, edit_memory
+from memory.flows.constraint_bank import add as add_constraint
 from memory.flows.jobs import run_job
 from memory.flows.learn import apply_now
 from memory.flows.meta_guidelines import add
@@ -57,6 +59,7 @@ async def fill(engine: Engine, operator: Key, slug: str) -> None:
     await edit_memory(engine, call, lesson.id, edit)
     await change_status(engine, call, lesson.id, StatusChange("suspend"))
     await add_candidate(engine, call, task.id)
+    await add_contradiction(engine, call, task.id)
     await predicted(engine, call, a_prediction(rationale="it looks like it", known_at=NOON))
     await settled(engine, call, known_at=NOON + DAY)
     async with engine.database.transaction(call.namespace.id) as connection:
@@ -81,6 +84,20 @@ async def add_candidate(engine: Engine, call: Call, task_id: UUID) -> None:
         await queue(connection, call.namespace, (NOON + 2 * DAY, NOON), dry=False)
 
 
+async def add_contradiction(engine: Engine, call: Call, task_id: UUID) -> None:
+    """Two constraints from the task, each enforces what the other avoids; and a rejected one."""
+    trigger, one, other = "it rains where it was dry", "counting the days", "counting the drops"
+    for enforce, avoid in ((one, other), (other, one)):
+        wording = Wording(trigger, enforce, avoid)
+        draft = ConstraintDraft("solver", wording, task_id=task_id, learned_at=NOON)
+        assert not (await add_constraint(engine, call, draft)).lint
+    draft = ConstraintDraft("solver", REJECTED, task_id=task_id, learned_at=NOON)
+    assert (await add_constraint(engine, call, draft)).lint == ("agent_name",)
+
+
+REJECTED = Wording("solver counts days", "counting drops")
+
+
 # No flow fills this table yet.
 TRAJECTORY = """
     INSERT INTO trajectory (id, namespace_id, task_id, agent_id, steps, verifier, known_at,
@@ -94,21 +111,6 @@ CONTRASTED = (
     INSERT INTO contrast (id, namespace_id, task_id, preferred_id, unpreferred_id, pair_class,
         self_contrast, supports, state, known_at, recorded_at)
     VALUES (:id, :ns, :task, :run, :run, 'unknown', true, false, 'refused', :now, :now)
-    """,
-    """
-    INSERT INTO constraint_support (id, namespace_id, memory_id, contrast_id, task_id, verifier,
-        counts, known_at, recorded_at)
-    VALUES (:id, :ns, :memory, :id, :task, 'test', true, :now, :now)
-    """,
-    """
-    INSERT INTO contradiction (id, namespace_id, first_id, second_id, category_id, reason,
-        likeness, state, recorded_at)
-    SELECT :id, :ns, :memory, :memory, category_id, 'opposite', 1, 'open', :now
-    FROM task WHERE id = :task
-    """,
-    """
-    INSERT INTO task_embedding (task_id, model_id, namespace_id, vector)
-    SELECT :task, model_id, :ns, '[1]' FROM embedding LIMIT 1
     """,
     """
     INSERT INTO taxonomy (namespace_id, version, categories, allow_new, recorded_at)

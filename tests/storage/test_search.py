@@ -207,6 +207,46 @@ async def test_an_edit_is_found_by_its_words_and_its_past_by_the_old_ones(
     assert await seen(STRAIGHT, 9) == [(1, 1.0)]
 
 
+@pytest.mark.parametrize("past", [False, True])
+@pytest.mark.parametrize("weak", [False, True])
+async def test_of_strangers_what_is_proven_alone_is_in_the_head(
+    dictating: Engine, operator: Key, *, past: bool, weak: bool
+) -> None:
+    """And of those who are weaker in the category not even that."""
+    chance = Random(17)
+    own = [Laid(random_vector(chance, 16)) for _ in range(40)]
+    foreign = [
+        Laid(random_vector(chance, 16), trust=chance.choice(["trusted", "unverified"]))
+        for _ in range(80)
+    ]
+    call = await a_bank(dictating, operator, *own)
+    await lay(dictating, call, foreign, author="stranger")
+    seen = own if weak else [*own, *(row for row in foreign if row.trust == "trusted")]
+    probes = [("situation", random_vector(chance, 16))]
+
+    async with dictating.database.transaction(call.namespace.id) as connection:
+        actors = ActorStore(connection, call.namespace.id)
+        reader, stranger = [(await actors.get_agent(n)).id for n in ("solver", "stranger")]
+        weather = await actors.find_category("weather")
+        scope = Scope(
+            reader,
+            private=False,
+            as_of=AT,
+            model_id=dictating.model.id,
+            past=past,
+            strangers=(stranger,),
+            weaker=((stranger, weather),) if weak and weather else (),
+        )
+        store = SearchStore(connection, call.namespace.id)
+        probe = Probe(embedding(probes[0][1]).vector.astype("float16"), "situation")
+        head = await store.head([probe], scope, 9, 0.0)
+        bank = await store.bank(["situation"], scope)
+
+    assert {row.id for row in head.rows} == {id_ for id_, _ in nearest(seen, probes, 9)}
+    assert head.matching == len(seen)
+    assert {row.id for row in bank.rows} == {row.id for row in seen}
+
+
 class Interrupted(SearchStore):
     """A search under which a memory is erased, after it was found and before it is read."""
 

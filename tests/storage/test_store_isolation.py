@@ -11,7 +11,7 @@ from sqlalchemy import select, text
 from sqlalchemy.exc import DBAPIError
 
 from memory.domain.access import Call
-from memory.domain.bank import Draft, Erasure, MemoryFilter, Status
+from memory.domain.bank import Draft, Erasure, MemoryFilter, Status, Trust, fingerprint
 from memory.domain.health import (
     Ages,
     Coverage,
@@ -33,9 +33,12 @@ from memory.errors import NotFound, Rejected
 from memory.ports import Embedding
 from memory.storage.actors import ActorStore
 from memory.storage.admitting import AdmittingStore, Move
+from memory.storage.binding import BindingStore
 from memory.storage.candidates import CandidateStore, Case, End
 from memory.storage.centroids import CentroidStore
 from memory.storage.competence import CompetenceStore
+from memory.storage.constraints import Bucket, ConstraintStore
+from memory.storage.contradictions import ContradictionStore, Found, Verdict
 from memory.storage.database import Connection
 from memory.storage.erasure import ErasureStore, Reach
 from memory.storage.guidance import GuidanceStore, Near
@@ -51,13 +54,16 @@ from memory.storage.receipts import NewReceipt, ReceiptStore
 from memory.storage.search import Probe, Scope, SearchStore
 from memory.storage.serving import ServedStore
 from memory.storage.settlements import SettlementStore
+from memory.storage.sharing import SharingStore
 from memory.storage.sources import Source, SourceStore
 from memory.storage.states import Counts, StateStore, Stored, Subject
+from memory.storage.support import SupportStore
 from memory.storage.tables import (
     ISOLATED,
     agent,
     candidate,
     category,
+    contradiction,
     memory,
     outcome,
     prediction,
@@ -76,13 +82,16 @@ from memory.storage.weighing import WeighingStore
 from memory.storage.writings import WritingStore
 from tests.fixtures.builders import a_draft
 from tests.fixtures.engine import DAY, NOON
-from tests.storage.neighbours import Neighbours
+from tests.storage.neighbours import REJECTED, Neighbours
 
 STORES = (
     ActorStore,
     AdmittingStore,
+    BindingStore,
     CandidateStore,
     CentroidStore,
+    ConstraintStore,
+    ContradictionStore,
     CompetenceStore,
     ErasureStore,
     GuidanceStore,
@@ -99,7 +108,9 @@ STORES = (
     SettlementStore,
     SourceStore,
     ServedStore,
+    SharingStore,
     StateStore,
+    SupportStore,
     TaskStore,
     TaxonomyStore,
     TicketStore,
@@ -129,6 +140,8 @@ class Foreign:
     prediction: UUID
     settlement: UUID
     trajectory: UUID
+    contradiction: UUID
+    side: UUID
     receipt: NewReceipt
     row: Mapping[str, object]
 
@@ -137,8 +150,28 @@ class Foreign:
         return ActorStore(self.connection, self.here)
 
     @property
+    def constraints(self) -> ConstraintStore:
+        return ConstraintStore(self.connection, self.here)
+
+    @property
+    def contradictions(self) -> ContradictionStore:
+        return ContradictionStore(self.connection, self.here)
+
+    @property
+    def support(self) -> SupportStore:
+        return SupportStore(self.connection, self.here)
+
+    @property
+    def bucket(self) -> Bucket:
+        return Bucket((self.category, None), None, self.model, -2.0)
+
+    @property
     def erasure(self) -> ErasureStore:
         return ErasureStore(self.connection, self.here)
+
+    @property
+    def sharing(self) -> SharingStore:
+        return SharingStore(self.connection, self.here)
 
     @property
     def guidance(self) -> GuidanceStore:
@@ -330,6 +363,7 @@ class Foreign:
 
 VECTOR = Embedding(np.ones(384, np.float32) / np.float32(np.sqrt(384)), ())
 PROBE = Probe(VECTOR.vector.astype(np.float16), "situation")
+TOLD = fingerprint(REJECTED.situation, REJECTED.lesson)
 STORED = Stored((0.0, 0.0), NOON)
 PAGE = Page(200)
 EVERYTHING = Place(2**40, UUID(int=0))
@@ -368,6 +402,7 @@ FINDS_NOTHING: dict[str, Ask] = {
     ),
     "AdmittingStore.on_probation": lambda f: f.admitting.on_probation(),
     "AdmittingStore.origin": lambda f: f.admitting.origin(f.memory),
+    "BindingStore.near": lambda f: BindingStore(f.connection, f.here).near(f.near),
     "CandidateStore.before": lambda f: f.candidates.before(50),
     "CandidateStore.browse": lambda f: f.candidates.browse(None, PAGE),
     "CandidateStore.claim": lambda f: f.candidates.claim(NOON + 9 * DAY, NOON + 9 * DAY),
@@ -387,6 +422,24 @@ FINDS_NOTHING: dict[str, Ask] = {
     "CentroidStore.recount": lambda f: f.centroids.recount(),
     "CompetenceStore.all": lambda f: f.competence.all(),
     "CompetenceStore.recount": lambda f: f.competence.recount(),
+    "ConstraintStore.lacking": lambda f: f.constraints.lacking([f.task], f.model),
+    "ConstraintStore.near": lambda f: f.constraints.near(f.bucket, {"situation": VECTOR}),
+    "ConstraintStore.open_up": lambda f: f.constraints.open_up(f.memory, Trust.TRUSTED, f.stamp),
+    "ConstraintStore.rejected": lambda f: f.constraints.rejected("*", f.category, TOLD),
+    "ConstraintStore.vectors": lambda f: f.constraints.vectors(f.memory, f.model),
+    "ConstraintStore.keep_tasks": lambda f: f.constraints.keep_tasks({f.task: VECTOR}, f.model),
+    "ContradictionStore.browse": lambda f: f.contradictions.browse(None, PAGE),
+    "ContradictionStore.decide": lambda f: f.contradictions.decide(
+        f.contradiction, Verdict("both", None, f.key, NOON)
+    ),
+    "ContradictionStore.get": lambda f: f.contradictions.get(f.contradiction),
+    "ContradictionStore.lost": lambda f: f.contradictions.lost(f.side, new_id()),
+    "ContradictionStore.quarrels": lambda f: f.contradictions.quarrels(f.side),
+    "ContradictionStore.reopen": lambda f: f.contradictions.reopen(f.contradiction),
+    "ContradictionStore.sides": lambda f: f.contradictions.sides([f.side]),
+    "SupportStore.browse": lambda f: f.support.browse(f.side, PAGE),
+    "SupportStore.counts": lambda f: f.support.counts([f.side]),
+    "SupportStore.tasks_of": lambda f: f.support.tasks_of([f.side]),
     "ErasureStore.blank_lessons": lambda f: f.erasure.blank_lessons(
         Erasure(key_id=f.key), [f.memory]
     ),
@@ -396,7 +449,9 @@ FINDS_NOTHING: dict[str, Ask] = {
     "ErasureStore.reach": lambda f: f.erasure.reach(Erasure(key_id=f.key)),
     "ErasureStore.blank_memories": lambda f: f.erasure.blank_memories([f.memory], NOON),
     "ErasureStore.blank_lines": lambda f: f.erasure.blank_lines([f.memory]),
-    "ErasureStore.blank_contrasts": lambda f: f.erasure.blank_contrasts([f.task], [f.trajectory]),
+    "ErasureStore.blank_contrasts": lambda f: f.erasure.blank_contrasts(
+        Erasure(key_id=f.key), [f.task], [f.trajectory]
+    ),
     "ErasureStore.blank_runs": lambda f: f.erasure.blank_runs(
         Erasure(agent="solver"), [f.task], NOON
     ),
@@ -471,6 +526,9 @@ FINDS_NOTHING: dict[str, Ask] = {
         [PROBE], Scope(f.agent, private=True, as_of=NOON + 9 * DAY, model_id=f.model), 64, 0.0
     ),
     "ServedStore.lately": lambda f: f.serving.lately(f.key, NOON),
+    "SharingStore.presence": lambda f: f.sharing.presence(),
+    "SharingStore.strangers": lambda f: f.sharing.strangers(f.agent),
+    "SharingStore.related": lambda f: f.sharing.related(f.category),
     "StateStore.lock": lambda f: f.states.lock(),
     "StateStore.load": lambda f: f.states.load([f.memory]),
     "StateStore.count": lambda f: f.states.count({f.memory: Counts(1, 1, 1)}),
@@ -549,6 +607,22 @@ WRITES_HERE: dict[str, Ask] = {
     "CentroidStore.move": lambda f: f.centroids.move([f.new()], f.model),
     "CentroidStore.describe": lambda f: f.centroids.describe({f.category: [1.0]}, f.model),
     "CompetenceStore.add": lambda f: f.competence.add({(f.agent, f.category): (1, 1.0)}),
+    "ContradictionStore.link": lambda f: f.contradictions.link(
+        Found((f.memory, f.side), f.category, "negated", 1.0), NOON
+    ),
+    "SupportStore.add": lambda f: f.support.add(
+        {
+            "id": new_id(),
+            "memory_id": f.side,
+            "contrast_id": None,
+            "task_id": f.task,
+            "preferred_key_id": None,
+            "verifier": "none",
+            "counts": True,
+            "known_at": NOON,
+            "recorded_at": NOON,
+        }
+    ),
     "HealthStore.keep": lambda f: f.health.keep(HEALTH, NOON),
     "LedgerStore.append": lambda f: f.ledger.append([f.step()], "belief", NOON),
     "MemoryStore.add_vectors": lambda f: f.memories.add_vectors(
@@ -638,6 +712,8 @@ async def foreign(engine: Engine, both: Neighbours, connection: Connection) -> F
             [first, *_] = await inside.scalars(select(table.c.id).order_by(table.c.id))
             found[table.name] = first
         found["candidate"] = (await inside.scalars(select(candidate.c.outcome_id))).one()
+        quarrel = (await inside.execute(select(contradiction.c.id, contradiction.c.first_id))).one()
+        found["contradiction"], found["side"] = quarrel
         found["ticket"] = (await inside.scalars(select(ticket.c.id))).one()
         receipt = await ReceiptStore(inside, full.namespace.id).get(found["retrieval"])
         acted = await ActorStore(inside, full.namespace.id).get_agent(receipt.agent)

@@ -83,6 +83,45 @@ class ServedMetaGuideline:
 
 
 @dataclass(frozen=True, slots=True)
+class ConstraintSupport:
+    """What speaks for a constraint; `contrasts` is all of it, the others what counts."""
+
+    contrasts: int
+    tasks: int
+    agent_pairs: int
+    families: int
+    keys: int
+    agnostic_score: float
+
+
+@dataclass(frozen=True, slots=True)
+class ServedConstraint:
+    """A constraint in an answer: when `trigger`, enforce and avoid; and the numbers it was chosen
+    by. `similarity` is that of the nearest task it was learned from.
+    """
+
+    memory_id: str
+    version: int
+    trigger: str
+    enforce: str | None
+    avoid: str | None
+    category: str
+    subcategory: str | None
+    similarity: float
+    relevance: float
+    effective_weight: float
+    ranking_weight: float
+    score: float
+    cited: bool
+    origin: str
+    support: ConstraintSupport
+    task_ids: tuple[str, ...] = ()
+    rank: int = 0
+    agent: str | None = None
+    learned_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Gates:
     """What a memory had to pass: `raw` by similarity, `score` by weight times relevance."""
 
@@ -118,6 +157,7 @@ class Retrieval:
     gates: Gates | None = None
     rankers: Mapping[str, float] | None = None
     memories: tuple[ServedMemory, ...] = ()
+    constraints: tuple[ServedConstraint, ...] = ()
     meta_guideline: ServedMetaGuideline | None = None
     expires_at: datetime | None = None
     timings: Mapping[str, float] | None = None
