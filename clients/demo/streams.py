@@ -8,7 +8,7 @@ is handed out once, in the first batch of a later day, and never before the batc
 import gzip
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from hashlib import sha256
 from pathlib import Path
@@ -109,7 +109,7 @@ class Stream:
         questions = tuple(q for q in self.questions if q.event_id in chosen)
         ids = {question.id for question in questions}
         kept = tuple(row for row in self.resolutions if row.question_id in ids)
-        return Stream(self.name, self.description, questions, kept)
+        return replace(self, questions=questions, resolutions=kept)
 
 
 def read_stream(folder: Path, name: str) -> Stream:

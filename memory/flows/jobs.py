@@ -24,6 +24,7 @@ from memory.flows.merge import NAME as MERGE
 from memory.flows.merge import merge
 from memory.flows.placing import write
 from memory.flows.reflect import REFLECT, plan
+from memory.flows.relabel import RELABEL, relabel
 from memory.flows.settling import settle
 from memory.storage.calls import CallStore, Deed
 from memory.storage.database import Connection
@@ -104,6 +105,12 @@ JOBS = (
         timedelta(days=1),
         "Merges near-twins among memories that changed since the last run, with their evidence.",
         merge,
+    ),
+    Job(
+        RELABEL,
+        timedelta(days=1),
+        "Routes what lies in no category of the taxonomy anew, and moves what is clear.",
+        relabel,
     ),
     Job(
         "health",

@@ -10,7 +10,7 @@ from uuid import UUID
 from memory.contrast.competence import shrunken
 from memory.domain.access import Act, Call
 from memory.domain.ids import new_id
-from memory.domain.task import Listed, Page, Task
+from memory.domain.task import Listed, Page, Task, TaskDraft
 from memory.domain.trajectory import (
     SUPPORTING,
     Competence,
@@ -41,6 +41,7 @@ async def add(engine: Engine, call: Call, drafts: Sequence[TrajectoryDraft]) -> 
     counts: dict[tuple[UUID, UUID], tuple[int, float]] = defaultdict(lambda: (0, 0.0))
     async with engine.database.transaction(call.namespace.id) as connection:
         arrivals = _Arrivals(connection, call)
+        await arrivals.look_up(drafts)
         for draft in drafts:
             try:
                 run, task = await arrivals.resolved(draft)
@@ -58,13 +59,16 @@ async def add(engine: Engine, call: Call, drafts: Sequence[TrajectoryDraft]) -> 
 
 
 class _Arrivals:
-    """Runs of one transaction; each agent, category and known task is looked up once."""
+    """Runs of one transaction; each agent and category is looked up once, and known tasks all at
+    once.
+    """
 
     def __init__(self, connection: Connection, call: Call) -> None:
         self._call = call
         self._names = Names(connection, call)
         self._store = TaskStore(connection, call.namespace.id)
-        self._tasks: dict[UUID, Task] = {}
+        self._by_id: dict[UUID, Task] = {}
+        self._by_key: dict[str, Task] = {}
 
     async def resolved(self, draft: TrajectoryDraft) -> tuple[NewTrajectory, Task]:
         """The run with ids for names. Raises what is wrong with it."""
@@ -76,17 +80,40 @@ class _Arrivals:
         written = Written(call.key.id, known_at, call.now)
         return NewTrajectory(new_id(), draft, task.id, agent.id, written), task
 
+    async def look_up(self, drafts: Sequence[TrajectoryDraft]) -> None:
+        """The tasks that are there already."""
+        ids = {draft.task_id for draft in drafts if draft.task_id is not None}
+        keys = {draft.task.key for draft in drafts if draft.task is not None and draft.task.key}
+        for task in await self._store.some(sorted(ids), sorted(keys)):
+            self._known(task)
+
+    def _known(self, task: Task) -> None:
+        self._by_id[task.id] = task
+        if task.key is not None:
+            self._by_key[task.key] = task
+
     async def _task(self, draft: TrajectoryDraft, known_at: datetime) -> Task:
         if draft.task is not None:
-            task, _ = await self._names.task(draft.task, known_at)
-            return task
+            return await self._said(draft.task, known_at)
         assert draft.task_id is not None
-        if draft.task_id not in self._tasks:
-            self._tasks[draft.task_id] = await self._store.get(draft.task_id)
-        task = self._tasks[draft.task_id]
+        if draft.task_id not in self._by_id:
+            raise NotFound("no such task", code="task_not_found", field="task_id")
+        task = self._by_id[draft.task_id]
         if not task.text:
             # What a run says about an erased task would bring its words back.
             raise NotFound("the task was erased", code="task_not_found", field="task_id")
+        return task
+
+    async def _said(self, draft: TaskDraft, known_at: datetime) -> Task:
+        """The task in its caller's words; its category is looked at even where it is known."""
+        known = self._by_key.get(draft.key) if draft.key is not None else None
+        if known is None:
+            task, _ = await self._names.task(draft, known_at)
+        else:
+            if draft.category is not None:
+                await self._names.category(draft.category)
+            task = await self._store.agreed(known, draft)
+        self._known(task)
         return task
 
 

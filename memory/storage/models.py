@@ -64,6 +64,14 @@ class ModelStore:
         assert found is not None
         return found
 
+    async def calibration(self, model_id: UUID) -> Mapping[str, float]:
+        """What was measured of a registered model."""
+        found = await self._connection.scalar(
+            select(embedding_model.c.calibration).where(embedding_model.c.id == model_id)
+        )
+        assert found is not None
+        return found
+
     async def others(self, model_id: UUID) -> list[tuple[str, str]]:
         """(slug, model name) of namespaces whose vectors another model made."""
         rows = await self._connection.execute(

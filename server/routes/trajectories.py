@@ -18,9 +18,9 @@ from server.schemas.base import Listing
 from server.schemas.trajectories import (
     CompetenceOut,
     CompetenceQuery,
-    KeptBatch,
     KeptItem,
     KeptOut,
+    TrajectoriesKept,
     TrajectoryBatch,
     TrajectoryIn,
     TrajectoryLine,
@@ -37,7 +37,7 @@ async def add_trajectory(engine: EngineDep, call: Remembers, body: TrajectoryIn)
     return answered(KeptOut.of(only(await flow.add(engine, call, [body.to_draft()]))), 201)
 
 
-@router.post("/trajectories/batch", status_code=207, response_model=KeptBatch)
+@router.post("/trajectories/batch", status_code=207, response_model=TrajectoriesKept)
 async def add_trajectories(
     engine: EngineDep, call: Remembers, batch: BatchDep, body: TrajectoryBatch
 ) -> Response:
@@ -46,7 +46,7 @@ async def add_trajectories(
     good = [draft for draft in drafts if isinstance(draft, TrajectoryDraft)]
     results = rejoined(drafts, await flow.add(engine, call, good) if good else [])
     items = [_item(batch, index, result) for index, result in enumerate(results)]
-    return batch.answered(KeptBatch(items=items), (item.status for item in items))
+    return batch.answered(TrajectoriesKept(items=items), (item.status for item in items))
 
 
 def _item(batch: Batch, index: int, result: flow.Answer) -> KeptItem:

@@ -117,7 +117,7 @@ class KeptItem(Out):
     problem: Problem | None = None
 
 
-class KeptBatch(Out):
+class TrajectoriesKept(Out):
     items: list[KeptItem]
 
 

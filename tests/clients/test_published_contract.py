@@ -15,11 +15,20 @@ from memlift_client import (
     _calls_forecasts,
     _calls_loop,
     _calls_meta,
+    _calls_runs,
     _calls_tickets,
     _fields,
 )
 from memlift_client._wire import Call
 
+MODULES = (
+    _calls_admin,
+    _calls_forecasts,
+    _calls_loop,
+    _calls_meta,
+    _calls_runs,
+    _calls_tickets,
+)
 CONTRACT: dict[str, Any] = json.loads(
     (Path(__file__).parents[2] / "docs" / "reference" / "openapi.json").read_text()
 )
@@ -43,7 +52,7 @@ MEMBERS = {
 
 
 def calls() -> Iterator[tuple[str, Any]]:
-    for module in (_calls_admin, _calls_forecasts, _calls_loop, _calls_meta, _calls_tickets):
+    for module in MODULES:
         for name, build in vars(module).items():
             own = inspect.isfunction(build) and build.__module__ == module.__name__
             if own and not name.startswith("_"):

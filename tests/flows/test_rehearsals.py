@@ -23,9 +23,9 @@ TEXT = (
     "for some days and the wind has turned to the west in the meantime"
 )
 TWINS = (TEXT, TEXT.replace("meantime", "meanwhile"))
-CHANGING = ("decay", "acquire", "tickets", "reflect", "merge")
+CHANGING = ("decay", "acquire", "tickets", "reflect", "merge", "relabel")
 LOOKING = ("health", "rebuild")
-NAMED = ("memory_id", "outcome_id", "ticket_id")
+NAMED = ("memory_id", "task_id", "outcome_id", "ticket_id")
 
 
 @pytest.fixture
@@ -35,6 +35,10 @@ async def slug(engine: Engine, operator: Key) -> str:
     call = await a_call(engine, operator, made)
     foreign = a_draft(lesson="look at the table", category=CategoryName("sport"))
     await remembered(engine, call, *(a_draft(lesson=lesson) for lesson in TWINS), foreign)
+    prices = "the price of shares"
+    for name, lesson in (("markets", "look at the yields"), ("general", "look at the bonds")):
+        draft = a_draft(situation=prices, lesson=lesson, category=CategoryName(name))
+        await remembered(engine, call, draft)
     wanted = a_draft(lesson="look at the wind", verify=True, task=a_task_draft())
     await remembered(engine, call, wanted)
     await a_run(engine, call, 0, reward=0.9, without={"reward": 0.3})

@@ -10,9 +10,9 @@ from memory.domain.bank import Erasure
 from memory.domain.ids import new_id
 from memory.domain.task import CategoryName, Page, TaskDraft
 from memory.domain.trajectory import Step, TrajectoryDraft, TrajectoryFilter
-from memory.errors import NotFound
+from memory.errors import Conflict, NotFound
 from memory.flows import trajectories
-from memory.flows.actors import add_task
+from memory.flows.actors import add_task, list_tasks
 from memory.flows.bank import erase
 from memory.storage.competence import CompetenceStore
 from memory.storage.trajectories import TrajectoryStore
@@ -99,6 +99,18 @@ async def test_a_bad_run_does_not_lose_the_others(engine, calls, wall):
     kinds = [getattr(answer, "kind", None) for answer in answers]
     assert kinds == [None, "forbidden", "task_not_found", "rejected"]
     assert (await trajectories.browse(engine, call, TrajectoryFilter(), PAGE)).total == 1
+
+
+async def test_one_key_is_one_task_however_its_runs_come(engine, calls, wall):
+    call = await calls(wall)
+    first, second = await trajectories.add(engine, call, [a_run(), a_run(agent="b")])
+    other = TaskDraft("another question", key="posts", category=CategoryName("maths"))
+    third, fourth = await trajectories.add(engine, call, [a_run(agent="c"), a_run(task=other)])
+
+    assert isinstance(fourth, Conflict)
+    assert {one.task_id for one in (first, second, third)} == {first.task_id}
+    [task] = (await list_tasks(engine, call, None, PAGE)).items
+    assert (task.key, task.text) == ("posts", "how many posts?")
 
 
 async def test_a_task_of_another_namespace_is_not_found(engine, calls, wall, past):

@@ -51,6 +51,7 @@ from memory.storage.outcomes import Decision, OutcomeStore
 from memory.storage.predictions import PredictionStore
 from memory.storage.reading import MemoryReader, Viewer
 from memory.storage.receipts import NewReceipt, ReceiptStore
+from memory.storage.relabelling import RelabelStore, Wanted
 from memory.storage.search import Probe, Scope, SearchStore
 from memory.storage.serving import ServedStore
 from memory.storage.settlements import SettlementStore
@@ -104,6 +105,7 @@ STORES = (
     OutcomeStore,
     PredictionStore,
     ReceiptStore,
+    RelabelStore,
     SearchStore,
     SettlementStore,
     SourceStore,
@@ -281,6 +283,14 @@ class Foreign:
     @property
     def centroids(self) -> CentroidStore:
         return CentroidStore(self.connection, self.here)
+
+    @property
+    def relabelling(self) -> RelabelStore:
+        return RelabelStore(self.connection, self.here)
+
+    @property
+    def wanted(self) -> Wanted:
+        return Wanted((self.category,), self.model, UUID(int=0), 9)
 
     @property
     def taxonomies(self) -> TaxonomyStore:
@@ -519,6 +529,11 @@ FINDS_NOTHING: dict[str, Ask] = {
     "ReceiptStore.get": lambda f: f.receipts.get(f.retrieval),
     "ReceiptStore.browse": lambda f: f.receipts.browse(ReceiptFilter(), PAGE, NOON),
     "ReceiptStore.bindings": lambda f: f.receipts.bindings([f.retrieval]),
+    "RelabelStore.tops": lambda f: f.relabelling.tops(),
+    "RelabelStore.memories": lambda f: f.relabelling.memories(f.wanted),
+    "RelabelStore.tasks": lambda f: f.relabelling.tasks(f.wanted),
+    "RelabelStore.count_without_vector": lambda f: f.relabelling.count_without_vector(f.wanted),
+    "RelabelStore.move_task": lambda f: f.relabelling.move_task(f.task, (f.category, None)),
     "SearchStore.bank": lambda f: f.search.bank(
         [PROBE.field], Scope(f.agent, private=True, as_of=NOON + 9 * DAY, model_id=f.model)
     ),

@@ -31,6 +31,7 @@ from memlift_client._fields import (
     TaskFields,
 )
 from memlift_client._fields_forecasts import PredictionFields, SettlementFields
+from memlift_client._fields_runs import TaxonomyFields, TrajectoryFields
 from memlift_client._fields_tickets import HistoryFields, TrialFields
 from memlift_client._results_bank import (
     Agent,
@@ -98,6 +99,15 @@ from memlift_client._results_loop import (
     WeightEvent,
     WeightRow,
 )
+from memlift_client._results_runs import (
+    Branch,
+    Competence,
+    KeptRun,
+    Step,
+    Subcategory,
+    Taxonomy,
+    Trajectory,
+)
 from memlift_client._results_tickets import Candidate, Ticket, Trial
 from memlift_client._results_workings import (
     ByRanker,
@@ -118,10 +128,12 @@ __all__ = [
     "AsyncMemLift",
     "AuditEntry",
     "BatchItem",
+    "Branch",
     "ByRanker",
     "Candidate",
     "Category",
     "Check",
+    "Competence",
     "Conjectured",
     "Considered",
     "Coverage",
@@ -145,6 +157,7 @@ __all__ = [
     "ItemVariance",
     "Job",
     "JobRun",
+    "KeptRun",
     "Key",
     "KeyFields",
     "Liveness",
@@ -184,10 +197,16 @@ __all__ = [
     "Settlement",
     "SettlementFields",
     "SettlementScore",
+    "Step",
     "StrengthChange",
+    "Subcategory",
     "Task",
     "TaskFields",
+    "Taxonomy",
+    "TaxonomyFields",
     "Ticket",
+    "Trajectory",
+    "TrajectoryFields",
     "Trial",
     "TrialFields",
     "UnexpectedAnswer",

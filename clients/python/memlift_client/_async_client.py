@@ -12,6 +12,7 @@ from memlift_client import _calls_admin as calls_admin
 from memlift_client import _calls_forecasts as calls_forecasts
 from memlift_client import _calls_loop as calls_loop
 from memlift_client import _calls_meta as calls_meta
+from memlift_client import _calls_runs as calls_runs
 from memlift_client import _calls_tickets as calls_tickets
 from memlift_client._connection import Connection, no_answer, reply_of
 from memlift_client._results_bank import Page
@@ -209,6 +210,14 @@ class AsyncMemLift:
     settle_all = _method(calls_forecasts.settle_all)
     get_settlement = _method(calls_forecasts.get_settlement)
     list_settlements = _method(calls_forecasts.list_settlements)
+    add_trajectory = _method(calls_runs.add_trajectory)
+    add_all_trajectories = _method(calls_runs.add_all_trajectories)
+    get_trajectory = _method(calls_runs.get_trajectory)
+    list_trajectories = _method(calls_runs.list_trajectories)
+    competence = _method(calls_runs.competence)
+    bring_taxonomy = _method(calls_runs.bring_taxonomy)
+    taxonomy = _method(calls_runs.taxonomy)
+    list_taxonomies = _method(calls_runs.list_taxonomies)
     health = _method(calls_loop.health)
     list_health = _method(calls_loop.list_health)
 
@@ -229,4 +238,6 @@ class AsyncMemLift:
     each_candidate = _each(calls_tickets.list_candidates)
     each_prediction = _each(calls_forecasts.list_predictions)
     each_settlement = _each(calls_forecasts.list_settlements)
+    each_trajectory = _each(calls_runs.list_trajectories)
+    each_competence = _each(calls_runs.competence)
     each_health = _each(calls_loop.list_health)

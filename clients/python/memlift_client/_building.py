@@ -44,6 +44,13 @@ def reworded(
     return Call(Request("POST", path, content=encoded(fields), version=version), reader)
 
 
+def replaced(
+    path: str, fields: Mapping[str, object], version: int | None, reader: Reader[Result]
+) -> Call[Result]:
+    """A PUT; it may name the version it is meant for."""
+    return Call(Request("PUT", path, content=encoded(fields), version=version), reader)
+
+
 def deleted(
     path: str, reader: Reader[Result], *, scoped: bool = True, confirmation: str | None = None
 ) -> Call[Result]:

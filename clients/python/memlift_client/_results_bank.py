@@ -253,6 +253,7 @@ class Erased:
     lines: int
     tasks: int
     writings: int
+    trajectories: int = 0
 
 
 @dataclass(frozen=True, slots=True)

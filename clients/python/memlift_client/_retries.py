@@ -76,7 +76,9 @@ def _worth_another(reply: Reply) -> bool:
 
 def _may_repeat(request: Request) -> bool:
     """An edit that may have arrived is not repeated: its version would be stale by its own deed."""
-    return request.method != "PATCH" and (request.method != "POST" or request.key is not None)
+    if request.method in ("PATCH", "PUT"):
+        return request.version is None
+    return request.method != "POST" or request.key is not None
 
 
 def _wait(event: Event, delay: float, longest: float) -> float:

@@ -16,6 +16,7 @@ def test_a_task_goes_to_the_nearest_centroid_whatever_its_length():
 
     assert routed.category_id == WEATHER
     assert routed.confidence == pytest.approx(0.2)
+    assert routed.similarity == pytest.approx(0.8)
 
 
 def test_a_single_category_is_as_sure_as_it_is_near():
@@ -34,7 +35,7 @@ def test_a_task_between_two_categories_goes_to_the_lower_id_without_confidence()
 def test_a_task_near_nothing_goes_nowhere(centroids):
     routed = route([1, 0], centroids)
 
-    assert (routed.category_id, routed.confidence) == (None, 0)
+    assert (routed.category_id, routed.confidence, routed.similarity) == (None, 0, 0)
 
 
 @property_test
