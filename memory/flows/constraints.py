@@ -122,7 +122,8 @@ class _Admission:
         the shared ones; else anyone's.
         """
         private = row.draft.visibility is Visibility.AGENT
-        return Bucket(row.category_ids, row.owner if private else None, self.model_id, TWIN)
+        owner = row.owner if private else None
+        return Bucket(row.category_ids, owner, self.model_id, TWIN, row.draft.digest)
 
     async def _reject(self, one: EmbeddedConstraint, row: NewMemory) -> Admitted:
         reason = f"lint: {', '.join(one.new.lint)}"
@@ -140,7 +141,7 @@ class _Admission:
         waits = _waits(one.new)
         status = Status.PROPOSED if waits else Status.ACTIVE
         if not await self._add(replace(row, status=status, status_reason=waits)):
-            # The text stands in another subcategory: a text lives once in a category.
+            # The same text with other halves: a text lives once in a category.
             known = (await self._memories.twins([row]))[row.twin_key][0]
             await self._count(one, row, known)
             return Admitted(known, "merged")
@@ -197,7 +198,8 @@ class _Admission:
             step = (Status.PROPOSED, Status.ACTIVE)
             await self._memories.set_status(twin.id, step, None, await self.desk.stamp())
         vectors = await self._store.vectors(twin.id, self.model_id)
-        bucket = Bucket(new.category_ids, None, self.model_id, TWIN)
+        place = (new.category_ids[0], twin.subcategory_id)
+        bucket = Bucket(place, None, self.model_id, TWIN)
         peers = await self._store.near(bucket, vectors, but=twin.id)
         await self._contend((twin.id, new.category_ids[0]), wording_of(twin.detail), peers)
 

@@ -24,13 +24,15 @@ ROUNDING = 1e-3
 @dataclass(frozen=True, slots=True)
 class Bucket:
     """Where near constraints are looked for: category and subcategory, and whose beside those that
-    all agents see (None: anyone's); `above` is the least cosine of the triggers.
+    all agents see (None: anyone's); `above` is the least cosine of the triggers. What has the
+    very text of `digest` is near wherever it stands in the category: a text stands there once.
     """
 
     category_ids: tuple[UUID, UUID | None]
     owner: str | None
     model_id: UUID
     above: float
+    digest: bytes | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +44,7 @@ class Peer:
     status_reason: str | None
     trust: str
     owner: str
+    subcategory_id: UUID | None
     detail: dict[str, object]
     trigger: float
     lesson: float
@@ -77,6 +80,7 @@ class ConstraintStore:
             "model": bucket.model_id,
             "above": bucket.above - ROUNDING,
             "but": but,
+            "digest": bucket.digest,
         }
         written = {f"q_{field}": _literal(vectors.get(field)) for field in _FIELDS}
         rows = await self._connection.execute(_NEAR, values | written)
@@ -162,11 +166,13 @@ _NEAR = text(f"""
         {_VECTOR.format(field="situation")}
         WHERE m.namespace_id = :ns AND m.kind = 'constraint' AND {LIVING}
           AND m.category_id = :first
-          AND m.subcategory_id IS NOT DISTINCT FROM CAST(:second AS uuid)
+          AND (m.subcategory_id IS NOT DISTINCT FROM CAST(:second AS uuid)
+            OR m.sha256 = CAST(:digest AS bytea))
           AND (CAST(:owners AS text[]) IS NULL OR m.owner = ANY(:owners))
           AND m.id IS DISTINCT FROM CAST(:but AS uuid)
     )
-    SELECT m.id, m.status, m.status_reason, m.trust, m.owner, m.detail, m.trigger,
+    SELECT m.id, m.status, m.status_reason, m.trust, m.owner, m.subcategory_id, m.detail,
+        m.trigger,
         {_cosine("lesson", "lesson")} AS lesson, {_cosine("enforce", "enforce")} AS enforce,
         {_cosine("avoid", "avoid")} AS avoid, {_cosine("avoid", "enforce")} AS enforce_avoid,
         {_cosine("enforce", "avoid")} AS avoid_enforce

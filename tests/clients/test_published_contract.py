@@ -12,6 +12,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 import pytest
 from memlift_client import (
     _calls_admin,
+    _calls_constraints,
     _calls_forecasts,
     _calls_loop,
     _calls_meta,
@@ -38,6 +39,7 @@ FILLED = {
     "confirmation": "c",
     "items": [],
     "action": "retire",
+    "keep": "both",
 }
 WITHOUT_ANSWER = {"delete_namespace", "revoke_key"}
 # Where the noun stands inside the answer, for what is neither a page nor the answer itself.
@@ -49,6 +51,15 @@ MEMBERS = {
     "predict_all": "prediction",
     "settle_all": "settlement",
 }
+
+MODULES = (
+    _calls_admin,
+    _calls_constraints,
+    _calls_forecasts,
+    _calls_loop,
+    _calls_meta,
+    _calls_tickets,
+)
 
 
 def calls() -> Iterator[tuple[str, Any]]:

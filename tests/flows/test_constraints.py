@@ -8,16 +8,28 @@ import pytest
 from sqlalchemy import select, text
 
 from memory.domain.access import Call, Key
-from memory.domain.bank import Kind, Memory, MemoryFilter, Status, Trust, Visibility
+from memory.domain.bank import (
+    Erasure,
+    Kind,
+    Memory,
+    MemoryFilter,
+    Status,
+    StatusChange,
+    Trust,
+    Visibility,
+)
 from memory.domain.constraint import PairClass, SupportCounts, Wording
+from memory.domain.learning import JobRequest
 from memory.domain.task import CategoryName, Page
 from memory.engine import Engine
-from memory.flows.bank import get_memory, list_memories
+from memory.errors import Rejected
+from memory.flows.bank import change_status, erase, get_memory, list_memories
 from memory.flows.constraints import NewConstraint
+from memory.flows.jobs import run_job
 from memory.storage.constraints import ConstraintStore
 from memory.storage.support import SupportStore
 from memory.storage.tables import contradiction, task_embedding
-from tests.fixtures.engine import DAY, NOON, a_namespace
+from tests.fixtures.engine import DAY, NOON, OPEN, a_namespace
 from tests.flows.constraint_builders import (
     AVOID,
     ENFORCE,
@@ -155,11 +167,24 @@ async def test_the_same_text_stands_once_in_a_category(engine: Engine, call: Cal
         engine, call, "task two", category=CategoryName("mathematics", "percentages")
     )
 
-    both = [await contrasted(engine, call, task) for task in (sums, ratios)]
-    one, two = await admitted(engine, call, *both)
+    waiting = await contrasted(engine, call, sums, counts=False)
+    one, two = await admitted(engine, call, waiting, await contrasted(engine, call, ratios))
 
-    assert (one.outcome, two.outcome) == ("created", "merged")
-    assert (await counts(engine, call, one.memory_id)).tasks == 2
+    assert (one.outcome, two.outcome) == ("proposed", "merged")
+    [stored] = await constraints(engine, call)
+    assert (stored.status, stored.category.subcategory) == (Status.ACTIVE, "sums")
+
+
+async def test_the_same_text_cut_otherwise_is_support_and_no_second_memory(
+    engine: Engine, call: Call
+) -> None:
+    task = await a_task(engine, call, "task one")
+    [one] = await admitted(engine, call, await contrasted(engine, call, task))
+    joined = Wording(TRIGGER, WORDING.lesson.removeprefix("enforce "))
+
+    [two] = await admitted(engine, call, await contrasted(engine, call, task, wording=joined))
+
+    assert (two.outcome, two.memory_id) == ("merged", one.memory_id)
 
 
 async def test_what_fails_its_lint_is_kept_as_rejected_with_the_reason(
@@ -375,3 +400,98 @@ async def test_caches_hear_of_each_change(engine: Engine, call: Call) -> None:
     async with engine.database.transaction(call.namespace.id) as connection:
         rows = await connection.execute(text("SELECT kind FROM change ORDER BY bank_version"))
         assert rows.scalars().all() == ["added", "supported", "active"]
+
+
+@pytest.mark.parametrize("whose", ["agent", "key", "task"])
+async def test_erasing_whose_run_it_was_takes_that_support(
+    engine: Engine, call: Call, whose: str
+) -> None:
+    tasks = [await a_task(engine, call, f"task {name}") for name in ("one", "two")]
+    pair, other = Pair(), Pair(agents=("large", "third"))
+    [one] = await admitted(engine, call, await contrasted(engine, call, tasks[0], pair))
+    await admitted(engine, call, await contrasted(engine, call, tasks[1], other))
+    erasure = {
+        "agent": Erasure(agent="small"),
+        "key": Erasure(key_id=pair.keys[0]),
+        "task": Erasure(task_id=tasks[0].id),
+    }[whose]
+
+    await erase(engine, call, erasure)
+
+    left = await get_memory(engine, call, one.memory_id)
+    assert (left.status, left.lesson) == (Status.ACTIVE, WORDING.lesson)
+    found = await counts(engine, call, one.memory_id)
+    assert (found.contrasts, found.tasks, found.agent_pairs) == (2, 1, 1)
+
+
+async def test_losing_the_last_counting_support_sends_it_back_to_wait(
+    engine: Engine, call: Call
+) -> None:
+    task = await a_task(engine, call, "task one")
+    [one] = await admitted(engine, call, await contrasted(engine, call, task))
+
+    await erase(engine, call, Erasure(agent="large"))
+
+    left = await get_memory(engine, call, one.memory_id)
+    assert (left.status, left.status_reason) == (Status.PROPOSED, "no_support")
+    live, again = await live_and_rebuilt(engine, call)
+    assert live == again
+    fresh = await a_call(engine, call.key, call.namespace.slug)
+    assert fresh.namespace.n_memories == 1
+
+
+async def test_erasure_may_turn_a_contradiction(engine: Engine, call: Call) -> None:
+    tasks = [await a_task(engine, call, f"task {name}") for name in ("one", "two", "three")]
+    [one] = await admitted(engine, call, await contrasted(engine, call, tasks[0]))
+    pair = Pair(agents=("third", "fourth"))
+    news = [await contrasted(engine, call, t, pair, wording=OPPOSITE) for t in tasks[1:]]
+    [two, _] = await admitted(engine, call, *news)
+    assert (await get_memory(engine, call, one.memory_id)).status is Status.SUSPENDED
+
+    await erase(engine, call, Erasure(agent="fourth"))
+
+    kept = [
+        await get_memory(engine, call, memory_id) for memory_id in (one.memory_id, two.memory_id)
+    ]
+    assert [memory.status for memory in kept] == [Status.ACTIVE, Status.PROPOSED]
+
+
+async def test_what_was_retired_comes_back_to_wait_where_nothing_counts_for_it(
+    engine: Engine, call: Call
+) -> None:
+    task = await a_task(engine, call, "task one")
+    [one] = await admitted(engine, call, await contrasted(engine, call, task))
+    await change_status(engine, call, one.memory_id, StatusChange("retire"))
+    await erase(engine, call, Erasure(agent="large"))
+
+    restored = await change_status(engine, call, one.memory_id, StatusChange("restore"))
+
+    assert restored.status is Status.PROPOSED
+
+
+async def test_the_merge_job_leaves_constraints_to_their_support(
+    engine: Engine, call: Call
+) -> None:
+    task = await a_task(engine, call, "task one")
+    mirrored = [await contrasted(engine, call, task, wording=w) for w in (WORDING, OPPOSITE)]
+    await admitted(engine, call, *mirrored)
+
+    run = await run_job(engine, call, "merge", JobRequest(None))
+
+    assert run.result is not None
+    assert (run.result["examined"], run.result["changes"]) == (0, [])
+
+
+async def test_the_quota_of_memories_holds(engine: Engine, operator: Key) -> None:
+    slug = await a_namespace(engine, operator, settings=replace(OPEN, max_memories=1))
+    call = await a_call(engine, operator, slug)
+    task = await a_task(engine, call, "task one")
+    await admitted(engine, call, await contrasted(engine, call, task))
+    more = await contrasted(engine, call, task, wording=OPPOSITE)
+
+    again = await admitted(engine, call, await contrasted(engine, call, task))
+    with pytest.raises(Rejected) as refused:
+        await admitted(engine, call, more)
+
+    assert [one.outcome for one in again] == ["merged"]
+    assert refused.value.kind == "quota_exceeded"

@@ -30,6 +30,7 @@ from memlift_client._fields import (
     SettingsFields,
     TaskFields,
 )
+from memlift_client._fields_constraints import ConstraintFields
 from memlift_client._fields_forecasts import PredictionFields, SettlementFields
 from memlift_client._fields_runs import TaxonomyFields, TrajectoryFields
 from memlift_client._fields_tickets import HistoryFields, TrialFields
@@ -54,6 +55,13 @@ from memlift_client._results_bank import (
     Readiness,
     Remembered,
     Task,
+)
+from memlift_client._results_constraints import (
+    AddedConstraint,
+    Constraint,
+    Contradiction,
+    Support,
+    SupportCounts,
 )
 from memlift_client._results_forecasts import (
     Prediction,
@@ -119,6 +127,7 @@ from memlift_client._results_workings import (
 from memlift_client._retries import Patience
 
 __all__ = [
+    "AddedConstraint",
     "Agent",
     "AgentFields",
     "Ages",
@@ -136,6 +145,9 @@ __all__ = [
     "Competence",
     "Conjectured",
     "Considered",
+    "Constraint",
+    "ConstraintFields",
+    "Contradiction",
     "Coverage",
     "CutMemory",
     "Deletion",
@@ -200,6 +212,8 @@ __all__ = [
     "Step",
     "StrengthChange",
     "Subcategory",
+    "Support",
+    "SupportCounts",
     "Task",
     "TaskFields",
     "Taxonomy",

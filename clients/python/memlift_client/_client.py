@@ -9,6 +9,7 @@ from typing import Concatenate, ParamSpec, Self, TypeVar
 import httpx
 
 from memlift_client import _calls_admin as calls_admin
+from memlift_client import _calls_constraints as calls_constraints
 from memlift_client import _calls_forecasts as calls_forecasts
 from memlift_client import _calls_loop as calls_loop
 from memlift_client import _calls_meta as calls_meta
@@ -165,6 +166,16 @@ class MemLift:
     suspend_meta_guideline = _method(calls_meta.suspend_meta_guideline)
     retire_meta_guideline = _method(calls_meta.retire_meta_guideline)
     restore_meta_guideline = _method(calls_meta.restore_meta_guideline)
+    add_constraint = _method(calls_constraints.add_constraint)
+    get_constraint = _method(calls_constraints.get_constraint)
+    list_constraints = _method(calls_constraints.list_constraints)
+    constraint_support = _method(calls_constraints.constraint_support)
+    suspend_constraint = _method(calls_constraints.suspend_constraint)
+    retire_constraint = _method(calls_constraints.retire_constraint)
+    restore_constraint = _method(calls_constraints.restore_constraint)
+    list_contradictions = _method(calls_constraints.list_contradictions)
+    get_contradiction = _method(calls_constraints.get_contradiction)
+    resolve_contradiction = _method(calls_constraints.resolve_contradiction)
     retrieve = _method(calls_loop.retrieve)
     retrieve_all = _method(calls_loop.retrieve_all)
     get_retrieval = _method(calls_loop.get_retrieval)
@@ -224,6 +235,9 @@ class MemLift:
     each_audit_entry = _each(calls_admin.audit)
     each_experience = _each(calls_loop.list_experiences)
     each_meta_guideline = _each(calls_meta.list_meta_guidelines)
+    each_constraint = _each(calls_constraints.list_constraints)
+    each_support = _each(calls_constraints.constraint_support)
+    each_contradiction = _each(calls_constraints.list_contradictions)
     each_retrieval = _each(calls_loop.list_retrievals)
     each_outcome = _each(calls_loop.list_outcomes)
     each_weight_event = _each(calls_loop.list_weight_events)
