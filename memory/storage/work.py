@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, RowMapping, func, select, text, update
+from sqlalchemy import ColumnElement, RowMapping, func, literal, select, text, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -106,11 +106,12 @@ class WorkStore:
         )
 
     async def finish(self, run_id: UUID, result: Mapping[str, object], now: datetime) -> JobRun:
-        """The run ends with the transaction of its effect."""
+        """The run ends with the transaction of its effect, and has taken as long as that has."""
+        took = func.clock_timestamp() - func.transaction_timestamp()
         done = await self._connection.execute(
             update(job_run)
             .where(job_run.c.id == run_id)
-            .values(state="done", finished_at=now, result=dict(result))
+            .values(state="done", finished_at=literal(now) + took, result=dict(result))
             .returning(job_run)
         )
         return _run(done.mappings().one())

@@ -4,14 +4,41 @@ import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from html.parser import HTMLParser
+from pathlib import Path
 
 import httpx
 from fastapi import FastAPI
+
+from memory.engine import Engine
+from server.app import guard
+from server.dashboard import PAGES
+from server.limits import Limits
+from server.metrics import Meters
+from server.settings import Settings
+from server.shared import Shared
 
 # A Secure cookie is kept over HTTPS alone, as by a browser.
 SITE = "https://memlift.test"
 FROM_HERE = {"origin": SITE}
 VOID = {"meta", "link", "input", "br", "img", "line", "circle", "rect", "path", "hr"}
+
+
+def a_dashboard(engine: Engine, data: Path, **changes: object) -> FastAPI:
+    """The dashboard alone, with what its processes share as the test wants it."""
+    settings = Settings(data=data)
+    parts: dict[str, object] = {
+        "settings": settings,
+        "meters": Meters(),
+        "limits": Limits(settings.request_rate, settings.request_burst),
+        "engine": engine,
+    }
+    shared = Shared(**(parts | changes))  # pyright: ignore[reportArgumentType] - fields by name
+    app = FastAPI()
+    app.state.shared = shared
+    for router in PAGES:
+        app.include_router(router)
+    guard(app, shared)
+    return app
 
 
 @asynccontextmanager

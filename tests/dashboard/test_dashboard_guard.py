@@ -5,15 +5,18 @@ from dashboard_builders import (
     SITE,
     Markup,
     a_browser,
+    a_dashboard,
     at,
     csrf_of,
     inline_parts,
     token_of,
 )
+from fastapi import FastAPI, Response
 
+from server.app import guard
 from server.dashboard import PAGES
 from server.dashboard.files import ASSETS
-from server.dashboard.guarding import POLICY
+from server.dashboard.guarding import POLICY, guarded_at
 from server.dashboard.navigation import NAVIGATION
 
 READ = [entry.path for entry in NAVIGATION]
@@ -74,15 +77,19 @@ async def test_a_namespace_that_a_key_does_not_reach_is_not_there(app, agent_cli
         assert (await browser.get(at(replay))).status_code == 404
 
 
-async def test_a_bug_is_a_page_that_keeps_its_text_to_the_log(
-    app, operator_token, namespace, monkeypatch
-):
-    async def broken(*_args, **_more):
+async def test_a_bug_is_a_page_that_keeps_its_text_to_the_log(engine, tmp_path):
+    router = guarded_at("/dashboard/broken")
+
+    @router.get("")
+    async def broken() -> Response:
         raise ZeroDivisionError("secret of the house")
 
-    monkeypatch.setattr("server.dashboard.overview.get_health", broken)
-    async with a_browser(app, operator_token) as browser:
-        answer = await browser.get(at(namespace))
+    app = FastAPI()
+    app.include_router(router)
+    app.state.shared = a_dashboard(engine, tmp_path).state.shared
+    guard(app, app.state.shared)
+    async with a_browser(app) as browser:
+        answer = await browser.get("/dashboard/broken")
 
     assert answer.status_code == 500
     assert "secret of the house" not in answer.text

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import httpx
 import pytest
-from dashboard_builders import FROM_HERE, a_browser, at, csrf_in, csrf_of, token_of
+from dashboard_builders import FROM_HERE, a_browser, a_dashboard, at, csrf_in, csrf_of, token_of
 
 from memory.domain.access import KeyDraft, Role
 from memory.domain.session import IDLE, LONGEST, Session, digest, form_token
@@ -13,6 +13,7 @@ from memory.flows.access import create_key, revoke_key
 from memory.flows.sessions import close_session, enter_session, open_session
 from memory.storage.sessions import DashboardSessionStore
 from server.dashboard.login import own_path
+from server.limits import Limits
 from tests.fixtures.engine import NOON
 
 
@@ -120,9 +121,8 @@ async def test_logout_ends_the_session_itself_not_only_the_cookie(app, operator_
         assert (await other.get(at(namespace))).status_code == 303
 
 
-async def test_login_attempts_are_limited(app, monkeypatch):
-    shared = app.state.shared
-    monkeypatch.setattr(shared, "limits", type(shared.limits)(rate=0.001, burst=2))
+async def test_login_attempts_are_limited(engine, tmp_path):
+    app = a_dashboard(engine, tmp_path, limits=Limits(rate=0.001, burst=2))
     async with a_browser(app) as browser:
         seen = [
             (await browser.post("/dashboard/login", data={"key": "ml_x"})).status_code
@@ -132,14 +132,31 @@ async def test_login_attempts_are_limited(app, monkeypatch):
     assert seen == [401, 401, 429]
 
 
-async def test_without_keys_a_person_at_this_machine_needs_none(app, operator_token, monkeypatch):
-    monkeypatch.setattr(app.state.shared, "local_token", operator_token)
+async def test_what_a_session_asks_counts_as_its_keys(engine, operator_token, namespace, tmp_path):
+    app = a_dashboard(engine, tmp_path, limits=Limits(rate=0.001, burst=3))
+    async with a_browser(app, operator_token) as browser:
+        seen = [(await browser.get(at(namespace, "/jobs"))).status_code for _ in range(3)]
+
+    assert seen == [200, 200, 429]
+
+
+async def test_without_keys_a_person_at_this_machine_needs_none(engine, operator_token, tmp_path):
+    app = a_dashboard(engine, tmp_path, local_token=operator_token)
     async with a_browser(app) as browser:
         assert "Continue without a key" in (await browser.get("/dashboard/login")).text
 
         answer = await browser.post("/dashboard/login", data={})
 
     assert answer.status_code == 303
+
+
+async def test_without_keys_a_person_elsewhere_needs_one(engine, operator_token, tmp_path):
+    app = a_dashboard(engine, tmp_path, local_token=operator_token)
+    transport = httpx.ASGITransport(app, client=("203.0.113.7", 4000))
+    async with httpx.AsyncClient(transport=transport, base_url="https://memlift.test") as browser:
+        assert "Continue without a key" not in (await browser.get("/dashboard/login")).text
+
+        assert (await browser.post("/dashboard/login", data={"x": "y"})).status_code == 401
 
 
 async def a_session(engine, operator, **changes):

@@ -1,9 +1,13 @@
 """The pages of the shell: overview, jobs, keys, namespaces."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from dashboard_builders import SITE, Markup, a_browser, at, csrf_in, csrf_of, token_of
 
+from server.dashboard.lists import ROWS
+from server.dashboard.rendering import MINUS
+
+TIMES = "\N{MULTIPLICATION SIGN}"
 BODY = {
     "agent": "solver",
     "situation": "A forecast of rain for a dry month",
@@ -98,6 +102,36 @@ async def test_the_overview_tells_lift_with_n_and_what_is_missing(
     assert "50 % n = 2 receipts of 30 days; 1 answered" in text
 
 
+async def test_the_overview_names_the_suspended_cell_and_why(app, client, operator_token, replay):
+    inside = f"/v1/namespaces/{replay}"
+    day = datetime(2026, 3, 1, tzinfo=UTC)
+    learned = BODY | {"learned_at": day.isoformat()}
+    assert (await client.post(f"{inside}/experiences", json=learned)).status_code == 201
+    for _ in range(10):
+        day += timedelta(days=1)
+        asked = {"agent": "solver", "purpose": "paired", "as_of": day.isoformat()}
+        task = {"text": f"rain in a dry month, day {day.day}", "category": "weather"}
+        receipt = await client.post(f"{inside}/retrievals", json=asked | {"task": task})
+        misled = {
+            "metric": "brier",
+            "value": {"p": [0.1]},
+            "without": {"value": {"p": [0.9]}},
+            "truth": {"y": [1]},
+            "known_at": day.isoformat(),
+        }
+        told = f"{inside}/retrievals/{receipt.json()['retrieval_id']}/outcome"
+        assert (await client.post(told, json=misled)).status_code == 202
+        await client.post(f"{inside}/outcomes/apply", json={})
+
+    async with a_browser(app, operator_token) as browser:
+        text = said(await browser.get(at(replay)))
+
+    assert f"solver {TIMES} weather is served without memory" in text
+    assert "over 10 feedback dates" in text
+    assert f"Lift paired {MINUS}0.800" in text
+    assert "n = 10" in text
+
+
 async def test_the_overview_says_what_state_the_server_is_in(app, operator_token, namespace):
     async with a_browser(app, operator_token) as browser:
         text = said(await browser.get(at(namespace)))
@@ -121,6 +155,9 @@ async def test_a_dry_run_lists_and_a_run_leaves_a_record(app, client, operator_t
         second = said(await browser.get(again.headers["location"]))
         third = said(await browser.get(at(namespace, "/jobs")))
 
+    runs = await client.get(f"/v1/namespaces/{namespace}/jobs/runs")
+    [run] = runs.json()["items"]
+    assert run["finished_at"] > run["started_at"]
     today = datetime.now(UTC).date().isoformat()
     assert f"decay ran for period {today}: 0 changes" in first
     assert "1 run in all" in first
@@ -199,26 +236,23 @@ async def test_a_namespace_is_made_and_looked_at(app, operator_token, namespace)
     assert f"The namespace {slug} is made." in text
 
 
-async def test_a_list_pages_to_its_end_with_its_true_total(
-    app, client, agent_client, namespace, monkeypatch
-):
-    monkeypatch.setattr("server.dashboard.lists.page_of.__defaults__", (2,))
+async def test_a_list_pages_to_its_end_with_its_true_total(app, client, agent_client, namespace):
     admin = await agent_client("admin")
-    for name in ("one", "two", "three", "four"):
-        body = {"role": "reader", "name": name, "namespace": namespace}
+    for count in range(ROWS + 3):
+        body = {"role": "reader", "name": f"key {count}", "namespace": namespace}
         await client.post("/v1/keys", json=body)
-    seen: list[str] = []
+    pages: list[set[str | None]] = []
     async with a_browser(app, token_of(admin)) as browser:
-        path = at(namespace, "/keys")
+        path: str | None = at(namespace, "/keys")
         while path:
             page = await browser.get(path)
-            assert "5 keys in all" in page.text
+            assert f"{ROWS + 4} keys in all" in page.text
             markup = Markup(page.text)
-            seen += [
-                attrs["action"] or "" for attrs in markup.of("form") if "revocation" in str(attrs)
-            ]
+            actions = {form["action"] for form in markup.of("form")}
+            pages.append({action for action in actions if "revocation" in str(action)})
             path = next((a["href"] for a in markup.of("a") if a.get("rel") == "next"), None)
         forged = await browser.get(at(namespace, "/keys?cursor=abcdef"))
 
-    assert len(set(seen)) == 4
+    first, second = pages
+    assert len(first | second) == len(first) + len(second) == ROWS + 3
     assert forged.status_code == 422

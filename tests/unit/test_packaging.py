@@ -165,3 +165,18 @@ def test_the_secrets_are_made_once_random_and_closed(tmp_path: Path) -> None:
 def test_a_script_can_be_run_and_parsed(script: str) -> None:
     assert os.access(ROOT / script, os.X_OK)
     subprocess.run(["bash", "-n", ROOT / script], check=True)
+
+
+def test_the_dashboards_pages_and_files_are_installed_with_the_server() -> None:
+    patterns = PROJECT["tool"]["setuptools"]["package-data"]["server.dashboard"]
+    folder = ROOT / "server/dashboard"
+    installed = {path for pattern in patterns for path in folder.glob(pattern)}
+    there = {
+        path
+        for name in ("templates", "static")
+        for path in (folder / name).rglob("*")
+        if path.is_file()
+    }
+
+    assert there
+    assert there <= installed
