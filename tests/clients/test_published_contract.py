@@ -13,6 +13,7 @@ import pytest
 from memlift_client import (
     _calls_admin,
     _calls_constraints,
+    _calls_contrasts,
     _calls_forecasts,
     _calls_loop,
     _calls_meta,
@@ -22,14 +23,6 @@ from memlift_client import (
 )
 from memlift_client._wire import Call
 
-MODULES = (
-    _calls_admin,
-    _calls_forecasts,
-    _calls_loop,
-    _calls_meta,
-    _calls_runs,
-    _calls_tickets,
-)
 CONTRACT: dict[str, Any] = json.loads(
     (Path(__file__).parents[2] / "docs" / "reference" / "openapi.json").read_text()
 )
@@ -55,9 +48,11 @@ MEMBERS = {
 MODULES = (
     _calls_admin,
     _calls_constraints,
+    _calls_contrasts,
     _calls_forecasts,
     _calls_loop,
     _calls_meta,
+    _calls_runs,
     _calls_tickets,
 )
 

@@ -31,6 +31,7 @@ from memlift_client._fields import (
     TaskFields,
 )
 from memlift_client._fields_constraints import ConstraintFields
+from memlift_client._fields_contrasts import ContrastFields
 from memlift_client._fields_forecasts import PredictionFields, SettlementFields
 from memlift_client._fields_runs import TaxonomyFields, TrajectoryFields
 from memlift_client._fields_tickets import HistoryFields, TrialFields
@@ -63,6 +64,7 @@ from memlift_client._results_constraints import (
     Support,
     SupportCounts,
 )
+from memlift_client._results_contrasts import Contrast, Contrasts
 from memlift_client._results_forecasts import (
     Prediction,
     PredictionScore,
@@ -148,6 +150,9 @@ __all__ = [
     "Constraint",
     "ConstraintFields",
     "Contradiction",
+    "Contrast",
+    "ContrastFields",
+    "Contrasts",
     "Coverage",
     "CutMemory",
     "Deletion",

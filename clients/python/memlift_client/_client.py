@@ -10,6 +10,7 @@ import httpx
 
 from memlift_client import _calls_admin as calls_admin
 from memlift_client import _calls_constraints as calls_constraints
+from memlift_client import _calls_contrasts as calls_contrasts
 from memlift_client import _calls_forecasts as calls_forecasts
 from memlift_client import _calls_loop as calls_loop
 from memlift_client import _calls_meta as calls_meta
@@ -166,6 +167,10 @@ class MemLift:
     suspend_meta_guideline = _method(calls_meta.suspend_meta_guideline)
     retire_meta_guideline = _method(calls_meta.retire_meta_guideline)
     restore_meta_guideline = _method(calls_meta.restore_meta_guideline)
+    contrast = _method(calls_contrasts.contrast)
+    get_contrast = _method(calls_contrasts.get_contrast)
+    list_contrasts = _method(calls_contrasts.list_contrasts)
+    redo_contrast = _method(calls_contrasts.redo_contrast)
     add_constraint = _method(calls_constraints.add_constraint)
     get_constraint = _method(calls_constraints.get_constraint)
     list_constraints = _method(calls_constraints.list_constraints)
@@ -235,6 +240,7 @@ class MemLift:
     each_audit_entry = _each(calls_admin.audit)
     each_experience = _each(calls_loop.list_experiences)
     each_meta_guideline = _each(calls_meta.list_meta_guidelines)
+    each_contrast = _each(calls_contrasts.list_contrasts)
     each_constraint = _each(calls_constraints.list_constraints)
     each_support = _each(calls_constraints.constraint_support)
     each_contradiction = _each(calls_constraints.list_contradictions)
