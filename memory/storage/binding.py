@@ -96,17 +96,13 @@ _SUPPORT = """
 """
 
 
-def _near(vectors: int, *, past: bool) -> str:
-    """The distance is taken in a materialised step without an order, so that no index of vectors,
-    which would find only some of the tasks, can serve it.
-    """
-    angles = ", ".join(f"1 - (e.vector <=> CAST(:q{i} AS halfvec))" for i in range(vectors))
-    return f"""
-    WITH kin AS MATERIALIZED (
+# The distance is taken in a materialised step without an order, so that no index of vectors, which
+# would find only some of the tasks, can serve it.
+_PLACED = """
+    kin AS MATERIALIZED (
         SELECT a.id FROM agent r JOIN agent a ON a.id = r.id OR a.model = r.model
         WHERE r.namespace_id = :ns AND r.id = :agent AND a.namespace_id = :ns
     ),
-    seen AS MATERIALIZED (SELECT m.*, {_THEN if past else _NOW}),
     linked AS MATERIALIZED (
         SELECT DISTINCT s.memory_id, s.task_id FROM seen m JOIN constraint_support s
         ON s.namespace_id = :ns AND s.memory_id = m.id AND s.known_at <= :as_of
@@ -117,7 +113,7 @@ def _near(vectors: int, *, past: bool) -> str:
           AND e.task_id IN (SELECT task_id FROM linked)
     ),
     place AS MATERIALIZED (
-        SELECT l.memory_id, l.task_id, a.similarity, {BUCKET}
+        SELECT l.memory_id, l.task_id, a.similarity, {bucket}
         FROM seen m JOIN linked l ON l.memory_id = m.id JOIN angle a ON a.task_id = l.task_id
     ),
     nearest AS (
@@ -133,6 +129,9 @@ def _near(vectors: int, *, past: bool) -> str:
         FROM place WHERE task_id IN (SELECT task_id FROM nearest WHERE place <= :tasks)
         GROUP BY memory_id, bucket
     )
+"""
+
+_CONTENT = f"""
     SELECT m.id, m.shown AS version, m.status, m.trust, v.situation, v.lesson, m.detail,
         a.name AS agent, c.name AS category, sub.name AS subcategory, m.start_weight, m.learned_at,
         n.bucket, h.held, n.task_ids, n.similarities, s.*, w.state, w.touched_at, w.n_credited,
@@ -148,7 +147,14 @@ def _near(vectors: int, *, past: bool) -> str:
     LEFT JOIN weight_deviation d ON d.memory_id = m.id AND d.agent_id = :agent
     CROSS JOIN LATERAL ({_SUPPORT}) AS s
     ORDER BY m.id
-    """  # noqa: S608 - assembled from the constants above; every value is a parameter
+"""  # noqa: S608 - assembled from the constant above; every value is a parameter
+
+
+def _near(vectors: int, *, past: bool) -> str:
+    angles = ", ".join(f"1 - (e.vector <=> CAST(:q{i} AS halfvec))" for i in range(vectors))
+    placed = _PLACED.format(angles=angles, bucket=BUCKET)
+    seen = f"seen AS MATERIALIZED (SELECT m.*, {_THEN if past else _NOW})"
+    return f"WITH {seen}, {placed} {_CONTENT}"
 
 
 _COUNTS = tuple(SupportCounts.__slots__)

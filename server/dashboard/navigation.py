@@ -19,6 +19,8 @@ NAVIGATION = (
     Entry("Playground", "/playground", Act.RETRIEVE),
     Entry("Receipts", "/receipts"),
     Entry("Candidates", "/candidates"),
+    Entry("Constraints", "/constraints"),
+    Entry("Contradictions", "/contradictions"),
     Entry("Jobs", "/jobs"),
     Entry("Keys", "/keys", Act.MANAGE),
 )

@@ -61,6 +61,7 @@ from memlift_client._results_constraints import (
     AddedConstraint,
     Constraint,
     Contradiction,
+    ServedConstraint,
     Support,
     SupportCounts,
 )
@@ -208,6 +209,7 @@ __all__ = [
     "Revision",
     "RolledBack",
     "Routing",
+    "ServedConstraint",
     "ServedMemory",
     "ServedMetaGuideline",
     "SettingsFields",

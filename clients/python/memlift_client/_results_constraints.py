@@ -92,3 +92,30 @@ class Contradiction:
     resolution_reason: str | None
     recorded_at: datetime
     resolved_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ServedConstraint:
+    """A constraint in an answer: when `trigger`, enforce and avoid; and the numbers it was chosen
+    by. `similarity` is that of the nearest task it was learned from.
+    """
+
+    memory_id: str
+    version: int
+    trigger: str
+    enforce: str | None
+    avoid: str | None
+    category: str
+    subcategory: str | None
+    similarity: float
+    relevance: float
+    effective_weight: float
+    ranking_weight: float
+    score: float
+    cited: bool
+    origin: str
+    support: SupportCounts
+    task_ids: tuple[str, ...] = ()
+    rank: int = 0
+    agent: str | None = None
+    learned_at: datetime | None = None

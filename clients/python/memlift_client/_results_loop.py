@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from memlift_client._results_bank import Directives
+from memlift_client._results_constraints import ServedConstraint
 from memlift_client._results_workings import Workings
 
 
@@ -80,45 +81,6 @@ class ServedMetaGuideline:
     category: str
     subcategory: str | None
     learned_at: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class ConstraintSupport:
-    """What speaks for a constraint; `contrasts` is all of it, the others what counts."""
-
-    contrasts: int
-    tasks: int
-    agent_pairs: int
-    families: int
-    keys: int
-    agnostic_score: float
-
-
-@dataclass(frozen=True, slots=True)
-class ServedConstraint:
-    """A constraint in an answer: when `trigger`, enforce and avoid; and the numbers it was chosen
-    by. `similarity` is that of the nearest task it was learned from.
-    """
-
-    memory_id: str
-    version: int
-    trigger: str
-    enforce: str | None
-    avoid: str | None
-    category: str
-    subcategory: str | None
-    similarity: float
-    relevance: float
-    effective_weight: float
-    ranking_weight: float
-    score: float
-    cited: bool
-    origin: str
-    support: ConstraintSupport
-    task_ids: tuple[str, ...] = ()
-    rank: int = 0
-    agent: str | None = None
-    learned_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
