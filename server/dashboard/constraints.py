@@ -101,6 +101,7 @@ def _asked(viewer: Viewer, name: str) -> str | None:
 
 def _status(viewer: Viewer) -> Status | None:
     given = _asked(viewer, "status")
-    if given is not None and given not in Status:
-        raise Rejected("there is no such status", field="status", limit=list(Status))
-    return None if given is None else Status(given)
+    try:
+        return None if given is None else Status(given)
+    except ValueError as fault:
+        raise Rejected("there is no such status", field="status", limit=list(Status)) from fault

@@ -2,7 +2,7 @@
 
 import pytest
 from dashboard_builders import a_browser, at, token_of
-from loop_pages import HOSTILE, made, post_forms, sent, shown, total
+from loop_pages import HOSTILE, made, post_forms, read, sent, shown, total
 
 TRIGGER = "a sum of parts is asked for and the parts are given in several different units"
 ENFORCE = "converting every part to the unit of the answer before adding any of them up"
@@ -127,17 +127,18 @@ async def test_a_constraint_rests_and_comes_back(app, client, operator_token, na
 
 
 @pytest.mark.parametrize(
-    ("keep", "statuses"),
+    "decision",
     [
-        ("first", ("active", "suspended")),
-        ("second", ("suspended", "active")),
-        ("neither", ("suspended", "suspended")),
-        ("both", ("active", "active")),
+        ("first", "active", "suspended"),
+        ("second", "suspended", "active"),
+        ("neither", "suspended", "suspended"),
+        ("both", "active", "active"),
     ],
 )
 async def test_a_contradiction_stands_side_by_side_and_a_person_decides(
-    app, client, operator_token, namespace, keep, statuses
+    app, client, operator_token, namespace, decision
 ):
+    keep, *statuses = decision
     found = await a_contradiction(client, namespace)
     page = f"/contradictions/{found['id']}"
     async with a_browser(app, operator_token) as browser:
@@ -153,7 +154,23 @@ async def test_a_contradiction_stands_side_by_side_and_a_person_decides(
     assert "by hand" in after.said()
     assert late.status_code == 409
     sides = [await status_of(client, namespace, found[side]) for side in ("first_id", "second_id")]
-    assert tuple(sides) == statuses
+    assert sides == statuses
+
+
+async def test_the_playground_shows_the_constraints_that_bind(
+    app, client, operator_token, namespace
+):
+    memory_id = await a_constraint(client, namespace)
+    form = {"task": TASK["text"], "agent": "solver", "category": "mathematics"}
+    async with a_browser(app, operator_token) as browser:
+        answer = await sent(
+            browser, namespace, "/playground", "/playground", k="2", max_tokens="500", **form
+        )
+        page = read(answer)
+
+    assert "Constraints that bind the task" in page.said()
+    assert ENFORCE in page.said()
+    assert at(namespace, f"/constraints/{memory_id}") in [a["href"] for a in page.of("a")]
 
 
 async def test_who_may_only_read_decides_nothing(app, client, agent_client, namespace):
