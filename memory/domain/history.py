@@ -30,6 +30,10 @@ class Moment:
         if self.bank_version is not None and self.bank_version < 0:
             raise Rejected("bank_version is at least 0", field="bank_version", limit=0)
 
+    @property
+    def now(self) -> bool:
+        return self.as_of is None and self.bank_version is None
+
 
 @dataclass(frozen=True, slots=True)
 class PastWeight:
@@ -63,12 +67,29 @@ class StrengthChange:
 
 
 @dataclass(frozen=True, slots=True)
+class MemoryChange:
+    """A memory's status and text version here and there; None where it did not exist."""
+
+    memory_id: UUID
+    status_before: str | None
+    status_after: str | None
+    version_before: int | None
+    version_after: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class Difference:
-    """What two states of the bank differ in: the largest changes first, `total` counts them all."""
+    """What two states of the bank differ in: the largest changes first, `total` counts them all.
+
+    `memories` came, changed status or changed text, `total_memories` counts them all; both are
+    empty where only weights were compared.
+    """
 
     total: int
     weights: tuple[WeightChange, ...]
     strengths: tuple[StrengthChange, ...]
+    total_memories: int = 0
+    memories: tuple[MemoryChange, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ class WeightView:
 
 @dataclass(frozen=True, slots=True)
 class WeightEvent:
-    """One entry of the ledger."""
+    """One entry of the ledger; `retrieval_id` is the receipt of its outcome."""
 
     bank_version: int
     position: int
@@ -47,6 +47,7 @@ class WeightEvent:
     known_at: datetime
     recorded_at: datetime
     superseded_by: int | None
+    retrieval_id: UUID | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -226,32 +226,37 @@ async def erase(engine: Engine, call: Call, erasure: Erasure) -> Erased:
     """
     call.key.require(Act.MANAGE)
     async with engine.database.transaction(call.namespace.id) as connection:
-        store = ErasureStore(connection, call.namespace.id)
-        reach = await store.reach(erasure)
-        if erasure.memory_id is not None and not reach.memory_ids:
-            await MemoryReader(connection, call.namespace.id, await viewer(connection, call)).get(
-                erasure.memory_id
-            )
-        # Before the version is taken: whoever ends a ticket locks it first, too.
-        await TicketStore(connection, call.namespace.id).blank(reach.memory_ids, call.now)
-        await store.blank_lessons(erasure, reach.memory_ids)
-        await store.hold_receipts(reach.memory_ids)
-        version = await NamespaceStore(connection).bump(call.namespace.id, memories=-reach.living)
-        await store.hold_memories(reach.memory_ids)
-        erased, weakened = await _erase(store, call, (erasure, reach))
-        await CentroidStore(connection, call.namespace.id).recount()
-        await weaken(Desk(connection, call.namespace, call.key.id, call.now), weakened)
-        stamp = Stamp(call.key.id, call.now, version)
-        await MemoryStore(connection, call.namespace.id).feed(stamp, "erased", reach.memory_ids)
-        calls = CallStore(connection)
-        await calls.blank(call.namespace.id)
-        subject = next(
-            str(part)
-            for part in (erasure.memory_id, erasure.agent, erasure.key_id, erasure.task_id)
-            if part is not None
+        return await erased_in(connection, call, erasure)
+
+
+async def erased_in(connection: Connection, call: Call, erasure: Erasure) -> Erased:
+    """Erase inside the caller's transaction."""
+    store = ErasureStore(connection, call.namespace.id)
+    reach = await store.reach(erasure)
+    if erasure.memory_id is not None and not reach.memory_ids:
+        await MemoryReader(connection, call.namespace.id, await viewer(connection, call)).get(
+            erasure.memory_id
         )
-        deed = Deed("erase", subject, {name: getattr(erased, name) for name in Erased.__slots__})
-        await calls.note(deed, call.key.id, call.namespace.id, call.now)
+    # Before the version is taken: whoever ends a ticket locks it first, too.
+    await TicketStore(connection, call.namespace.id).blank(reach.memory_ids, call.now)
+    await store.blank_lessons(erasure, reach.memory_ids)
+    await store.hold_receipts(reach.memory_ids)
+    version = await NamespaceStore(connection).bump(call.namespace.id, memories=-reach.living)
+    await store.hold_memories(reach.memory_ids)
+    erased, weakened = await _erase(store, call, (erasure, reach))
+    await CentroidStore(connection, call.namespace.id).recount()
+    await weaken(Desk(connection, call.namespace, call.key.id, call.now), weakened)
+    stamp = Stamp(call.key.id, call.now, version)
+    await MemoryStore(connection, call.namespace.id).feed(stamp, "erased", reach.memory_ids)
+    calls = CallStore(connection)
+    await calls.blank(call.namespace.id)
+    subject = next(
+        str(part)
+        for part in (erasure.memory_id, erasure.agent, erasure.key_id, erasure.task_id)
+        if part is not None
+    )
+    deed = Deed("erase", subject, {name: getattr(erased, name) for name in Erased.__slots__})
+    await calls.note(deed, call.key.id, call.namespace.id, call.now)
     return erased
 
 

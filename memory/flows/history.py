@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
 
@@ -12,13 +12,14 @@ from memory.domain.history import (
     Conjecture,
     Conjectured,
     Difference,
+    MemoryChange,
     Moment,
     PastWeight,
     Rebuilt,
     StrengthChange,
     WeightChange,
 )
-from memory.domain.namespace import Namespace
+from memory.domain.namespace import Clock, Namespace
 from memory.domain.task import Listed, Page
 from memory.engine import Engine
 from memory.flows.actors import viewer
@@ -32,6 +33,7 @@ from memory.storage.actors import ActorStore
 from memory.storage.database import Connection
 from memory.storage.ledger import LedgerStore
 from memory.storage.paging import listed
+from memory.storage.past import PastStore, Then
 from memory.storage.states import StateStore, Subject
 from memory.storage.weighing import WeighingStore
 
@@ -52,7 +54,7 @@ class Bank:
 async def bank_at(engine: Engine, call: Call, moment: Moment, page: Page) -> Listed[PastWeight]:
     """Every memory the caller may see, with the weight it had at that moment, in id order."""
     async with engine.database.transaction(call.namespace.id) as connection:
-        bank = await _bank(connection, call, moment)
+        bank = await bank_of(connection, call, moment)
         shown = await _shown(connection, call)
     policy = policy_named(call.namespace.policy)
     weights = _weights(bank, policy)
@@ -66,12 +68,14 @@ async def bank_at(engine: Engine, call: Call, moment: Moment, page: Page) -> Lis
 async def difference(engine: Engine, call: Call, moments: tuple[Moment, Moment]) -> Difference:
     """What changed from the first moment to the second."""
     async with engine.database.transaction(call.namespace.id) as connection:
-        first = await _bank(connection, call, moments[0])
-        second = await _bank(connection, call, moments[1])
+        first = await bank_of(connection, call, moments[0])
+        second = await bank_of(connection, call, moments[1])
         shown = await _shown(connection, call)
         names = await names_of(connection, call.namespace)
+        changed = memory_changes(*[await standing(connection, call, one) for one in moments])
     policy = policy_named(call.namespace.policy)
-    return compared((first, policy), (second, policy), names, shown)
+    found = compared((first, policy), (second, policy), names, shown)
+    return replace(found, total_memories=len(changed), memories=tuple(changed[:MAX_CHANGES]))
 
 
 async def what_if(engine: Engine, call: Call, conjecture: Conjecture) -> Conjectured:
@@ -139,6 +143,27 @@ def compared(
     return Difference(len(weights), tuple(weights[:MAX_CHANGES]), tuple(strengths[:MAX_CHANGES]))
 
 
+def memory_changes(before: Mapping[UUID, Then], after: Mapping[UUID, Then]) -> list[MemoryChange]:
+    """The memories that came, changed status or changed text, by id."""
+    return [
+        MemoryChange(
+            memory_id,
+            None if first is None else first.status,
+            None if second is None else second.status,
+            None if first is None else first.version,
+            None if second is None else second.version,
+        )
+        for memory_id in sorted({*before, *after})
+        if (first := before.get(memory_id)) != (second := after.get(memory_id))
+    ]
+
+
+async def standing(connection: Connection, call: Call, moment: Moment) -> dict[UUID, Then]:
+    """Which memories stood in the bank at that moment, with text version and status."""
+    store = PastStore(connection, call.namespace.id, await viewer(connection, call))
+    return await store.standing(moment, replay=call.namespace.clock is Clock.REPLAY)
+
+
 def _weights(bank: Bank, policy: Policy) -> dict[UUID, float]:
     return {
         memory_id: policy.effective_weight(policy.age_memory(state, bank.at), None)
@@ -164,7 +189,8 @@ def _strength(bank: Bank, cell: tuple[UUID, UUID], *, own: bool) -> float:
     return followed_in(bank.states, cell, bank.at, own=own).strength
 
 
-async def _bank(connection: Connection, call: Call, moment: Moment) -> Bank:
+async def bank_of(connection: Connection, call: Call, moment: Moment) -> Bank:
+    """The states as they were at that moment."""
     namespace = call.namespace
     if moment.as_of is not None:
         return Bank(await past_states(connection, namespace, moment.as_of), moment.as_of)

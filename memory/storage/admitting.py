@@ -84,6 +84,20 @@ class AdmittingStore:
             await store.feed(stamp, move.to.value, moved)
         return moved
 
+    async def believe(self, memory_id: UUID, step: tuple[Trust, Trust], stamp: Stamp) -> bool:
+        """From the first trust to the second; False where it no longer has the first."""
+        was, trust = step
+        done = await self._connection.execute(
+            update(memory)
+            .where(memory.c.namespace_id == self._namespace_id, memory.c.id == memory_id)
+            .where(memory.c.trust == was, memory.c.erased_at.is_(None))
+            .values(trust=trust, bank_version=stamp.bank_version)
+        )
+        if done.rowcount:
+            store = MemoryStore(self._connection, self._namespace_id)
+            await store.feed(stamp, "trust", [memory_id])
+        return done.rowcount > 0
+
     async def origin(self, memory_id: UUID) -> Origin:
         """Raises NotFound where there is no such memory."""
         rows = await self._connection.execute(

@@ -11,7 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from memory.domain.learning import WeightEvent
 from memory.domain.task import Page
 from memory.storage.states import Stored, Subject
-from memory.storage.tables import agent, memory, weight_event
+from memory.storage.tables import agent, memory, outcome, weight_event
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +83,12 @@ class LedgerStore:
             weight_event.c.memory_id == memory_id
         )
         rows = (
-            select(weight_event, agent.c.name.label("agent"))
-            .select_from(weight_event.outerjoin(agent, agent.c.id == weight_event.c.agent_id))
+            select(weight_event, agent.c.name.label("agent"), outcome.c.retrieval_id)
+            .select_from(
+                weight_event.outerjoin(agent, agent.c.id == weight_event.c.agent_id).outerjoin(
+                    outcome, outcome.c.id == weight_event.c.outcome_id
+                )
+            )
             .where(condition)
             .order_by(weight_event.c.bank_version, weight_event.c.position)
             .limit(page.limit + 1)

@@ -14,10 +14,13 @@ from server.dashboard import (
     jobs,
     keys,
     login,
+    memories,
     namespaces,
+    one_memory,
     overview,
     playground,
     receipts,
+    time_travel,
 )
 
 # The fallback takes every path that none before it has taken, so it stands last.
@@ -25,6 +28,9 @@ PAGES: tuple[APIRouter, ...] = (
     assets.router,
     login.router,
     overview.router,
+    memories.router,
+    one_memory.router,
+    time_travel.router,
     playground.router,
     receipts.router,
     candidates.router,

@@ -16,11 +16,13 @@ class Entry:
 
 NAVIGATION = (
     Entry("Overview", "/"),
+    Entry("Memories", "/memories"),
     Entry("Playground", "/playground", Act.RETRIEVE),
     Entry("Receipts", "/receipts"),
     Entry("Candidates", "/candidates"),
     Entry("Constraints", "/constraints"),
     Entry("Contradictions", "/contradictions"),
     Entry("Jobs", "/jobs"),
+    Entry("Time travel", "/time-travel"),
     Entry("Keys", "/keys", Act.MANAGE),
 )

@@ -46,6 +46,7 @@ TERMS: dict[str, str] = {
     "slot": "the last place, now and then given to a memory that was rarely credited",
     "purpose": "what the caller will do: act, run a pair, replay, or only look (preview)",
     "outcome": "what became of an attempt; one is effective a retrieval",
+    "episode": "a retrieval that served a memory, with what came of it",
     "prediction": (
         "an agent's forecast for a window, tied to a receipt; how it stood from a moment on"
     ),
@@ -126,12 +127,16 @@ TERMS: dict[str, str] = {
     "head": (
         "the 4 k most similar memories that may be seen; weights re-rank these and nothing else"
     ),
+    "neighbour": "a memory whose situation has a similar vector, whatever its status",
     "gates": "floors under similarity (raw) and score, measured for the model unless set",
     "confidence": "how clearly the nearest category is the nearest",
     "known at": "when a fact could be known; the server's clock, or the caller's word in a replay",
     "recorded at": "when it was written down, by the server's clock",
     "learned at": "the `known_at` of a memory",
     "as of": "the one moment a retrieval looks from",
+    "moment": (
+        "where the bank is looked at: by what was known, or by a bank version; neither is now"
+    ),
     "clock": "`wall` or `replay`: who sets `known_at`",
     "frozen": "a namespace that stores outcomes and learns nothing",
     "leader": "the process that applies outcomes and keeps the timetable; its numbered turn",

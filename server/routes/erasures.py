@@ -6,10 +6,11 @@ from fastapi import Response
 
 from memory.domain.bank import Erasure
 from memory.flows import bank
+from memory.flows.erasing import foresee_erasure
 from server.answers import answered
 from server.dependencies import EngineDep, Manages
 from server.routing import INSIDE, router_at
-from server.schemas.experiences import ErasedOut, ErasureIn
+from server.schemas.erasures import ErasedOut, ErasureIn
 
 router = router_at(INSIDE, "experiences")
 
@@ -22,5 +23,8 @@ async def erase_experience(engine: EngineDep, call: Manages, memory_id: UUID) ->
 
 @router.post("/erasures", response_model=ErasedOut)
 async def erase(engine: EngineDep, call: Manages, body: ErasureIn) -> Response:
-    """Erase the texts of one memory, agent, key or task."""
+    """Erase the texts of one memory, agent, key or task, or look what that would take."""
+    if body.dry_run:
+        foreseen = await foresee_erasure(engine, call, body.to_erasure())
+        return answered(ErasedOut.of_foreseen(foreseen))
     return answered(ErasedOut.of(await bank.erase(engine, call, body.to_erasure())))

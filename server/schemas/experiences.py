@@ -12,8 +12,6 @@ from memory.domain.bank import (
     Draft,
     Edit,
     EditRequest,
-    Erased,
-    Erasure,
     Kind,
     Memory,
     MemoryFilter,
@@ -247,36 +245,3 @@ class VersionOut(Out):
     @classmethod
     def of(cls, text: MemoryText) -> "VersionOut":
         return cls.model_validate(text)
-
-
-class ErasureIn(In):
-    """Whose text to erase: exactly one of these."""
-
-    memory_id: UUID | None = None
-    agent: Name | None = None
-    key_id: UUID | None = None
-    task_id: UUID | None = None
-
-    def to_erasure(self) -> Erasure:
-        agent = named(self.agent, "agent")
-        return Erasure(self.memory_id, agent, self.key_id, self.task_id)
-
-
-class ErasedCounts(Out):
-    """How many rows lost their text."""
-
-    memories: int
-    versions: int
-    embeddings: int
-    lines: int
-    tasks: int
-    writings: int
-    trajectories: int
-
-
-class ErasedOut(Out):
-    erased: ErasedCounts
-
-    @classmethod
-    def of(cls, erased: Erased) -> "ErasedOut":
-        return cls(erased=ErasedCounts.model_validate(erased))

@@ -72,12 +72,26 @@ class StrengthChangeOut(Out):
     after: float
 
 
+class MemoryChangeOut(Out):
+    """A memory's status and text version here and there; null where it did not exist."""
+
+    memory_id: UUID
+    status_before: str | None
+    status_after: str | None
+    version_before: int | None
+    version_after: int | None
+
+
 class DifferenceOut(Out):
-    """The largest changes first; `total` counts the changed weights, also those not shown."""
+    """The largest changes first; totals count also those not shown. `memories` came, changed status
+    or changed text; they are told between two moments alone.
+    """
 
     total: int
     weights: list[WeightChangeOut]
     strengths: list[StrengthChangeOut]
+    total_memories: int
+    memories: list[MemoryChangeOut]
 
     @classmethod
     def of(cls, difference: Difference) -> "DifferenceOut":

@@ -49,7 +49,7 @@ class WeightOut(Out):
 
 
 class WeightEventOut(Out):
-    """One entry of the ledger."""
+    """One entry of the ledger; `retrieval_id` is the receipt of its outcome."""
 
     bank_version: int
     position: int
@@ -66,6 +66,7 @@ class WeightEventOut(Out):
     known_at: UtcTime
     recorded_at: UtcTime
     superseded_by: int | None
+    retrieval_id: UUID | None
 
     @classmethod
     def of(cls, event: WeightEvent) -> "WeightEventOut":

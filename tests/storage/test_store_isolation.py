@@ -12,6 +12,7 @@ from sqlalchemy.exc import DBAPIError
 
 from memory.domain.access import Call
 from memory.domain.bank import Draft, Erasure, MemoryFilter, Status, Trust, fingerprint
+from memory.domain.browsing import Browse
 from memory.domain.health import (
     Ages,
     Coverage,
@@ -20,6 +21,7 @@ from memory.domain.health import (
     ItemVariance,
     WeightShares,
 )
+from memory.domain.history import Moment
 from memory.domain.ids import new_id
 from memory.domain.loop import OutcomeFilter, ReceiptFilter
 from memory.domain.prediction import PredictionFilter, Score
@@ -34,12 +36,14 @@ from memory.ports import Embedding
 from memory.storage.actors import ActorStore
 from memory.storage.admitting import AdmittingStore, Move
 from memory.storage.binding import BindingStore
+from memory.storage.browsing import BrowsingStore
 from memory.storage.candidates import CandidateStore, Case, End
 from memory.storage.centroids import CentroidStore
 from memory.storage.competence import CompetenceStore
 from memory.storage.constraints import Bucket, ConstraintStore
 from memory.storage.contradictions import ContradictionStore, Found, Verdict
 from memory.storage.database import Connection
+from memory.storage.episodes import EpisodeStore
 from memory.storage.erasure import ErasureStore, Reach
 from memory.storage.guidance import GuidanceStore, Near
 from memory.storage.halves import Half, HalfStore
@@ -48,10 +52,12 @@ from memory.storage.ledger import LedgerStore, Step
 from memory.storage.memories import MemoryStore, NewMemory, Stamp
 from memory.storage.merging import START, Member, MergingStore, Place, Union
 from memory.storage.outcomes import Decision, OutcomeStore
+from memory.storage.past import PastStore, Then
 from memory.storage.predictions import PredictionStore
 from memory.storage.reading import MemoryReader, Viewer
 from memory.storage.receipts import NewReceipt, ReceiptStore
 from memory.storage.relabelling import RelabelStore, Wanted
+from memory.storage.resting import RestingStore
 from memory.storage.search import Probe, Scope, SearchStore
 from memory.storage.serving import ServedStore
 from memory.storage.settlements import SettlementStore
@@ -89,11 +95,13 @@ STORES = (
     ActorStore,
     AdmittingStore,
     BindingStore,
+    BrowsingStore,
     CandidateStore,
     CentroidStore,
     ConstraintStore,
     ContradictionStore,
     CompetenceStore,
+    EpisodeStore,
     ErasureStore,
     GuidanceStore,
     HalfStore,
@@ -103,9 +111,11 @@ STORES = (
     MemoryStore,
     MergingStore,
     OutcomeStore,
+    PastStore,
     PredictionStore,
     ReceiptStore,
     RelabelStore,
+    RestingStore,
     SearchStore,
     SettlementStore,
     SourceStore,
@@ -195,6 +205,25 @@ class Foreign:
     @property
     def memories(self) -> MemoryStore:
         return MemoryStore(self.connection, self.here)
+
+    @property
+    def browsing(self) -> BrowsingStore:
+        return BrowsingStore(self.connection, self.here, Viewer((self.agent,)))
+
+    @property
+    def episodes(self) -> EpisodeStore:
+        return EpisodeStore(self.connection, self.here)
+
+    @property
+    def past(self) -> PastStore:
+        return PastStore(self.connection, self.here, Viewer((self.agent,)))
+
+    @property
+    def resting(self) -> RestingStore:
+        return RestingStore(self.connection, self.here)
+
+    def reach(self) -> Reach:
+        return Reach((self.memory,), (self.task,), 1)
 
     @property
     def health(self) -> HealthStore:
@@ -404,6 +433,9 @@ FINDS_NOTHING: dict[str, Ask] = {
     "ActorStore.list_categories": lambda f: f.actors.list_categories(PAGE),
     "ActorStore.names": lambda f: f.actors.names(),
     "ActorStore.fix_metric": lambda f: f.actors.fix_metric(f.category, "brier", "binary"),
+    "AdmittingStore.believe": lambda f: f.admitting.believe(
+        f.memory, (Trust.UNVERIFIED, Trust.TRUSTED), f.stamp
+    ),
     "AdmittingStore.move": lambda f: f.admitting.move(
         [f.memory], Move(tuple(Status), Status.ACTIVE, None), f.stamp
     ),
@@ -413,6 +445,15 @@ FINDS_NOTHING: dict[str, Ask] = {
     "AdmittingStore.on_probation": lambda f: f.admitting.on_probation(),
     "AdmittingStore.origin": lambda f: f.admitting.origin(f.memory),
     "BindingStore.near": lambda f: BindingStore(f.connection, f.here).near(f.near),
+    "BrowsingStore.lines": lambda f: f.browsing.lines(Browse(), {f.memory: Then(1, Status.ACTIVE)}),
+    "BrowsingStore.nearest": lambda f: f.browsing.nearest(f.memory, f.model, 8),
+    "BrowsingStore.part": lambda f: f.browsing.part(Browse(), PAGE),
+    "BrowsingStore.texts": lambda f: f.browsing.texts({f.memory: 1}),
+    "EpisodeStore.by_cell": lambda f: f.episodes.by_cell(f.memory),
+    "EpisodeStore.of_memory": lambda f: f.episodes.of_memory(f.memory, PAGE),
+    "PastStore.standing": lambda f: f.past.standing(Moment(), replay=True),
+    "RestingStore.derived": lambda f: f.resting.derived(f.reach()),
+    "RestingStore.retrievals": lambda f: f.resting.retrievals(f.reach()),
     "CandidateStore.before": lambda f: f.candidates.before(50),
     "CandidateStore.browse": lambda f: f.candidates.browse(None, PAGE),
     "CandidateStore.claim": lambda f: f.candidates.claim(NOON + 9 * DAY, NOON + 9 * DAY),

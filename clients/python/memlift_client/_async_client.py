@@ -13,6 +13,7 @@ from memlift_client import _calls_constraints as calls_constraints
 from memlift_client import _calls_contrasts as calls_contrasts
 from memlift_client import _calls_forecasts as calls_forecasts
 from memlift_client import _calls_loop as calls_loop
+from memlift_client import _calls_memories as calls_memories
 from memlift_client import _calls_meta as calls_meta
 from memlift_client import _calls_runs as calls_runs
 from memlift_client import _calls_tickets as calls_tickets
@@ -166,6 +167,14 @@ class AsyncMemLift:
     suspend = _method(calls_loop.suspend)
     retire = _method(calls_loop.retire)
     restore = _method(calls_loop.restore)
+    list_memories = _method(calls_memories.list_memories)
+    get_memory = _method(calls_memories.get_memory)
+    neighbours = _method(calls_memories.neighbours)
+    list_episodes = _method(calls_memories.list_episodes)
+    list_records = _method(calls_memories.list_records)
+    change_trust = _method(calls_memories.change_trust)
+    change_memories = _method(calls_memories.change_memories)
+    foresee_erasure = _method(calls_memories.foresee_erasure)
     add_meta_guideline = _method(calls_meta.add_meta_guideline)
     get_meta_guideline = _method(calls_meta.get_meta_guideline)
     list_meta_guidelines = _method(calls_meta.list_meta_guidelines)
@@ -245,6 +254,8 @@ class AsyncMemLift:
     each_job_run = _each(calls_admin.list_job_runs)
     each_audit_entry = _each(calls_admin.audit)
     each_experience = _each(calls_loop.list_experiences)
+    each_memory = _each(calls_memories.list_memories)
+    each_episode = _each(calls_memories.list_episodes)
     each_meta_guideline = _each(calls_meta.list_meta_guidelines)
     each_contrast = _each(calls_contrasts.list_contrasts)
     each_constraint = _each(calls_constraints.list_constraints)

@@ -27,12 +27,28 @@ class StrengthChange:
 
 
 @dataclass(frozen=True, slots=True)
+class MemoryChange:
+    """A memory's status and text version; None where it did not exist."""
+
+    memory_id: str
+    status_before: str | None
+    status_after: str | None
+    version_before: int | None
+    version_after: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class Difference:
-    """The largest changes first; `total` counts all changed weights."""
+    """The largest changes first; `total` counts all changed weights.
+
+    `memories` came, changed status or changed text between two moments.
+    """
 
     total: int
     weights: tuple[WeightChange, ...]
     strengths: tuple[StrengthChange, ...]
+    total_memories: int = 0
+    memories: tuple[MemoryChange, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -215,6 +215,7 @@ class WeightEvent:
     agent: str | None = None
     outcome_id: str | None = None
     superseded_by: int | None = None
+    retrieval_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

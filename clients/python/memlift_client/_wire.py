@@ -10,7 +10,7 @@ from memlift_client._faults import MemLiftProblem, Problem, UnexpectedAnswer
 
 Result = TypeVar("Result")
 Other = TypeVar("Other")
-Parameter = str | int | bool
+Parameter = str | int | float | bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +111,7 @@ def parameters(filters: Mapping[str, object]) -> dict[str, Parameter]:
 
 def _parameter(value: object) -> Parameter:
     match value:
-        case str() | int():
+        case str() | int() | float():
             return value
         case datetime():
             return _moment(value)

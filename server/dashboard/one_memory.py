@@ -1,0 +1,225 @@
+"""A memory: its text, how its weight came about, where it was served, and what may be done."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from fastapi import Response
+
+from memory.domain.bank import (
+    Edit,
+    EditRequest,
+    Erasure,
+    Kind,
+    Memory,
+    Status,
+    StatusChange,
+    Trust,
+)
+from memory.domain.browsing import Neighbour, TrustChange
+from memory.domain.learning import WeightEvent
+from memory.domain.namespace import Clock
+from memory.domain.task import Page
+from memory.errors import MemoryFault, Rejected
+from memory.flows import bank
+from memory.flows.browsing import neighbours, some_memories
+from memory.flows.episodes import list_episodes, records_of
+from memory.flows.erasing import foresee_erasure
+from memory.flows.trust import change_trust
+from memory.flows.weights import present, weight_events, weight_of
+from server.dashboard.forms import Form
+from server.dashboard.guarding import guarded_at
+from server.dashboard.lists import page_of, shown
+from server.dashboard.moments import time_of
+from server.dashboard.trajectory_plot import weight_plot
+from server.dashboard.viewer import FormDep, Manages, Reads, Remembers, Viewer, done, page
+from server.errors import status_of
+
+EVENTS = 1_000
+"""So many events are drawn; the ledger's own page has all of them."""
+
+LISTED = 100
+EPISODES = 20
+CHUNK = 200
+SAID = {"suspend": "suspended", "retire": "retired", "restore": "restored"}
+ACTIONS = {
+    Status.ACTIVE: ("suspend", "retire"),
+    Status.PROBATION: ("suspend", "retire"),
+    Status.SUSPENDED: ("restore", "retire"),
+    Status.RETIRED: ("restore",),
+}
+
+router = guarded_at("/dashboard/ns/{namespace}/memories/{memory_id}")
+
+
+@dataclass(frozen=True, slots=True)
+class Life:
+    """The newest events of a memory, oldest first, and how many there are."""
+
+    events: Sequence[WeightEvent]
+    total: int
+
+
+@router.get("")
+async def show_memory(viewer: Reads, memory_id: UUID) -> Response:
+    """Everything known of one memory."""
+    return await _shown(viewer, memory_id)
+
+
+@router.get("/events")
+async def show_events(viewer: Reads, memory_id: UUID) -> Response:
+    """Its part of the ledger, page by page."""
+    memory = await bank.get_memory(viewer.engine, viewer.call, memory_id)
+    events = await weight_events(viewer.engine, viewer.call, memory_id, page_of(viewer))
+    return page(viewer, "memory_events.html", memory=memory, table=shown(viewer, events))
+
+
+@router.get("/episodes")
+async def show_episodes(viewer: Reads, memory_id: UUID) -> Response:
+    """Where it was served, page by page."""
+    memory = await bank.get_memory(viewer.engine, viewer.call, memory_id)
+    episodes = await list_episodes(viewer.engine, viewer.call, memory_id, page_of(viewer))
+    return page(viewer, "memory_episodes.html", memory=memory, table=shown(viewer, episodes))
+
+
+@router.post("/edit")
+async def edit(viewer: Remembers, memory_id: UUID, form: FormDep) -> Response:
+    """Say it in other words, over the version that was seen."""
+    try:
+        current = await bank.get_memory(viewer.engine, viewer.call, memory_id)
+        ask = EditRequest(_edit(form, current), _version(form), time_of(form, "known_at"))
+        await bank.edit_memory(viewer.engine, viewer.call, memory_id, ask)
+    except MemoryFault as fault:
+        return await _shown(viewer, memory_id, fault)
+    return done(viewer, f"/memories/{memory_id}", "The memory was edited.")
+
+
+@router.post("/pin")
+async def pin(viewer: Remembers, memory_id: UUID, form: FormDep) -> Response:
+    """Pin it, so that nothing retires it by itself, or let go of it."""
+    pinned = form.get("pinned") == "yes"
+    known_at = time_of(form, "known_at")
+    ask = EditRequest(Edit(pinned=pinned), _version(form), known_at)
+    try:
+        await bank.edit_memory(viewer.engine, viewer.call, memory_id, ask)
+    except MemoryFault as fault:
+        return await _shown(viewer, memory_id, fault)
+    said = "The memory is pinned." if pinned else "The memory is no longer pinned."
+    return done(viewer, f"/memories/{memory_id}", said)
+
+
+@router.post("/status/{action}")
+async def change_status(viewer: Remembers, memory_id: UUID, action: str, form: FormDep) -> Response:
+    """Suspend, retire or restore it."""
+    try:
+        change = StatusChange(action, form.given("reason"))
+        await bank.change_status(viewer.engine, viewer.call, memory_id, change)
+    except MemoryFault as fault:
+        return await _shown(viewer, memory_id, fault)
+    return done(viewer, f"/memories/{memory_id}", f"The memory was {SAID[action]}.")
+
+
+@router.post("/trust")
+async def trust(viewer: Manages, memory_id: UUID, form: FormDep) -> Response:
+    """Believe its source, or not, or keep it from all retrievals."""
+    try:
+        change = TrustChange(_trust(form), form.given("reason"))
+        await change_trust(viewer.engine, viewer.call, memory_id, change)
+    except MemoryFault as fault:
+        return await _shown(viewer, memory_id, fault)
+    return done(viewer, f"/memories/{memory_id}", f"The memory is {change.trust} now.")
+
+
+@router.post("/erasure/preview")
+async def foresee(viewer: Manages, memory_id: UUID) -> Response:
+    """What erasing it would take; nothing is erased."""
+    memory = await bank.get_memory(viewer.engine, viewer.call, memory_id)
+    foreseen = await foresee_erasure(viewer.engine, viewer.call, Erasure(memory_id=memory_id))
+    ids = [one.memory_id for one in foreseen.derived]
+    derived = {m.id: m for m in await some_memories(viewer.engine, viewer.call, ids)}
+    return page(viewer, "memory_erasure.html", memory=memory, foreseen=foreseen, texts=derived)
+
+
+@router.post("/erasure")
+async def erase(viewer: Manages, memory_id: UUID) -> Response:
+    """Its texts go for good; ids and numbers stay."""
+    erased = await bank.erase(viewer.engine, viewer.call, Erasure(memory_id=memory_id))
+    said = f"Erased: {erased.versions} texts and {erased.lines} guidelines that quoted them."
+    return done(viewer, "/memories", said)
+
+
+async def _shown(viewer: Viewer, memory_id: UUID, fault: MemoryFault | None = None) -> Response:
+    engine, call = viewer.engine, viewer.call
+    memory = await bank.get_memory(engine, call, memory_id)
+    weight = await weight_of(engine, call, memory_id, None)
+    life = await _life(viewer, memory_id)
+    near, unknown = await _near(viewer, memory_id)
+    return page(
+        viewer,
+        "one_memory.html",
+        200 if fault is None else status_of(fault),
+        memory=memory,
+        weight=weight,
+        life=life,
+        listed=life.events[-LISTED:],
+        plot=weight_plot(life.events, present(call), weight.effective_weight),
+        versions=await bank.list_versions(engine, call, memory_id),
+        episodes=await list_episodes(engine, call, memory_id, Page(EPISODES)),
+        records=await records_of(engine, call, memory_id),
+        near=near,
+        unknown=unknown,
+        actions=ACTIONS.get(memory.status, ()) if changes(viewer, memory) else (),
+        editable=changes(viewer, memory),
+        replay=call.namespace.clock is Clock.REPLAY,
+        trusts=[one.value for one in Trust if one is not memory.trust],
+        fault=fault,
+    )
+
+
+def changes(viewer: Viewer, memory: Memory) -> bool:
+    """Whether this key may change it: an agent's key its agents' memories, managers all."""
+    if memory.kind is Kind.META_GUIDELINE:
+        return viewer.may("manage")
+    return viewer.may("remember") and viewer.key.speaks_for(memory.agent)
+
+
+async def _life(viewer: Viewer, memory_id: UUID) -> Life:
+    """Its newest events: the ledger lists the oldest first, so pages are walked."""
+    found: list[WeightEvent] = []
+    part = Page(CHUNK)
+    while True:
+        events = await weight_events(viewer.engine, viewer.call, memory_id, part)
+        found = [*found, *events.items][-EVENTS:]
+        if events.next is None:
+            return Life(found, events.total)
+        part = Page(CHUNK, events.next)
+
+
+async def _near(viewer: Viewer, memory_id: UUID) -> tuple[Sequence[Neighbour], str | None]:
+    """Its neighbours, or why they cannot be told now."""
+    try:
+        return await neighbours(viewer.engine, viewer.call, memory_id), None
+    except MemoryFault as fault:
+        return (), fault.detail
+
+
+def _edit(form: Form, current: Memory) -> Edit:
+    """What differs from the words as they are: an edit that changes nothing is refused."""
+    # A form sends line ends as CR LF, whatever the text has.
+    given = {n: form.get(n).replace("\r\n", "\n").strip() for n in ("situation", "lesson")}
+    changed = {n: text for n, text in given.items() if text and text != getattr(current, n)}
+    return Edit(situation=changed.get("situation"), lesson=changed.get("lesson"))
+
+
+def _version(form: Form) -> int:
+    digits = form.get("version")
+    if not (digits.isascii() and digits.isdigit()):
+        raise Rejected("the form does not say which version it is for", field="version")
+    return int(digits)
+
+
+def _trust(form: Form) -> Trust:
+    try:
+        return Trust(form.get("trust"))
+    except ValueError as fault:
+        raise Rejected("choose a trust", field="trust") from fault

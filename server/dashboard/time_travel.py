@@ -1,0 +1,154 @@
+"""Time travel: the bank as of a moment, the difference of two, and a source taken back."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from uuid import UUID
+
+from fastapi import Response
+
+from memory.domain.bank import Memory
+from memory.domain.browsing import Browse, Browsed, Sort, Sought
+from memory.domain.history import Difference, Moment, Rollback, RolledBack
+from memory.domain.task import Listed
+from memory.errors import MemoryFault, Rejected
+from memory.flows.browsing import browse_memories, some_memories
+from memory.flows.history import difference
+from memory.flows.rollback import roll_back
+from server.dashboard.forms import Form
+from server.dashboard.guarding import guarded_at
+from server.dashboard.lists import Shown, page_of, shown
+from server.dashboard.moments import moment_in, time_of
+from server.dashboard.viewer import FormDep, Manages, Reads, Viewer, done, page
+from server.errors import status_of
+
+CHANGES = 100
+"""So many of each kind of change are listed; how many there are is always said."""
+
+router = guarded_at("/dashboard/ns/{namespace}/time-travel")
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A difference with the memories it is about, by id."""
+
+    difference: Difference
+    texts: Mapping[UUID, Memory]
+
+
+@router.get("")
+async def show_moment(viewer: Reads) -> Response:
+    """The bank as of the moment in the address, strongest first; without one, the forms alone."""
+    fault: MemoryFault | None = None
+    table: Shown[Browsed] | None = None
+    try:
+        moment = moment_in(_given(viewer))
+        if not moment.now:
+            table = shown(viewer, await _bank(viewer, moment))
+    except MemoryFault as refused:
+        fault = refused
+    return page(
+        viewer,
+        "time_travel.html",
+        200 if fault is None else status_of(fault),
+        table=table,
+        asked=viewer.request.query_params,
+        fault=fault,
+    )
+
+
+@router.get("/difference")
+async def show_difference(viewer: Reads) -> Response:
+    """What changed from one moment to another; a moment that is left out is now."""
+    fault: MemoryFault | None = None
+    told: Told | None = None
+    try:
+        moments = moment_in(_given(viewer), "from_"), moment_in(_given(viewer), "to_")
+        if moments[0].now:
+            raise Rejected("say from which moment", field="from_as_of")
+        told = await _told(viewer, await difference(viewer.engine, viewer.call, moments))
+    except MemoryFault as refused:
+        fault = refused
+    return page(
+        viewer,
+        "time_difference.html",
+        200 if fault is None else status_of(fault),
+        told=told,
+        asked=viewer.request.query_params,
+        limit=CHANGES,
+        fault=fault,
+    )
+
+
+@router.post("/rollback/preview")
+async def foresee(viewer: Manages, form: FormDep) -> Response:
+    """What taking a source back would change; nothing is."""
+    try:
+        seen = await roll_back(viewer.engine, viewer.call, _rollback(form))
+    except MemoryFault as fault:
+        return page(
+            viewer,
+            "time_travel.html",
+            status_of(fault),
+            table=None,
+            asked={name: form.get(name) for name in form.fields},
+            fault=fault,
+        )
+    return await _rolled(viewer, form, seen)
+
+
+@router.post("/rollback")
+async def take_back(viewer: Manages, form: FormDep) -> Response:
+    """Take it back: its outcomes leave the ledger, its memories retire."""
+    wanted = replace(_rollback(form), dry_run=False)
+    taken = await roll_back(viewer.engine, viewer.call, wanted)
+    said = (
+        f"Taken back: {len(taken.outcomes)} outcomes withdrawn, {len(taken.retired)} memories "
+        f"retired, {taken.difference.total} weights changed; the bank is at version "
+        f"{taken.bank_version}."
+    )
+    return done(viewer, "/time-travel", said)
+
+
+async def _bank(viewer: Viewer, moment: Moment) -> Listed[Browsed]:
+    browse = Browse(Sought(), Sort.WEIGHT, descending=True, moment=moment)
+    return await browse_memories(viewer.engine, viewer.call, browse, page_of(viewer))
+
+
+async def _told(viewer: Viewer, found: Difference) -> Told:
+    """The first changes, with their texts."""
+    weights, memories = found.weights[:CHANGES], found.memories[:CHANGES]
+    ids = {change.memory_id: None for change in (*weights, *memories)}
+    texts = await some_memories(viewer.engine, viewer.call, list(ids))
+    few = replace(found, weights=weights, memories=memories)
+    return Told(few, {memory.id: memory for memory in texts})
+
+
+async def _rolled(viewer: Viewer, form: Form, seen: RolledBack) -> Response:
+    told = await _told(viewer, seen.difference)
+    ids = list(seen.retired[:CHANGES])
+    retired = await some_memories(viewer.engine, viewer.call, ids)
+    given = {name: form.get(name) for name in ("agent", "key_id", "since", "until")}
+    return page(
+        viewer,
+        "time_rollback.html",
+        seen=seen,
+        told=told,
+        retired=retired,
+        given=given,
+        limit=CHANGES,
+    )
+
+
+def _given(viewer: Viewer) -> Callable[[str], str]:
+    return lambda name: viewer.request.query_params.get(name, "")
+
+
+def _rollback(form: Form) -> Rollback:
+    """Raises Rejected where no source is named."""
+    key_id = form.given("key_id")
+    try:
+        known = None if key_id is None else UUID(key_id)
+    except ValueError as fault:
+        raise Rejected("a key is named by its id", field="key_id") from fault
+    since, until = time_of(form, "since"), time_of(form, "until")
+    return Rollback(form.given("agent"), known, since, until)
