@@ -6,12 +6,11 @@ _MAY_BE_SEEN = """m.namespace_id = %(ns)s AND m.kind = 'experience' AND m.erased
       AND m.trust <> 'quarantined' AND m.owner = ANY(%(owners)s::text[])
       AND m.learned_at <= %(as_of)s"""
 
-# An experience of a stranger is verified by its source, by trials that its author did not run
-# alone, or by whoever pinned it; or it is contrasted: agents parted on its task. It reaches nobody
-# who is stronger on its category.
+# An experience of a stranger is verified where a manager vouched for its source, or trials admitted
+# it that its author did not run alone; or it is contrasted: agents parted on its task. What its
+# writer says of it proves nothing. It reaches nobody who is stronger on its category.
 _RESERVED = """AND (m.agent_id <> ALL(%(strangers)s::uuid[]) OR (
-        (m.trust = 'trusted' OR m.pinned
-            OR m.detail ->> 'verification' IN ('human', 'test', 'judge')
+        (m.trust = 'trusted'
             OR m.id IN (SELECT t.memory_id FROM ticket t
                 WHERE t.namespace_id = %(ns)s AND t.decision = 'admitted' AND NOT EXISTS (
                     SELECT FROM trial r WHERE r.ticket_id = t.id AND r.self_verified))
