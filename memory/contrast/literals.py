@@ -10,12 +10,10 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 
-from memory.contrast.words import STOP_LIST, words
+from memory.contrast.words import STOP_LIST
 
 # So small and so frequent that they belong to no task.
 COMMON = frozenset({Decimal(0), Decimal(1), Decimal(2)})
-# Words that a text holds anyway: as the content of a quoted string they count only in quotes.
-_SILENT = words("a an and as at be by for from if in is it no not of on one or so the to with")
 
 NUMBER = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)?|(?<![\w.])\.\d+|[\u00bc-\u00be\u2150-\u215e]")
 # An apostrophe inside or behind a word opens nothing; three quotes fence a text.
@@ -125,9 +123,9 @@ def _folded(text: str) -> str:
 
 
 def _holds(text: str, string: str) -> bool:
-    """Whether a text contains a quoted string; one without words, or of a particle, in quotes."""
+    """Whether a text contains a quoted string; one without words counts in quotes only."""
     folded = _folded(text)
-    if string in _SILENT or not TOKEN.search(string):
+    if not TOKEN.search(string):
         return string in {_folded(quoted) for quoted in quoted_in(text)}
     before = r"(?<!\w)" if string[0].isalnum() else ""
     behind = r"(?!\w)" if string[-1].isalnum() else ""
