@@ -22,7 +22,7 @@ _OPENING = re.compile(r"(?:who|whose|whom|when|where|why)\b", re.IGNORECASE)
 _QUESTION = re.compile(r"(?:how (?:many|much|long|far|old)|what (?:is|was|are))\b", re.IGNORECASE)
 _FRACTION = re.compile(r"\b\d+/\d+\b")
 _CODE_LINE = re.compile(
-    r"^\s*(?:(?:def|class|from|import|assert)\b|@|>>>|\.\.\.|#).*$|https?://\S+", re.MULTILINE
+    r"^[ \t]*(?:(?:def|class|from|import|assert)\b|@|>>>|\.\.\.|#).*$|https?://\S+", re.MULTILINE
 )
 _FENCE = re.compile(r"\"\"\"|'''|```\w*")
 _TITLE = re.compile(r"\b(?:Mr|Mrs|Ms|Dr|Prof|St)\.?\s+")
@@ -63,7 +63,7 @@ def abstract(text: str, literals: Literals) -> str:
     text = NUMBER.sub(_general_number, text)
     text = TOKEN.sub(lambda token: _general(token, literals), text)
     text = _HOW_MUCH.sub("some", text)
-    text = re.sub(r"\bsome-(?=\w)|\(\W*\)", "", text)
+    text = re.sub(r"\bsome-(?=\w)|\(\W{0,20}\)", "", text)
     text = _POSSESSIVE.sub("their", text)
     text = _PLACE.sub("something", _SEVERAL.sub("they", text))
     return fold(text)

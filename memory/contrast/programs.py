@@ -13,7 +13,7 @@ from memory.contrast.steps import Step
 
 _FENCED = re.compile(r"```\w*\n(.*?)(?:```|\Z)", re.DOTALL)
 _STATEMENT = re.compile(
-    r"^\s*(?:def |class |return\b|for .+ in .+:|while .+:|if .+:|elif .+:|else:|try:|import "
+    r"^[ \t]*(?:def |class |return\b|for .+ in .+:|while .+:|if .+:|elif .+:|else:|try:|import "
     r"|from \w+|[\w\[\].]+ (?:[-+*/]|//|\*\*)?= )",
     re.MULTILINE,
 )

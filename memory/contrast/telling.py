@@ -7,7 +7,8 @@ from memory.contrast.abstracting import abstract
 from memory.contrast.literals import TOKEN, Literals
 from memory.contrast.steps import Step
 
-MAX_TOLD = 160
+# What is read of a sentence, and what is told of it.
+MAX_READ, MAX_TOLD = 400, 160
 MIN_WORDS = 3
 _SENTENCES = re.compile(r"(?<=[.!?])\s+|\n+")
 
@@ -23,7 +24,7 @@ def steps_of(text: str, literals: Literals) -> list[Step]:
     for sentence in _SENTENCES.split(text):
         if "=" in sentence:
             continue
-        told = abstract(sentence, literals).strip(" .!?;:,-*#>()\u201c\u201d\"'")
+        told = abstract(sentence[:MAX_READ], literals).strip(" .!?;:,-*#>()\u201c\u201d\"'")
         if len(TOKEN.findall(told)) < MIN_WORDS:
             continue
         short = told if len(told) <= MAX_TOLD else told[:MAX_TOLD].rsplit(" ", 1)[0]
