@@ -69,9 +69,12 @@ class EmbeddedConstraint:
 
 
 def texts_of(new: NewConstraint) -> dict[str, str]:
-    """The texts of a constraint that have vectors, by field."""
+    """The texts of a constraint that have vectors, by field. The trigger is the situation in a
+    field that experiences have not.
+    """
     wording = new.wording
     texts = {"situation": wording.situation, "lesson": wording.lesson}
+    texts["trigger"] = wording.situation
     halves = {"enforce": wording.enforce, "avoid": wording.avoid}
     return texts | {name: said for name, said in halves.items() if said is not None}
 

@@ -160,11 +160,17 @@ def _cosine(field: str, query: str) -> str:
     return f"1 - ({field}.vector <=> CAST(:q_{query} AS halfvec))"
 
 
+# Triggers have a field of their own, so that only constraints are gone through, and only what is
+# alike is looked at any closer.
 _NEAR = text(f"""
-    WITH bucket AS MATERIALIZED (
-        SELECT m.*, {_cosine("situation", "situation")} AS trigger FROM memory m
-        {_VECTOR.format(field="situation")}
-        WHERE m.namespace_id = :ns AND m.kind = 'constraint' AND {LIVING}
+    WITH alike AS MATERIALIZED (
+        SELECT e.memory_id, e.version, {_cosine("e", "situation")} AS trigger FROM embedding e
+        WHERE e.namespace_id = :ns AND e.model_id = :model AND e.field = 'trigger'
+    ),
+    bucket AS MATERIALIZED (
+        SELECT m.*, a.trigger FROM alike a
+        JOIN memory m ON m.id = a.memory_id AND m.version = a.version
+        WHERE a.trigger >= :above AND m.namespace_id = :ns AND {LIVING}
           AND m.category_id = :first
           AND (m.subcategory_id IS NOT DISTINCT FROM CAST(:second AS uuid)
             OR m.sha256 = CAST(:digest AS bytea))
@@ -177,7 +183,6 @@ _NEAR = text(f"""
         {_cosine("avoid", "avoid")} AS avoid, {_cosine("avoid", "enforce")} AS enforce_avoid,
         {_cosine("enforce", "avoid")} AS avoid_enforce
     FROM bucket m {" ".join(_VECTOR.format(field=field) for field in _FIELDS[1:])}
-    WHERE m.trigger >= :above
     ORDER BY m.owner <> '*', m.trigger + {_cosine("lesson", "lesson")} DESC, m.id
 """)  # noqa: S608 - assembled from the constants above; every value is a parameter
 

@@ -57,7 +57,7 @@ def upgrade() -> None:
         ["namespace_id", "id"],
         postgresql_where=sa.text("paired_at IS NULL"),
     )
-    fields("'situation', 'lesson', 'task', 'enforce', 'avoid'")
+    fields("'situation', 'lesson', 'task', 'trigger', 'enforce', 'avoid'")
     contrasts()
     supports()
     contradictions()
@@ -262,7 +262,7 @@ def downgrade() -> None:
     op.drop_table("dashboard_session")
     for table in reversed(ISOLATED):
         op.drop_table(table)
-    op.execute("DELETE FROM embedding WHERE field IN ('enforce', 'avoid')")
+    op.execute("DELETE FROM embedding WHERE field IN ('trigger', 'enforce', 'avoid')")
     fields("'situation', 'lesson', 'task'")
     op.drop_column("centroid", "prior")
     op.drop_index("ix_trajectory_unpaired", "trajectory")

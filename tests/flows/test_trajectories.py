@@ -219,11 +219,20 @@ async def test_what_came_of_erased_runs_loses_their_support(engine, operator, pa
     call = await a_call(engine, operator, past)
     [brief] = (await trajectories.browse(engine, call, TrajectoryFilter(), PAGE)).items
     mark = "UPDATE trajectory SET key_id = :key"
+    support = """
+        INSERT INTO constraint_support (id, namespace_id, memory_id, contrast_id, task_id, verifier,
+            counts, known_at, recorded_at)
+        SELECT :key, c.namespace_id, m.id, c.id, c.task_id, 'test', true, c.known_at, c.recorded_at
+        FROM contrast c, (SELECT id FROM memory WHERE kind = 'experience' LIMIT 1) m
+    """
+    vectors = text("SELECT count(*) FROM task_embedding")
     said = """UPDATE contrast SET rejected = '[{"text": "the posts", "reason": "literal"}]'"""
     async with engine.database.transaction(call.namespace.id) as connection:
         key = new_id()
         await connection.execute(text(mark), {"key": key})
         await connection.execute(text(said))
+        await connection.execute(text(support), {"key": key})
+        known = await connection.scalar(vectors)
     erasures = {
         "agent": Erasure(agent=brief.run.agent),
         "key": Erasure(key_id=key),
@@ -233,11 +242,12 @@ async def test_what_came_of_erased_runs_loses_their_support(engine, operator, pa
     await erase(engine, call, erasures[by])
 
     async with engine.database.transaction(call.namespace.id) as connection:
-        [counts] = await connection.scalars(text("SELECT counts FROM constraint_support"))
+        mine = text("SELECT counts FROM constraint_support WHERE id = :key")
+        [counts] = await connection.scalars(mine, {"key": key})
         [rejected] = await connection.scalars(text("SELECT rejected FROM contrast"))
-        vectors = await connection.scalar(text("SELECT count(*) FROM task_embedding"))
+        left = await connection.scalar(vectors)
     assert (counts, rejected) == (False, [])
-    assert vectors == (0 if by == "task" else 1)
+    assert (known, left) == (1, 0 if by == "task" else 1)
 
 
 async def test_a_run_of_an_erased_task_is_refused(engine, calls, wall):

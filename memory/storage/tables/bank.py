@@ -136,6 +136,6 @@ embedding = Table(
     Column("vector", HALFVEC(), nullable=False),
     Column("token_ids", ARRAY(Integer), nullable=False),
     # `enforce` and `avoid`: the halves of a constraint, which is what contradictions are in.
-    one_of("field", ("situation", "lesson", "task", "enforce", "avoid")),
+    one_of("field", ("situation", "lesson", "task", "trigger", "enforce", "avoid")),
     Index("ix_embedding_namespace_id_model_id_field", "namespace_id", "model_id", "field"),
 )

@@ -44,6 +44,20 @@ def test_another_kind_is_named():
     assert text.startswith("- constraint by «a2» (")
 
 
+def test_a_constraint_is_one_sentence_with_its_trigger():
+    said = {"kind": "constraint", "lesson": "enforce a check; avoid guessing"}
+    entries = [an_entry(1, situation="When units differ", **said)]
+    other = an_entry(2, situation="When units are equal", **said)
+
+    guideline = compiled([*entries, other])
+
+    # Two triggers are two constraints, whatever they ask for.
+    assert [line.text.split("): ")[1].partition(" [m:")[0] for line in guideline.lines] == [
+        "«When units differ, enforce a check; avoid guessing»",
+        "«When units are equal, enforce a check; avoid guessing»",
+    ]
+
+
 def test_the_strongest_stand_first_and_ties_go_by_id():
     entries = [an_entry(3), an_entry(1), an_entry(2, score=0.9)]
 
