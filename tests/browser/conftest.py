@@ -95,7 +95,7 @@ class Watched:
     """What a browser was told while its pages ran; `expected` are statuses a test provokes."""
 
     def __init__(self, origin: str) -> None:
-        self.origin = origin
+        self.origins = {origin}
         self.expected: set[int] = set()
         self.faults: list[str] = []
         self.abroad: list[str] = []
@@ -107,7 +107,8 @@ class Watched:
         context.on("weberror", lambda fault: self.faults.append(str(fault.error)))
 
     def _asked(self, request: Request) -> None:
-        if not request.url.startswith((f"{self.origin}/", "data:", "about:")):
+        near = tuple(f"{origin}/" for origin in self.origins)
+        if not request.url.startswith((*near, "data:", "about:")):
             self.abroad.append(request.url)
 
     def _answered(self, response: Response) -> None:

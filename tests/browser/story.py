@@ -13,6 +13,8 @@ SHOP = "shop"
 BANK = "bank"
 MANY = 137
 PLAIN = {"control_rate": 0.0, "slot_rate": 0.0, "meta_guidelines": False}
+# Only what is about the task is served, also once it is believed to do harm.
+NEAR = PLAIN | {"raw_gate": 0.35, "score_floor": 0.01}
 
 SITUATION = "A customer wants to cancel an order that the carrier has already picked up"
 LESSON = "Offer the return label first, because a parcel that is on its way cannot be called back"
@@ -24,11 +26,11 @@ HOSTILE = (
 )
 
 TOPICS = {
-    "orders": ("an address that changed after the order", "an order placed twice by mistake"),
+    "staff": ("a cook who asks for a free day", "a waiter who is ill on a holiday"),
     "refunds": ("a refund for a broken cup", "a refund that did not arrive at the bank"),
     "stock": ("a chair that is out of stock", "a delivery with fewer plates than were counted"),
     "invoices": ("an invoice without a tax number", "an invoice in the wrong currency"),
-    "shipping": ("a parcel stuck at customs", "a parcel left with a neighbour"),
+    "rooms": ("a window that does not close", "a lamp that flickers in the hall"),
 }
 LESSONS = ("Read the terms aloud before answering", "Ask for the number before anything else")
 RUNS = (
@@ -64,7 +66,7 @@ class Story:
 
 def told(server_client: MemLift) -> Story:
     """Fill the shop. Every call goes through the client, as an agent's would."""
-    server_client.create_namespace(SHOP, settings=PLAIN)
+    server_client.create_namespace(SHOP, settings=NEAR)
     shop = server_client.within(SHOP)
     for name, family in (("porter", "north"), ("clerk", "north"), ("sprinter", "south")):
         shop.add_agent(name, family=family)

@@ -72,7 +72,9 @@ def test_the_overview_counts_the_living_memories(page: Page, shop: MemLift) -> N
     page.goto(HOME + "/")
 
     figure = page.locator(".figure", has_text="Living memories").locator(".value")
-    living = [memory for memory in shop.each_memory() if memory.status in ("active", "probation")]
+    living = [
+        memory for memory in shop.each_memory() if memory.status not in ("retired", "rejected")
+    ]
     expect(figure).to_have_text(f"{len(living)} memories")
 
 
@@ -81,10 +83,8 @@ def test_the_overview_counts_the_living_memories_of_a_bank_of_more_than_a_page(
 ) -> None:
     page.goto("/dashboard/ns/bank/")
 
-    living = sum(memory.status == "active" for memory in bank.each_memory())
-    assert living == MANY - 2
     figure = page.locator(".figure", has_text="Living memories").locator(".value")
-    expect(figure).to_have_text(f"{living} memories")
+    expect(figure).to_have_text(f"{MANY} memories")
 
 
 def test_a_reader_sees_the_pages_and_no_button_that_changes_anything(
