@@ -5,6 +5,7 @@ from uuid import UUID
 from fastapi import Response
 
 from memory.domain.loop import OutcomeFilter, ReceiptFilter, Report, Reported
+from memory.domain.namespace import Clock
 from memory.domain.task import CategoryName, Page
 from memory.domain.text import NAME, optional
 from memory.errors import MemoryFault, Rejected
@@ -18,6 +19,7 @@ from memory.retrieval.arms import Arm
 from server.dashboard.forms import Form
 from server.dashboard.guarding import guarded_at
 from server.dashboard.lists import page_of, shown
+from server.dashboard.moments import time_of
 from server.dashboard.viewer import FormDep, Reads, Reports, Viewer, done, page
 from server.errors import status_of
 
@@ -98,6 +100,7 @@ async def _recounted(
         cut={cut.memory_id: WHY_CUT[CutReason(cut.reason)] for cut in receipt.cut},
         category=_category(receipt.category),
         expired=receipt.expires_at <= viewer.now,
+        replay=viewer.call.namespace.clock is Clock.REPLAY,
         verifiers=VERIFIERS,
         without=next((o.reward_without for o in told.outcomes if o.id == told.effective), None),
         fault=fault,
@@ -123,6 +126,7 @@ def _report(form: Form) -> Report:
         verifier=form.get("verifier"),
         evaluator=form.get("evaluator"),
         supersedes=None if supersedes is None else _id(supersedes),
+        known_at=time_of(form, "known_at"),
     )
 
 
