@@ -68,13 +68,18 @@ def told(summary: Mapping[str, Any]) -> list[str]:
         times = (row["p50"], row["p95"], row["p99"], row["rate"])
         shown = "".join(f"{'-' if t is None else format(t, '.2f'):>10}" for t in times)
         lines.append(f"{name:<24}{row['n']:>6}{row['failed']:>8}{shown}")
-    lines += [f"{name:<24}{value:>16.0f}" for name, value in summary["numbers"].items()]
+    lines += [f"{name:<44}{_number(value)}" for name, value in summary["numbers"].items()]
     for target in summary["targets"]:
         measured = target["measured"]
         shown = "not run" if measured is None else f"{measured:.3f}"
         lines.append(f"{target['name']}: {shown}, target {target['target']}: {target['status']}")
         lines += [f"    {name:<20}{value:>10.3f}" for name, value in target["parts"].items()]
     return lines
+
+
+def _number(value: float) -> str:
+    """A count as a count, a share with its digits."""
+    return f"{value:>16.0f}" if value == int(value) else f"{value:>20.3f}"
 
 
 def _settings(defaults: Mapping[str, int], changes: Sequence[str]) -> dict[str, int]:

@@ -1,6 +1,6 @@
 """A namespace that is fed with recorded runs over REST, and what can be read back from it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
@@ -27,13 +27,12 @@ class Bank:
     def prefix(self) -> str:
         return f"/v1/namespaces/{self.slug}"
 
-    def open(self, agents: Sequence[str], families: Sequence[str]) -> None:
-        """The namespace, its agents with their families, and the shipped taxonomy."""
+    def open(self, groups: Sequence[Group], taxonomy: Mapping[str, object]) -> None:
+        """The namespace, the agents of these groups with their families, and the taxonomy."""
         self._made("/v1/namespaces", {"slug": self.slug})
-        for agent, family in zip(agents, families, strict=True):
+        for agent, family in sorted({(r.agent, r.family) for g in groups for r in g.runs}):
             self._made(f"{self.prefix}/agents", {"name": agent, "family": family})
-        body = {"default": True, "allow_new": True}
-        self._good(fire(self.bench.server, [Shot("PUT", f"{self.prefix}/taxonomy", body)], 1))
+        self._good(fire(self.bench.server, [Shot("PUT", f"{self.prefix}/taxonomy", taxonomy)], 1))
 
     def ingest(self, groups: Sequence[Group], operation: str | None = None) -> None:
         """Every run of these groups, in batches that one caller sends; timed by parts."""

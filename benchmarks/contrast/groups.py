@@ -18,7 +18,53 @@ CATEGORIES: Mapping[str, tuple[str, str]] = {
     "mbpp": ("programming", "small functions"),
     "humaneval": ("programming", "small functions"),
 }
-"""The suites' own labels, in words of the shipped taxonomy."""
+"""The suites' own labels."""
+
+TAXONOMY: Mapping[str, object] = {
+    "allow_new": False,
+    "categories": [
+        {
+            "name": "mathematics",
+            "description": "Word problems that give numbers and ask for a number",
+            "subcategories": [
+                {"name": "word problems", "description": "School arithmetic told as a story"}
+            ],
+        },
+        {
+            "name": "programming",
+            "description": "Writing a program or a function that does what is described",
+            "subcategories": [
+                {"name": "small functions", "description": "A short Python function with tests"}
+            ],
+        },
+    ],
+}
+
+DOMAINS: Mapping[str, frozenset[str]] = {
+    "mathematics": frozenset(
+        {
+            "arithmetic",
+            "algebra",
+            "number theory",
+            "counting and probability",
+            "geometry",
+            "functions and analysis",
+        }
+    ),
+    "programming": frozenset(
+        {
+            "text and strings",
+            "lists and tables",
+            "numeric programs",
+            "algorithms",
+            "parsing and formats",
+            "debugging",
+            "software projects",
+            "databases and queries",
+        }
+    ),
+}
+"""Which categories of the shipped taxonomy a label covers."""
 
 
 @dataclass(frozen=True, slots=True)

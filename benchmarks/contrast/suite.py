@@ -18,14 +18,20 @@ from benchmarks import metrics
 from benchmarks.bench import Bench
 from benchmarks.contrast.bank import PARTS, Bank
 from benchmarks.contrast.closeness import Estimate, by_task, estimate, gain
-from benchmarks.contrast.groups import CATEGORIES, Group, read_groups, success_rates
+from benchmarks.contrast.groups import (
+    CATEGORIES,
+    DOMAINS,
+    TAXONOMY,
+    Group,
+    read_groups,
+    success_rates,
+)
 from benchmarks.contrast.reading import counted
 from benchmarks.contrast.transfer import Case, cases
 from benchmarks.kernels.embedding import vectors_of
 from benchmarks.load import Shot, fire
 from benchmarks.suites.plan import Suite
 
-ASKER = "gpt-4"
 SETTINGS = {"tasks": 100_000, "routed": 400, "seed": 1}
 YIELD = 0.30
 LINEAR = 2.0
@@ -46,16 +52,19 @@ def run(bench: Bench, data: Path, out: Path) -> None:
     groups = read_groups(data)[: bench.settings["tasks"]]
     slug = _free_slug(bench)
     bank = Bank(bench, slug)
-    agents = sorted({(run.agent, run.family) for group in groups for run in group.runs})
-    bank.open([name for name, _ in agents], [family for _, family in agents])
+    bank.open(groups, TAXONOMY)
     _ingested(bank, groups)
     tasks = bank.tasks()
     bench.say(f"contrasting {len(tasks)} tasks")
     bank.contrast([tasks[group.task] for group in groups], "contrast")
     for name, value in counted(groups, bank, tasks):
         bench.number(name, value, "count")
-    _routed(bank, groups[: bench.settings["routed"]])
-    _transferred(bench, out, list(cases(bench, slug, groups, success_rates(groups))))
+    some = groups[: bench.settings["routed"]]
+    _routed(bank, some, "own", {name: frozenset({name}) for name in DOMAINS})
+    shipped = Bank(bench, f"{slug}-shipped")
+    shipped.open(some, {"default": True, "allow_new": True})
+    _routed(shipped, some, "shipped", DOMAINS)
+    _transferred(bench, out, list(cases(bank, groups, success_rates(groups))))
 
 
 def _ingested(bank: Bank, groups: Sequence[Group]) -> None:
@@ -67,15 +76,19 @@ def _ingested(bank: Bank, groups: Sequence[Group]) -> None:
         bank.bench.number(f"ingest_runs_{part + 1}", runs, "runs")
 
 
-def _routed(bank: Bank, groups: Sequence[Group]) -> None:
-    """Tasks without a label, and whether the first level is the suite's own."""
-    answers = bank.ask(ASKER, groups, told=False)
-    right = [
-        answer["category"] == CATEGORIES[group.suite][0]
-        for group, answer in zip(groups, answers, strict=True)
-    ]
-    bank.bench.number("routed", len(right), "tasks")
-    bank.bench.number("routed_right", sum(right), "tasks")
+def _routed(
+    bank: Bank, groups: Sequence[Group], name: str, covers: Mapping[str, frozenset[str]]
+) -> None:
+    """Tasks without a label, and whether the first level is one that the suite's label covers."""
+    answers = bank.ask(groups[0].runs[0].agent, groups, told=False)
+    for suite in CATEGORIES:
+        right = [
+            answer["category"] in covers[CATEGORIES[group.suite][0]]
+            for group, answer in zip(groups, answers, strict=True)
+            if group.suite == suite
+        ]
+        bank.bench.number(f"routed_{name}_{suite}", len(right), "tasks")
+        bank.bench.number(f"routed_{name}_{suite}_right", sum(right), "tasks")
 
 
 def _transferred(bench: Bench, out: Path, found: Sequence[Case]) -> None:

@@ -1,9 +1,10 @@
 """Leave one out: what other agents' pairs on other tasks say to avoid, held against a failure.
 
-For each agent L that loses, and each half of the tasks, a namespace learns from the other half
-alone, and from no failure of L: what it holds comes from pairs whose losing agent differs from L.
-Then each held-out task that L failed and another agent solved is asked about. Style, which an agent
-keeps from task to task, cannot help here; only what was wrong can.
+Held out is the odd half of the tasks, which no wording of the distiller was designed on. For each
+agent L that loses there, a namespace learns from the other half alone, and from no failure of L:
+what it holds comes from pairs whose losing agent differs from L. Then each held-out task that L
+failed and another agent solved is asked about. Style, which an agent keeps from task to task,
+cannot help here; only what was wrong can.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,11 +12,10 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import Any
 
-from benchmarks.bench import Bench
 from benchmarks.contrast.bank import Bank
-from benchmarks.contrast.groups import CATEGORIES, Group, Run
+from benchmarks.contrast.groups import CATEGORIES, TAXONOMY, Group, Run
 
-HALVES = 2
+HALVES, HELD = 2, 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +23,8 @@ class Case:
     """A held-out task with a failing and a winning run, and what there is to hold against them.
 
     `served`: the *avoid* texts the memory served; `random`: as many from the same namespace, drawn
-    at random; `elsewhere`: as many of the other kind of task. `stronger_lost`: in this suite the
-    failing agent solves more tasks than the winning one.
+    at random; `elsewhere`: as many of the other kind of task, from all there are. `stronger_lost`:
+    in this suite the failing agent solves more tasks than the winning one.
     """
 
     task: str
@@ -40,43 +40,47 @@ class Case:
 
 
 def cases(
-    bench: Bench, slug: str, groups: Sequence[Group], rates: Mapping[tuple[str, str], float]
+    bank: Bank, groups: Sequence[Group], rates: Mapping[tuple[str, str], float]
 ) -> Iterator[Case]:
-    """Every held-out task once for each agent that failed it."""
+    """Every held-out task once for each agent that failed it; `bank` knows all tasks."""
     told = [group for group in groups if group.distillable]
+    every = [row for row in bank.every("constraints", status="active") if row["avoid"]]
     for loser in sorted({run.agent for group in told for run in group.runs}):
-        for half in range(HALVES):
-            held = [group for group in told if _half(group) == half and _failure(group, loser)]
-            if held:
-                others = [group for group in told if _half(group) != half]
-                bank = _taught(bench, f"{slug}-{half}-{_slug(loser)}", loser, others)
-                yield from _asked(bank, loser, held, rates)
+        held = [group for group in told if _half(group) == HELD and _failure(group, loser)]
+        if not held:
+            continue
+        suites = {group.suite for group in held}
+        others = [g for g in told if _half(g) != HELD and g.suite in suites]
+        taught = _taught(Bank(bank.bench, f"{bank.slug}-{_slug(loser)}"), loser, others)
+        yield from _asked(taught, loser, held, (rates, every))
 
 
-def _taught(bench: Bench, slug: str, loser: str, groups: Sequence[Group]) -> Bank:
+def _taught(bank: Bank, loser: str, groups: Sequence[Group]) -> Bank:
     """A namespace that has seen no failure of `loser`."""
     seen = [
         replace(g, runs=tuple(r for r in g.runs if r.success or r.agent != loser)) for g in groups
     ]
-    agents = sorted({(run.agent, run.family) for group in groups for run in group.runs})
-    bank = Bank(bench, slug)
-    bank.open([name for name, _ in agents], [family for _, family in agents])
+    bank.open(groups, TAXONOMY)
     bank.ingest(seen)
     bank.contrast_all()
     return bank
 
 
 def _asked(
-    bank: Bank, loser: str, held: Sequence[Group], rates: Mapping[tuple[str, str], float]
+    bank: Bank,
+    loser: str,
+    held: Sequence[Group],
+    known: tuple[Mapping[tuple[str, str], float], Sequence[Mapping[str, Any]]],
 ) -> Iterator[Case]:
-    chance = Random(f"{bank.slug}")  # noqa: S311 - a draw for a baseline, no secret
-    every = [row for row in bank.every("constraints", status="active") if row["avoid"]]
-    bank.bench.say(f"{bank.slug}: {len(every)} constraints, {len(held)} held-out failures")
+    rates, every = known
+    chance = Random(loser)  # noqa: S311 - a draw for a baseline, no secret
+    own = [row for row in bank.every("constraints", status="active") if row["avoid"]]
+    bank.bench.say(f"{bank.slug}: {len(own)} constraints, {len(held)} held-out failures")
     for group, answer in zip(held, bank.ask(loser, held, told=True), strict=True):
         failing, winning = _failure(group, loser), _winner(group, loser, rates)
-        served = tuple(row["avoid"] for row in answer["constraints"] if row["avoid"])
         if failing is None or winning is None:
             continue
+        served = tuple(row["avoid"] for row in answer["constraints"] if row["avoid"])
         here = CATEGORIES[group.suite][0]
         yield Case(
             task=group.task,
@@ -87,7 +91,7 @@ def _asked(
             failing=failing.text,
             winning=winning.text,
             served=served,
-            random=_drawn(chance, [row for row in every if row["category"] == here], served),
+            random=_drawn(chance, [row for row in own if row["category"] == here], served),
             elsewhere=_drawn(chance, [row for row in every if row["category"] != here], served),
         )
 

@@ -280,9 +280,7 @@ class Applied:
 
 @dataclass(frozen=True, slots=True)
 class ReceiptFilter:
-    """pending: neither answered nor expired; answered: with an outcome in effect; expired: without
-    one, too late; all: every receipt.
-    """
+    """pending: neither answered nor expired; answered: with an outcome in effect; all."""
 
     state: str = "all"
     agent: str | None = None

@@ -83,8 +83,8 @@ class Found:
     head_size: int
     past: Learned | None
     guides: tuple[Guide, ...] = ()
-    bound: tuple[Binding, ...] = ()
     nearby: tuple[NearCategory, ...] = ()
+    bound: tuple[Binding, ...] = ()
 
 
 class Finder:
@@ -128,8 +128,8 @@ class Finder:
             head_size=rows.head.matching if self._policy.whole_bank else HEAD * asked.ask.k,
             past=past,
             guides=guides,
-            bound=bound,
             nearby=await self._nearby(asked.vectors) if asked.ask.explain else (),
+            bound=bound,
         )
 
     async def _scope(self, asked: Asked, agent: Agent, past: Learned | None) -> Scope:

@@ -195,12 +195,11 @@ async def _committed(
                 answers[position] = fault
                 continue
             receipt = _receipt(engine, call, (found, ranked, serving, clock), task_id)
-            workings = None
+            answer = Served(receipt, serving.memories, serving.guidance, serving.constraints)
             if found.asked.ask.explain:
                 workings = workings_of(call, found, ranked, serving, clock.laps)
-            answers[position] = Served(
-                receipt, serving.memories, serving.guidance, serving.constraints, workings
-            )
+                answer = replace(answer, workings=workings)
+            answers[position] = answer
             if found.asked.ask.purpose != PREVIEW:
                 receipts.append(
                     NewReceipt(receipt, found.agent, found.category_ids, engine.model.id)

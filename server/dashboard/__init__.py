@@ -8,6 +8,8 @@ from fastapi import APIRouter
 from server.dashboard import (
     assets,
     candidates,
+    constraints,
+    contradictions,
     fallback,
     jobs,
     keys,
@@ -32,6 +34,8 @@ PAGES: tuple[APIRouter, ...] = (
     playground.router,
     receipts.router,
     candidates.router,
+    constraints.router,
+    contradictions.router,
     jobs.router,
     keys.router,
     namespaces.router,

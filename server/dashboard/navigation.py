@@ -20,6 +20,8 @@ NAVIGATION = (
     Entry("Playground", "/playground", Act.RETRIEVE),
     Entry("Receipts", "/receipts"),
     Entry("Candidates", "/candidates"),
+    Entry("Constraints", "/constraints"),
+    Entry("Contradictions", "/contradictions"),
     Entry("Jobs", "/jobs"),
     Entry("Time travel", "/time-travel"),
     Entry("Keys", "/keys", Act.MANAGE),

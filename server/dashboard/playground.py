@@ -7,7 +7,7 @@ from uuid import UUID
 
 from fastapi import Response
 
-from memory.domain.loop import MAX_K, MAX_TOKENS, Ask, Served
+from memory.domain.loop import MAX_K, MAX_TOKENS, Ask, Item, Served
 from memory.domain.namespace import Clock
 from memory.domain.task import CategoryName, Page, TaskDraft
 from memory.domain.workings import Considered, Fate, RoutedBy, Workings
@@ -61,6 +61,7 @@ class Tried:
     cut: Mapping[UUID, str]
     timings: Sequence[tuple[str, float]]
     kept_out: Sequence[tuple[str, int]]
+    items: Mapping[UUID, Item]
 
 
 @router.get("")
@@ -125,6 +126,7 @@ def tried(served: Served) -> Tried:
         cut={cut.memory_id: WHY_CUT[CutReason(cut.reason)] for cut in receipt.cut},
         timings=[(STAGES.get(name, name), ms) for name, ms in workings.timings.items()],
         kept_out=[(fate.value, fates.count(fate)) for fate in Fate if fate in fates],
+        items={item.memory_id: item for item in receipt.items},
     )
 
 

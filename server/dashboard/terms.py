@@ -141,10 +141,12 @@ TERMS: dict[str, str] = {
     "frozen": "a namespace that stores outcomes and learns nothing",
     "leader": "the process that applies outcomes and keeps the timetable; its numbered turn",
     "job": "a line of the timetable; one doing of it; what has one run",
-    "run": "a line of the timetable; one doing of it; what has one run",
     "period": "a line of the timetable; one doing of it; what has one run",
     "dry run": "a run that changes nothing and says what would change",
     "session": "a person's stay at the dashboard, opened with a key and never outliving it",
     "writing": "one try of a writer, with its prompt, its answer, its tokens and its fault",
-    "trajectory": "the ordered steps of one attempt",
+    "trajectory": "the ordered steps of one attempt at a task, with its result and its verdict",
+    "constraint": (
+        "a memory of what separates success from failure whoever runs: when, enforce, avoid"
+    ),
 }

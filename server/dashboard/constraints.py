@@ -1,0 +1,107 @@
+"""Constraints: what separates success from failure, and the contrasts of runs that say so."""
+
+from uuid import UUID
+
+from fastapi import Response
+
+from memory.domain.bank import MemoryFilter, Status, StatusChange
+from memory.domain.task import Page
+from memory.domain.text import NAME, optional
+from memory.errors import MemoryFault, NotFound, Rejected
+from memory.flows import constraint_bank, contrasting, trajectories
+from memory.flows.actors import list_categories
+from server.dashboard.guarding import guarded_at
+from server.dashboard.lists import page_of, shown
+from server.dashboard.viewer import FormDep, Reads, Remembers, Viewer, done, page
+from server.errors import status_of
+
+CHOICES = Page(200)
+ORIGINS = ("distilled", "written")
+SAID = {
+    "suspend": "rests until it is restored",
+    "retire": "is retired; its record stays",
+    "restore": "is back",
+}
+
+router = guarded_at("/dashboard/ns/{namespace}/constraints")
+
+
+@router.get("")
+async def show_constraints(viewer: Reads) -> Response:
+    """Constraints by filter, each with what speaks for it in numbers."""
+    wanted = MemoryFilter(
+        status=_status(viewer),
+        category=_asked(viewer, "category"),
+        origin=_asked(viewer, "origin"),
+    )
+    listed = await constraint_bank.browse(viewer.engine, viewer.call, wanted, page_of(viewer))
+    categories = await list_categories(viewer.engine, viewer.call, CHOICES)
+    return page(
+        viewer,
+        "constraints.html",
+        table=shown(viewer, listed),
+        wanted=wanted,
+        statuses=[status.value for status in Status],
+        origins=ORIGINS,
+        categories=[one.name for one in categories.items if one.parent is None],
+    )
+
+
+@router.get("/contrasts/{contrast_id}")
+async def show_contrast(viewer: Reads, contrast_id: UUID) -> Response:
+    """Two runs of one task side by side, and what their difference taught."""
+    contrast = await contrasting.get(viewer.engine, viewer.call, contrast_id)
+    runs = [
+        await trajectories.get(viewer.engine, viewer.call, run_id)
+        for run_id in (contrast.preferred_id, contrast.unpreferred_id)
+    ]
+    return page(viewer, "contrast.html", contrast=contrast, runs=runs)
+
+
+@router.get("/{memory_id}")
+async def show_constraint(viewer: Reads, memory_id: UUID) -> Response:
+    """A constraint with its support, piece by piece."""
+    return await _shown(viewer, memory_id)
+
+
+@router.post("/{memory_id}/{action}")
+async def change(viewer: Remembers, memory_id: UUID, action: str, form: FormDep) -> Response:
+    """Suspend, retire or restore, with a reason that stays with it."""
+    if action not in SAID:
+        raise NotFound("there is no such page")
+    try:
+        change = StatusChange(action, form.given("reason"))
+        await constraint_bank.change(viewer.engine, viewer.call, memory_id, change)
+    except NotFound:
+        raise
+    except MemoryFault as fault:
+        return await _shown(viewer, memory_id, fault)
+    return done(viewer, f"/constraints/{memory_id}", f"The constraint {SAID[action]}.")
+
+
+async def _shown(viewer: Viewer, memory_id: UUID, fault: MemoryFault | None = None) -> Response:
+    constraint = await constraint_bank.get(viewer.engine, viewer.call, memory_id)
+    support = await constraint_bank.support(viewer.engine, viewer.call, memory_id, page_of(viewer))
+    return page(
+        viewer,
+        "constraint.html",
+        200 if fault is None else status_of(fault),
+        constraint=constraint,
+        memory=constraint.memory,
+        table=shown(viewer, support),
+        serving=constraint.memory.status in (Status.ACTIVE, Status.PROBATION),
+        fault=fault,
+    )
+
+
+def _asked(viewer: Viewer, name: str) -> str | None:
+    given = viewer.request.query_params.get(name, "").strip()
+    return optional(given or None, name, NAME)
+
+
+def _status(viewer: Viewer) -> Status | None:
+    given = _asked(viewer, "status")
+    try:
+        return None if given is None else Status(given)
+    except ValueError as fault:
+        raise Rejected("there is no such status", field="status", limit=list(Status)) from fault
