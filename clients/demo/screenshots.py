@@ -12,7 +12,7 @@ from datetime import timedelta
 from io import BytesIO
 from pathlib import Path
 
-from memlift_client import MemLift
+from memlift_client import MemLift, WeightEvent
 from PIL import Image
 from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
 
@@ -21,7 +21,7 @@ from clients.demo.replay import AGENT, Arm, midnight, replay
 from clients.demo.server import fresh_folder, start
 from clients.demo.session import PATIENCE, PLAIN
 from clients.demo.streams import Stream
-from clients.demo.sums import bring_sums
+from clients.demo.sums import Brought, bring_sums
 from clients.demo.weather import SOURCE, weather_stream
 
 IMAGES = Path(__file__).parents[2] / "docs" / "images"
@@ -29,6 +29,7 @@ SIZE = ViewportSize(width=1280, height=860)
 COLOURS = 64
 FLAGS = ("--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking")
 WEATHER, SUMS = "weather", "sums"
+LIGHT = ("light",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +40,7 @@ class Shot:
     path: str
     prepare: Callable[[Page], None] = lambda _: None
     top: str | None = None
+    themes: Sequence[str] = ("light", "dark")
 
 
 def main() -> int:
@@ -71,8 +73,8 @@ def _filled(memory: MemLift) -> Sequence[Shot]:
     replay(stream, [arm], lambda _: None)
     _looked_after(arm.memory, stream)
     memory.create_namespace(SUMS, settings=PLAIN)
-    constraint_id = bring_sums(memory.within(SUMS))
-    return _shots(_ids(arm.memory), constraint_id, stream)
+    brought = bring_sums(memory.within(SUMS))
+    return _shots(_ids(arm.memory), brought, stream)
 
 
 def _looked_after(memory: MemLift, stream: Stream) -> None:
@@ -93,38 +95,56 @@ def _looked_after(memory: MemLift, stream: Stream) -> None:
 
 
 def _ids(memory: MemLift) -> Mapping[str, str]:
-    """The weakest memory, the receipt that cost it most, and the candidate."""
-    weakest = memory.list_weights(order="weakest", limit=1).items[0].memory_id
-    events = [one for one in memory.each_weight_event(weakest) if one.outcome_id is not None]
+    """The weakest memory that outcomes have moved, the receipt that cost it most, the candidate."""
+    weakest, events = next(
+        (row.memory_id, moved)
+        for row in memory.list_weights(order="weakest", limit=200).items
+        if (moved := _moved(memory, row.memory_id))
+    )
     worst = min(events, key=lambda one: (one.weight_after or 1) - (one.weight_before or 1))
     outcome = memory.get_outcome(str(worst.outcome_id))
     [ticket] = memory.list_tickets(limit=1).items
     return {"memory": weakest, "receipt": outcome.retrieval_id, "ticket": ticket.id}
 
 
-def _shots(ids: Mapping[str, str], constraint_id: str, stream: Stream) -> Sequence[Shot]:
+def _moved(memory: MemLift, memory_id: str) -> Sequence[WeightEvent]:
+    events = memory.each_weight_event(memory_id)
+    return [one for one in events if one.outcome_id is not None and one.agent is None]
+
+
+def _shots(ids: Mapping[str, str], sums: Brought, stream: Stream) -> Sequence[Shot]:
     days = sorted({question.asked_on for question in stream.questions})
     between = f"from_as_of={days[-12]}T00:00&to_as_of={days[-2]}T00:00"
-    memory = f"{WEATHER}/memories/{ids['memory']}"
+    memory, receipt = f"{WEATHER}/memories/{ids['memory']}", f"{WEATHER}/receipts/{ids['receipt']}"
     return (
         Shot("overview", f"{WEATHER}/"),
         Shot("memories", f"{WEATHER}/memories?sort=weight&order=asc"),
         Shot("memory", memory),
-        Shot("memory-ledger", memory, top="#trajectory"),
-        Shot("memory-served", memory, top="#served"),
         Shot("playground", f"{WEATHER}/playground", lambda page: _tried(page, stream)),
         Shot("receipts", f"{WEATHER}/receipts"),
-        Shot("receipt", f"{WEATHER}/receipts/{ids['receipt']}"),
-        Shot("receipt-outcome", f"{WEATHER}/receipts/{ids['receipt']}", _correcting, "#outcomes"),
+        Shot("receipt", receipt),
         Shot("candidates", f"{WEATHER}/candidates"),
         Shot("candidate", f"{WEATHER}/candidates/{ids['ticket']}"),
         Shot("constraints", f"{SUMS}/constraints"),
-        Shot("constraint", f"{SUMS}/constraints/{constraint_id}"),
-        Shot("contradictions", f"{SUMS}/constraints/contradictions"),
+        Shot("constraint", f"{SUMS}/constraints/{sums.constraint_id}"),
+        Shot("contradiction", f"{SUMS}/contradictions/{sums.contradiction_id}"),
         Shot("jobs", f"{WEATHER}/jobs"),
         Shot("time-travel", f"{WEATHER}/time-travel/difference?{between}"),
-        Shot("rollback", f"{SUMS}/time-travel", _taking_back),
         Shot("keys", f"{WEATHER}/keys"),
+        *_story(sums),
+    )
+
+
+def _story(sums: Brought) -> Sequence[Shot]:
+    """The pictures of the how-to on why a memory fell."""
+    memory = f"{SUMS}/memories/{sums.memory_id}"
+    receipt = f"{SUMS}/receipts/{sums.receipts[-1]}"
+    return (
+        Shot("fell-sorted", f"{SUMS}/memories?sort=weight&order=asc", themes=LIGHT),
+        Shot("fell-plot", memory, top="#trajectory", themes=LIGHT),
+        Shot("fell-served", memory, top="#served", themes=LIGHT),
+        Shot("fell-outcome", receipt, _correcting, "#outcomes", themes=LIGHT),
+        Shot("fell-rollback", f"{SUMS}/time-travel", _taking_back, themes=LIGHT),
     )
 
 
@@ -162,7 +182,7 @@ def _drawn(browser: Browser, url: str, key: str, wanted: tuple[str, Sequence[Sho
     page.get_by_label("Key").fill(key)
     page.get_by_role("button", name="Log in").click()
     page.wait_for_load_state()
-    for shot in shots:
+    for shot in (one for one in shots if theme in one.themes):
         answer = page.goto(f"/dashboard/ns/{shot.path}")
         if answer is None or not answer.ok:
             raise SystemExit(f"{shot.path} could not be drawn")

@@ -4,6 +4,9 @@
 distils a constraint; what the hasty one reports of a memory makes that memory fall.
 """
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 from memlift_client import MemLift
 
 AGENTS = {"careful": "north", "steady": "north", "hasty": "south"}
@@ -34,8 +37,18 @@ TURNS = (("steady", 0.9, 0.5),) * 4 + (("hasty", 0.1, 0.9),) * 6
 LESSON = "Multiply the price by the number of packs; what is in a pack does not change the price"
 
 
-def bring_sums(memory: MemLift) -> str:
-    """The id of a constraint that was distilled."""
+@dataclass(frozen=True, slots=True)
+class Brought:
+    """Ids of what the pictures show."""
+
+    constraint_id: str
+    contradiction_id: str
+    memory_id: str
+    receipts: Sequence[str]
+
+
+def bring_sums(memory: MemLift) -> Brought:
+    """Fill a namespace."""
     for name, family in AGENTS.items():
         memory.add_agent(name, family=family)
     for key, (text, right, wrong) in QUESTIONS.items():
@@ -50,8 +63,13 @@ def bring_sums(memory: MemLift) -> str:
             )
         memory.contrast(task_id=task.id)
     _opposed(memory)
-    _reported(memory)
-    return memory.list_constraints(origin="distilled", limit=1).items[0].id
+    memory_id, receipts = _reported(memory)
+    return Brought(
+        memory.list_constraints(origin="distilled", limit=1).items[0].id,
+        memory.list_contradictions(limit=1).items[0].id,
+        memory_id,
+        receipts,
+    )
 
 
 def _opposed(memory: MemLift) -> None:
@@ -69,12 +87,13 @@ def _opposed(memory: MemLift) -> None:
         )
 
 
-def _reported(memory: MemLift) -> None:
+def _reported(memory: MemLift) -> tuple[str, Sequence[str]]:
     """A memory that helps one agent, until another reports that it does harm."""
     made = memory.remember(
         agent="careful", situation=SITUATION, lesson=LESSON, category="mathematics"
     )
     memory.change_trust(made.id, "trusted", "checked by hand")
+    receipts: list[str] = []
     for number, (agent, reward, without) in enumerate(TURNS):
         text = f"{number + 3} packs of {number + 7} cards, {number + 2} dollars each: what is due?"
         served = memory.retrieve(
@@ -82,3 +101,5 @@ def _reported(memory: MemLift) -> None:
         )
         memory.report(served.receipt, reward=reward, without={"reward": without}, verifier="test")
         memory.apply_outcomes()
+        receipts.append(served.receipt)
+    return made.id, receipts

@@ -17,6 +17,8 @@ HEADINGS = {
     "/receipts": "Receipts",
     "/receipts/outcomes": "Outcomes",
     "/candidates": "Candidates",
+    "/constraints": "Constraints",
+    "/contradictions": "Contradictions",
     "/jobs": f"Jobs of {SHOP}",
     "/time-travel": f"Time travel in {SHOP}",
     "/keys": "Keys",
@@ -46,6 +48,8 @@ TOTALS: dict[str, Callable[[MemLift], int]] = {
     "/receipts": lambda shop: shop.list_retrievals(state="all", limit=1).total,
     "/receipts/outcomes": lambda shop: shop.list_outcomes(limit=1).total,
     "/candidates": lambda shop: shop.list_tickets(limit=1).total,
+    "/constraints": lambda shop: shop.list_constraints(limit=1).total,
+    "/contradictions": lambda shop: shop.list_contradictions(state="all", limit=1).total,
 }
 
 

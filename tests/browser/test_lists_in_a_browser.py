@@ -31,11 +31,12 @@ def all_ids(page: Page) -> list[str]:
 
 
 def counted(database: "psycopg.Connection[tuple[int]]", where: str = "true") -> int:
-    """By the database itself, as it is stored."""
-    asked = (
-        "SELECT count(*) FROM memory JOIN namespace ON namespace.id = memory.namespace_id "
-        f"WHERE namespace.slug = '{BANK}' AND memory.erased_at IS NULL AND {where}"
+    """By the database itself, as it is stored; rows are those of the namespace that is set."""
+    database.execute(
+        "SELECT set_config('memlift.namespace', id::text, false) FROM namespace WHERE slug = %s",
+        [BANK],
     )
+    asked = f"SELECT count(*) FROM memory WHERE erased_at IS NULL AND {where}"
     found = database.execute(asked).fetchone()  # pyright: ignore[reportArgumentType] - our own text
     assert found is not None
     return found[0]
