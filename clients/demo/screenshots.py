@@ -118,7 +118,7 @@ def _shots(ids: Mapping[str, str], sums: Brought, stream: Stream) -> Sequence[Sh
     memory, receipt = f"{WEATHER}/memories/{ids['memory']}", f"{WEATHER}/receipts/{ids['receipt']}"
     return (
         Shot("overview", f"{WEATHER}/"),
-        Shot("memories", f"{WEATHER}/memories?sort=weight&order=asc"),
+        Shot("memories", f"{WEATHER}/memories?kind=experience&sort=weight&order=asc"),
         Shot("memory", memory),
         Shot("playground", f"{WEATHER}/playground", lambda page: _tried(page, stream)),
         Shot("receipts", f"{WEATHER}/receipts"),
@@ -175,6 +175,7 @@ def _drawn(browser: Browser, url: str, key: str, wanted: tuple[str, Sequence[Sho
         viewport=SIZE,
         color_scheme="dark" if theme == "dark" else "light",
         reduced_motion="reduce",
+        locale="en-GB",
     )
     page = context.new_page()
     page.goto("/dashboard/login")

@@ -31,7 +31,7 @@ TRIGGER = "a sum of parts is asked for and the parts are given in several differ
 ENFORCE = "converting every part to the unit of the answer before adding any of them up"
 AVOID = "adding the parts up as they stand in the text and converting the total afterwards"
 SITUATION = "A price is given for a box, a tray or another pack, and the number of packs is known"
-TURNS = (("steady", 0.9, 0.5),) * 4 + (("hasty", 0.1, 0.9),) * 6
+TURNS = (("steady", 0.9, 0.5),) * 4 + (("hasty", 0.3, 0.7),) * 5
 """Who asks, and the reward with the memory and without."""
 
 LESSON = "Multiply the price by the number of packs; what is in a pack does not change the price"

@@ -14,6 +14,7 @@ from memory.flows.feedback import STATES as OUTCOME_STATES
 from memory.flows.feedback import list_outcomes, report
 from memory.flows.receipts import STATES, WHY_CUT
 from memory.flows.recounting import list_turns, recount
+from memory.flows.weights import present
 from memory.guideline.entry import CutReason
 from memory.retrieval.arms import Arm
 from server.dashboard.forms import Form
@@ -47,6 +48,7 @@ async def show_receipts(viewer: Reads) -> Response:
         "receipts.html",
         table=shown(viewer, turns),
         wanted=wanted,
+        present=present(viewer.call),
         agents=[agent.name for agent in agents.items],
         categories=[one.name for one in categories.items if one.parent is None],
         states=[state for state in STATES if state != "all"],
@@ -99,7 +101,7 @@ async def _recounted(
         receipt=receipt,
         cut={cut.memory_id: WHY_CUT[CutReason(cut.reason)] for cut in receipt.cut},
         category=_category(receipt.category),
-        expired=receipt.expires_at <= viewer.now,
+        expired=receipt.expires_at <= present(viewer.call),
         replay=viewer.call.namespace.clock is Clock.REPLAY,
         verifiers=VERIFIERS,
         without=next((o.reward_without for o in told.outcomes if o.id == told.effective), None),

@@ -74,7 +74,7 @@ def told(server_client: MemLift) -> Story:
     _contrasted(shop)
     helped = [_run(shop, number, "clerk", 0.9, 0.5) for number in range(4)]
     risen = shop.get_weight(memory_id).effective_weight
-    harmed = [_run(shop, 10 + number, "sprinter", 0.1, 0.9) for number in range(6)]
+    harmed = [_run(shop, 10 + number, "sprinter", 0.3, 0.7) for number in range(6)]
     fallen = shop.get_weight(memory_id).effective_weight
     _tried(shop)
     return Story(
