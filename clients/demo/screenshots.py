@@ -12,7 +12,7 @@ from datetime import timedelta
 from io import BytesIO
 from pathlib import Path
 
-from memlift_client import MemLift, WeightEvent
+from memlift_client import MemLift, SettingsFields, WeightEvent
 from PIL import Image
 from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
 
@@ -21,14 +21,16 @@ from clients.demo.replay import AGENT, Arm, midnight, replay
 from clients.demo.server import fresh_folder, start
 from clients.demo.session import PATIENCE, PLAIN
 from clients.demo.streams import Stream
-from clients.demo.sums import Brought, bring_sums
+from clients.demo.sums import Brought, bring_packs, bring_sums
 from clients.demo.weather import SOURCE, weather_stream
 
 IMAGES = Path(__file__).parents[2] / "docs" / "images"
 SIZE = ViewportSize(width=1280, height=860)
 COLOURS = 64
 FLAGS = ("--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking")
-WEATHER, SUMS = "weather", "sums"
+WEATHER, SUMS, PACKS = "weather", "sums", "packs"
+# Only what is about the task is served, also once it is believed to do harm.
+NEAR = PLAIN | SettingsFields(raw_gate=0.3, score_floor=0.01)
 LIGHT = ("light",)
 
 
@@ -74,7 +76,9 @@ def _filled(memory: MemLift) -> Sequence[Shot]:
     _looked_after(arm.memory, stream)
     memory.create_namespace(SUMS, settings=PLAIN)
     brought = bring_sums(memory.within(SUMS))
-    return _shots(_ids(arm.memory), brought, stream)
+    memory.create_namespace(PACKS, clock="replay", settings=NEAR)
+    told = bring_packs(memory.within(PACKS))
+    return (*_shots(_ids(arm.memory), brought, stream), *_story(*told))
 
 
 def _looked_after(memory: MemLift, stream: Stream) -> None:
@@ -131,20 +135,18 @@ def _shots(ids: Mapping[str, str], sums: Brought, stream: Stream) -> Sequence[Sh
         Shot("jobs", f"{WEATHER}/jobs"),
         Shot("time-travel", f"{WEATHER}/time-travel/difference?{between}"),
         Shot("keys", f"{WEATHER}/keys"),
-        *_story(sums),
     )
 
 
-def _story(sums: Brought) -> Sequence[Shot]:
+def _story(memory_id: str, receipt_id: str) -> Sequence[Shot]:
     """The pictures of the how-to on why a memory fell."""
-    memory = f"{SUMS}/memories/{sums.memory_id}"
-    receipt = f"{SUMS}/receipts/{sums.receipts[-1]}"
+    memory, receipt = f"{PACKS}/memories/{memory_id}", f"{PACKS}/receipts/{receipt_id}"
     return (
-        Shot("fell-sorted", f"{SUMS}/memories?sort=weight&order=asc", themes=LIGHT),
+        Shot("fell-sorted", f"{PACKS}/memories?sort=weight&order=asc", themes=LIGHT),
         Shot("fell-plot", memory, top="#trajectory", themes=LIGHT),
         Shot("fell-served", memory, top="#served", themes=LIGHT),
         Shot("fell-outcome", receipt, _correcting, "#outcomes", themes=LIGHT),
-        Shot("fell-rollback", f"{SUMS}/time-travel", _taking_back, themes=LIGHT),
+        Shot("fell-rollback", f"{PACKS}/time-travel", _taking_back, themes=LIGHT),
     )
 
 

@@ -4,8 +4,8 @@
 distils a constraint; what the hasty one reports of a memory makes that memory fall.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 
 from memlift_client import MemLift
 
@@ -34,6 +34,8 @@ SITUATION = "A price is given for a box, a tray or another pack, and the number 
 TURNS = (("steady", 0.9, 0.5),) * 4 + (("hasty", 0.3, 0.7),) * 5
 """Who asks, and the reward with the memory and without."""
 
+FIRST = datetime(2026, 3, 2, 9, tzinfo=UTC)
+WEEK = timedelta(days=7)
 LESSON = "Multiply the price by the number of packs; what is in a pack does not change the price"
 
 
@@ -43,8 +45,6 @@ class Brought:
 
     constraint_id: str
     contradiction_id: str
-    memory_id: str
-    receipts: Sequence[str]
 
 
 def bring_sums(memory: MemLift) -> Brought:
@@ -63,12 +63,9 @@ def bring_sums(memory: MemLift) -> Brought:
             )
         memory.contrast(task_id=task.id)
     _opposed(memory)
-    memory_id, receipts = _reported(memory)
     return Brought(
         memory.list_constraints(origin="distilled", limit=1).items[0].id,
         memory.list_contradictions(limit=1).items[0].id,
-        memory_id,
-        receipts,
     )
 
 
@@ -87,19 +84,34 @@ def _opposed(memory: MemLift) -> None:
         )
 
 
-def _reported(memory: MemLift) -> tuple[str, Sequence[str]]:
-    """A memory that helps one agent, until another reports that it does harm."""
+def bring_packs(memory: MemLift) -> tuple[str, str]:
+    """A memory that helps one agent, until another reports that it does harm: its id, and the last
+    receipt. One run a week, in a namespace with the replay clock.
+    """
+    for name, family in AGENTS.items():
+        memory.add_agent(name, family=family)
     made = memory.remember(
-        agent="careful", situation=SITUATION, lesson=LESSON, category="mathematics"
+        agent="careful",
+        situation=SITUATION,
+        lesson=LESSON,
+        category="mathematics",
+        learned_at=FIRST,
     )
     memory.change_trust(made.id, "trusted", "checked by hand")
-    receipts: list[str] = []
+    receipt = ""
     for number, (agent, reward, without) in enumerate(TURNS):
         text = f"{number + 3} packs of {number + 7} cards, {number + 2} dollars each: what is due?"
+        day = FIRST + (number + 1) * WEEK
         served = memory.retrieve(
-            agent=agent, task={"text": text, "category": "mathematics"}, purpose="paired", k=1
+            agent=agent,
+            task={"text": text, "category": "mathematics"},
+            purpose="paired",
+            k=1,
+            as_of=day,
         )
-        memory.report(served.receipt, reward=reward, without={"reward": without}, verifier="test")
+        receipt = served.receipt
+        memory.report(
+            receipt, reward=reward, without={"reward": without}, verifier="test", known_at=day
+        )
         memory.apply_outcomes()
-        receipts.append(served.receipt)
-    return made.id, receipts
+    return made.id, receipt
