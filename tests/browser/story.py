@@ -72,9 +72,9 @@ def told(server_client: MemLift) -> Story:
         shop.add_agent(name, family=family)
     memory_id, hostile_id = _remembered(shop)
     _contrasted(shop)
-    helped = [_run(shop, number, "clerk", 0.9, 0.5) for number in range(4)]
+    helped = [_run(shop, number, "clerk", 0.8, 0.5) for number in range(4)]
     risen = shop.get_weight(memory_id).effective_weight
-    harmed = [_run(shop, 10 + number, "sprinter", 0.3, 0.7) for number in range(6)]
+    harmed = [_run(shop, 10 + number, "sprinter", 0.25, 0.75) for number in range(6)]
     fallen = shop.get_weight(memory_id).effective_weight
     _tried(shop)
     return Story(

@@ -63,8 +63,8 @@ def test_a_row_of_the_ledger_leads_to_the_outcome_that_moved_it(
     expect(page.get_by_role("heading", level=1)).to_contain_text("Receipt")
     effective = page.locator("table.outcomes tr[aria-current]")
     expect(effective).to_contain_text("in effect")
-    expect(effective).to_contain_text("0.300")
-    expect(effective).to_contain_text("0.700")
+    expect(effective).to_contain_text("0.250")
+    expect(effective).to_contain_text("0.750")
 
 
 def test_its_episodes_lead_to_the_receipt_with_guideline_and_outcome(
@@ -89,8 +89,8 @@ def test_the_record_by_agent_shows_for_whom_it_did_harm(page: Page, shop_told: S
         row.split("\t")[0]: row.split("\t")[3:7]
         for row in page.locator("#records tbody tr").all_inner_texts()
     }
-    assert rows["sprinter"] == ["0.300", "6", "0.700", "6"]
-    assert rows["clerk"] == ["0.900", "4", "0.500", "4"]
+    assert rows["sprinter"] == ["0.250", "6", "0.750", "6"]
+    assert rows["clerk"] == ["0.800", "4", "0.500", "4"]
 
 
 def test_taken_out_of_service_it_is_not_served_until_it_is_restored(

@@ -174,7 +174,7 @@ async def test_where_time_is_the_callers_a_correction_says_when_it_was_known(
         dated = await sent(browser, replay, page, f"{page}/outcome", **told)
 
     assert "known_at" in [field["name"] for field in form.of("input")]
-    assert "expired" not in form.said()
+    assert "UTC expired" not in form.said()
     assert (without.status_code, dated.status_code) == (422, 303)
     outcomes = (await client.get(f"/v1/namespaces/{replay}/outcomes")).json()["items"]
     assert outcomes[-1]["known_at"].startswith("2026-03-02T12:00:00")
