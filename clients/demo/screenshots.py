@@ -26,7 +26,7 @@ from clients.demo.weather import SOURCE, weather_stream
 
 IMAGES = Path(__file__).parents[2] / "docs" / "images"
 SIZE = ViewportSize(width=1280, height=860)
-COLOURS = 64
+COLOURS = 128
 FLAGS = ("--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking")
 WEATHER, SUMS, PACKS = "weather", "sums", "packs"
 # Only what is about the task is served, also once it is believed to do harm.

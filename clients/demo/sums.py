@@ -34,6 +34,12 @@ SITUATION = "A price is given for a box, a tray or another pack, and the number 
 TURNS = (("steady", 0.9, 0.5),) * 4 + (("hasty", 0.3, 0.7),) * 5
 """Who asks, and the reward with the memory and without."""
 
+OTHERS = {
+    "A speed and a time are given": "Bring both to hours before multiplying",
+    "A share of a whole is asked for": "Name the whole before dividing",
+    "An age in some years is asked for": "Write down whose age it is, and when",
+    "A train leaves before another": "Draw both on one line",
+}
 FIRST = datetime(2026, 3, 2, 9, tzinfo=UTC)
 WEEK = timedelta(days=7)
 LESSON = "Multiply the price by the number of packs; what is in a pack does not change the price"
@@ -98,6 +104,14 @@ def bring_packs(memory: MemLift) -> tuple[str, str]:
         learned_at=FIRST,
     )
     memory.change_trust(made.id, "trusted", "checked by hand")
+    for situation, lesson in OTHERS.items():
+        memory.remember(
+            agent="careful",
+            situation=situation,
+            lesson=lesson,
+            category="mathematics",
+            learned_at=FIRST,
+        )
     receipt = ""
     for number, (agent, reward, without) in enumerate(TURNS):
         text = f"{number + 3} packs of {number + 7} cards, {number + 2} dollars each: what is due?"
