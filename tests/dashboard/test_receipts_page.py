@@ -165,6 +165,7 @@ async def test_where_time_is_the_callers_a_correction_says_when_it_was_known(
     await remembered(client, replay, "look at the base rate", learned_at=at_noon)
     receipt = await served(client, replay, as_of=at_noon)
     await reported(client, replay, receipt, reward=0.9, known_at=at_noon)
+    await made(client, replay, "/outcomes/apply")
     page = f"/receipts/{receipt['retrieval_id']}"
     told = {"reward": "0.1", "verifier": "human", "evaluator": "Ada"}
     async with a_browser(app, operator_token) as browser:
