@@ -9,10 +9,10 @@ SUITE ?= loop
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help install format lint test check migrate serve bench soak docs demo lock openapi
+.PHONY: help install format lint test check migrate serve bench soak docs demo screenshots lock openapi
 
 help:     ## Show this list
-	@grep -hE '^[a-z]+: .*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 10
+	@grep -hE '^[a-z]+: .*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 13
 
 install: $(STAMP)  ## Install the project and its tools
 
@@ -53,6 +53,9 @@ serve: $(STAMP)  ## Start the server on loopback
 
 demo: $(STAMP)  ## Replay real questions and watch the memory learn
 	$(PYTHON) -m clients.demo $(ARGS)
+
+screenshots: $(STAMP)  ## Draw every page of the dashboard over real data into docs/images
+	$(PYTHON) -m clients.demo.screenshots
 
 bench: $(STAMP)  ## Run a suite: make bench SUITE=loop
 	$(PYTHON) -m benchmarks run $(SUITE) --out out/$(SUITE) $(ARGS)

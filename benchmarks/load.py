@@ -7,9 +7,9 @@ Plain http.client in threads, a connection each: what it costs by itself is meas
 import http.client
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
 from typing import Any, cast
@@ -23,11 +23,12 @@ FIRST_PROBLEM = 300
 
 @dataclass(frozen=True, slots=True)
 class Shot:
-    """One request: body None for a GET."""
+    """One request: body None for a GET; `headers` beside those of every call."""
 
     method: str
     path: str
     body: object = None
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +70,7 @@ def _one_shot(line: http.client.HTTPConnection, headers: dict[str, str], shot: S
     body = None if shot.body is None else json.dumps(shot.body).encode()
     began = time.perf_counter()
     try:
-        line.request(shot.method, shot.path, body, headers)
+        line.request(shot.method, shot.path, body, {**headers, **shot.headers})
         response = line.getresponse()
         status, content = response.status, response.read()
     except (OSError, http.client.HTTPException):

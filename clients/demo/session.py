@@ -81,6 +81,7 @@ def how_to_call(url: str, data: Path) -> Iterator[str]:
     yield f"The server keeps running at {url}; press Ctrl-C to end it."
     yield f'  KEY=$(cat {data}/operator.key); curl -H "Authorization: Bearer $KEY" \\'
     yield f"    '{url}/v1/namespaces/demo-1-memlift/weights?order=strongest&limit=3'"
+    yield f"  Log in at {url}/dashboard/ns/demo-1-memlift/ with that key to look at each memory."
     yield f"  The API is described at {url}/docs. To start it again:"
     yield f"    memlift serve --data {data}"
 

@@ -14,6 +14,7 @@ from memory.errors import MemoryFault, NotFound
 from memory.flows import tickets
 from memory.flows.acquire import list_candidates, retry_candidate
 from memory.flows.bank import get_memory
+from memory.flows.browsing import some_memories
 from memory.flows.verdicts import verdict_of
 from server.dashboard.forms import Form
 from server.dashboard.guarding import guarded_at
@@ -52,11 +53,14 @@ async def show_tickets(viewer: Reads) -> Response:
     )
     table = shown(viewer, listed)
     compared = [compared_of(ticket.trials) for ticket in table.rows]
+    ids = [ticket.memory_id for ticket in table.rows]
+    memories = {one.id: one for one in await some_memories(viewer.engine, viewer.call, ids)}
     return page(
         viewer,
         "candidates.html",
         table=table,
         compared=compared,
+        memories=memories,
         state=state,
         states=[one.value for one in TicketState],
     )

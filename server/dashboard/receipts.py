@@ -5,6 +5,7 @@ from uuid import UUID
 from fastapi import Response
 
 from memory.domain.loop import OutcomeFilter, ReceiptFilter, Report, Reported
+from memory.domain.namespace import Clock
 from memory.domain.task import CategoryName, Page
 from memory.domain.text import NAME, optional
 from memory.errors import MemoryFault, Rejected
@@ -13,11 +14,13 @@ from memory.flows.feedback import STATES as OUTCOME_STATES
 from memory.flows.feedback import list_outcomes, report
 from memory.flows.receipts import STATES, WHY_CUT
 from memory.flows.recounting import list_turns, recount
+from memory.flows.weights import present
 from memory.guideline.entry import CutReason
 from memory.retrieval.arms import Arm
 from server.dashboard.forms import Form
 from server.dashboard.guarding import guarded_at
 from server.dashboard.lists import page_of, shown
+from server.dashboard.moments import time_of
 from server.dashboard.viewer import FormDep, Reads, Reports, Viewer, done, page
 from server.errors import status_of
 
@@ -45,6 +48,7 @@ async def show_receipts(viewer: Reads) -> Response:
         "receipts.html",
         table=shown(viewer, turns),
         wanted=wanted,
+        present=present(viewer.call),
         agents=[agent.name for agent in agents.items],
         categories=[one.name for one in categories.items if one.parent is None],
         states=[state for state in STATES if state != "all"],
@@ -97,7 +101,8 @@ async def _recounted(
         receipt=receipt,
         cut={cut.memory_id: WHY_CUT[CutReason(cut.reason)] for cut in receipt.cut},
         category=_category(receipt.category),
-        expired=receipt.expires_at <= viewer.now,
+        expired=receipt.expires_at <= present(viewer.call),
+        replay=viewer.call.namespace.clock is Clock.REPLAY,
         verifiers=VERIFIERS,
         without=next((o.reward_without for o in told.outcomes if o.id == told.effective), None),
         fault=fault,
@@ -123,6 +128,7 @@ def _report(form: Form) -> Report:
         verifier=form.get("verifier"),
         evaluator=form.get("evaluator"),
         supersedes=None if supersedes is None else _id(supersedes),
+        known_at=time_of(form, "known_at"),
     )
 
 

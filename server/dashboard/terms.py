@@ -147,6 +147,7 @@ TERMS: dict[str, str] = {
     "writing": "one try of a writer, with its prompt, its answer, its tokens and its fault",
     "trajectory": "the ordered steps of one attempt at a task, with its result and its verdict",
     "constraint": (
-        "a memory of what separates success from failure whoever runs: when, enforce, avoid"
+        "a memory of what separates success from failure for any agent: when (trigger), "
+        "enforce, avoid"
     ),
 }

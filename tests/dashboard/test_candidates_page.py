@@ -56,6 +56,8 @@ async def test_candidates_are_listed_by_state(app, client, operator_token, names
 
     assert [total(page) for page in (every, still, ended)] == [1, 1, 0]
     assert f"0 of {len(ticket['trials'])}" in every.said()
+    assert "look at the wind" in every.said()
+    assert "reference material" not in every.said()
 
 
 async def test_a_candidate_that_was_tried_shows_before_after_and_who_ran_it(

@@ -102,7 +102,7 @@ async def test_from_a_constraint_to_its_support_to_both_runs(
         runs = await shown(browser, namespace, f"/constraints/contrasts/{contrast['id']}")
 
     assert at(namespace, f"/constraints/{memory_id}") in [a["href"] for a in listed.of("a")]
-    assert "1 tasks, 1 agent pairs" in page.said()
+    assert "1 task, 1 agent pair," in page.said()
     assert at(namespace, f"/constraints/contrasts/{contrast['id']}") in [
         a["href"] for a in page.of("a")
     ]

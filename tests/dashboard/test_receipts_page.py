@@ -158,6 +158,29 @@ async def test_a_person_corrects_an_outcome_and_it_takes_effect(
     ]
 
 
+async def test_where_time_is_the_callers_a_correction_says_when_it_was_known(
+    app, client, operator_token, replay
+):
+    at_noon = "2026-03-01T12:00:00Z"
+    await remembered(client, replay, "look at the base rate", learned_at=at_noon)
+    receipt = await served(client, replay, as_of=at_noon)
+    await reported(client, replay, receipt, reward=0.9, known_at=at_noon)
+    await made(client, replay, "/outcomes/apply")
+    page = f"/receipts/{receipt['retrieval_id']}"
+    told = {"reward": "0.1", "verifier": "human", "evaluator": "Ada"}
+    async with a_browser(app, operator_token) as browser:
+        form = await shown(browser, replay, page)
+        without = await sent(browser, replay, page, f"{page}/outcome", **told)
+        told["known_at"] = "2026-03-02T12:00"
+        dated = await sent(browser, replay, page, f"{page}/outcome", **told)
+
+    assert "known_at" in [field["name"] for field in form.of("input")]
+    assert "UTC expired" not in form.said()
+    assert (without.status_code, dated.status_code) == (422, 303)
+    outcomes = (await client.get(f"/v1/namespaces/{replay}/outcomes")).json()["items"]
+    assert outcomes[-1]["known_at"].startswith("2026-03-02T12:00:00")
+
+
 async def test_the_run_without_memory_is_kept_by_a_correction_of_a_pair(
     app, client, operator_token, namespace
 ):

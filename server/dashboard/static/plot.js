@@ -17,6 +17,30 @@
     return drawn;
   }
 
+  function told(seconds, fine) {
+    var text = new Date(seconds * 1e3).toISOString();
+    return fine ? text.slice(0, 10) + " " + text.slice(11, 19) : text.slice(0, 10);
+  }
+
+  // Days as 2026-03-01; within a day its time, and the day where it begins to be seen.
+  function ticks(u, splits, index, space, step) {
+    var day = "";
+    return splits.map(function (seconds) {
+      var text = told(seconds, true);
+      var lines = step >= 86400 ? text.slice(0, 10)
+        : text.slice(11, step < 60 ? 19 : 16) + (text.slice(0, 10) === day ? "" : "\n" + text.slice(0, 10));
+      day = text.slice(0, 10);
+      return lines;
+    });
+  }
+
+  function timeAxis() {
+    var made = axis("time (UTC)");
+    made.values = ticks;
+    made.space = 90;
+    return made;
+  }
+
   function axis(label) {
     return {
       label: label,
@@ -37,18 +61,18 @@
     return note;
   }
 
-  function options(element, told, note) {
-    var scale = told.range ? { range: told.range } : {};
+  function options(element, plotted, note) {
+    var scale = plotted.range ? { range: plotted.range } : {};
     return {
       width: Math.max(280, element.clientWidth),
       height: 300,
       tzDate: function (seconds) { return uPlot.tzDate(new Date(seconds * 1e3), "UTC"); },
       scales: { x: { time: true }, y: scale },
-      axes: [axis("time (UTC)"), axis(told.unit || "")],
-      series: [{ label: "time (UTC)" }].concat(told.series.map(series)),
+      axes: [timeAxis(), axis(plotted.unit || "")],
+      series: [{ label: "time (UTC)", value: function (u, v) { return v == null ? "–" : told(v, true); } }].concat(plotted.series.map(series)),
       hooks: {
         setCursor: [function (u) {
-          if (u.cursor.idx != null && told.notes) note.textContent = told.notes[u.cursor.idx] || "";
+          if (u.cursor.idx != null && plotted.notes) note.textContent = plotted.notes[u.cursor.idx] || "";
         }],
       },
     };
@@ -63,11 +87,11 @@
   }
 
   function draw(element) {
-    var told = JSON.parse(element.dataset.plot);
+    var plotted = JSON.parse(element.dataset.plot);
     var note = noteOf(element);
     if (element.plot) element.plot.destroy();
-    var columns = [told.x].concat(told.series.map(function (one) { return one.values; }));
-    element.plot = new uPlot(options(element, told, note), columns, element);
+    var columns = [plotted.x].concat(plotted.series.map(function (one) { return one.values; }));
+    element.plot = new uPlot(options(element, plotted, note), columns, element);
     element.tabIndex = 0;
   }
 

@@ -1,0 +1,1 @@
+"""Chromium at a server as an operator runs it."""
