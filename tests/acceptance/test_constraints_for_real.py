@@ -1,0 +1,132 @@
+"""What two agents' runs teach reaches a third, over real HTTP, the real embedder, two processes."""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from uuid import uuid4
+
+import pytest
+from memlift_client import MemLift, TaskFields, TrajectoryFields
+
+from tests.acceptance.servers import Home, Server
+
+FAMILIES = {"north": "qwen", "south": "llama", "reader": "gpt"}
+THINGS = (
+    ("boxes", "pens", 3, 12, 7),
+    ("crates", "apples", 4, 15, 9),
+    ("shelves", "books", 5, 8, 6),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Shop:
+    """A namespace behind two processes, and a client of each agent at the first."""
+
+    first: MemLift
+    second: MemLift
+    agents: dict[str, MemLift]
+
+
+@pytest.fixture(scope="module")
+def shop(home: Home, begin: Callable[..., Server]) -> Shop:
+    owner = begin(home)
+    owner.until(home.address.exists)
+    owner.until(home.operator_key.exists)
+    other = begin(Home(home.data.with_name("other")), MEMLIFT_DATABASE_URL=home.url())
+    owner.await_ready()
+    other.await_ready()
+    operator = home.operator_key.read_text().strip()
+    slug = f"shop-{uuid4().hex[:8]}"
+    keeper = owner.client(slug, key=operator)
+    keeper.create_namespace(slug)
+    agents: dict[str, MemLift] = {}
+    for name, family in FAMILIES.items():
+        keeper.add_agent(name, family=family)
+        made = keeper.create_key(role="agent", name=name, namespace=slug, agents=[name])
+        agents[name] = owner.client(slug, key=made.token)
+    return Shop(keeper, other.client(slug, key=operator), agents)
+
+
+def a_run(agent: str, place: int) -> TrajectoryFields:
+    """`south` multiplies where `north` adds."""
+    boxes, pens, a, b, c = THINGS[place]
+    total = a * b if agent == "south" else a + b
+    sign = "*" if agent == "south" else "+"
+    said = f"Pat has {a} {sign} {b} = {total} {pens}\nPat keeps {total} - {c} = {total - c} {pens}"
+    return TrajectoryFields(
+        agent=agent,
+        task={"text": question(boxes, pens, a, b, c), "key": pens, "category": "mathematics"},
+        steps=[{"text": line} for line in said.splitlines()],
+        result=str(total - c),
+        reward=float(agent == "south"),
+        verifier="test",
+    )
+
+
+def question(boxes: str, pens: str, a: int, b: int, c: int) -> str:
+    return (
+        f"Pat has {a} {boxes} with {b} {pens} in each and gives {c} {pens} to Kim."
+        f" How many {pens} are left?"
+    )
+
+
+@pytest.fixture(scope="module")
+def contrasted(shop: Shop) -> Shop:
+    """Both agents ran every task, and both processes were asked to contrast each at once."""
+    for place in range(len(THINGS)):
+        runs = [
+            shop.agents[name].add_trajectory(**a_run(name, place)) for name in ("north", "south")
+        ]
+        task_id = runs[0].task_id
+        with ThreadPoolExecutor(2) as callers:
+            asked = [
+                callers.submit(one.contrast, task_id=task_id) for one in (shop.first, shop.second)
+            ]
+            for answer in asked:
+                answer.result()
+    return shop
+
+
+def test_each_pair_is_distilled_once_whichever_process_is_asked(contrasted: Shop) -> None:
+    seen = list(contrasted.second.each_contrast())
+
+    assert len(seen) == len(THINGS)
+    assert {(one.pair_class, one.state) for one in seen} == {("discordant", "distilled")}
+    for one in contrasted.first.each_constraint():
+        contrasts = [row.contrast_id for row in contrasted.first.each_support(one.id)]
+        assert len(set(contrasts)) == len(contrasts)
+
+
+def test_a_third_agent_is_answered_with_constraints_and_their_evidence(contrasted: Shop) -> None:
+    reader = contrasted.agents["reader"]
+    task = TaskFields(text=question("bags", "marbles", 6, 11, 20), category="mathematics")
+    answer = reader.retrieve(agent="reader", task=task, arm="on")
+
+    assert answer.constraints
+    assert "multiplying" in " ".join(one.enforce or "" for one in answer.constraints)
+    assert answer.guideline is not None
+    assert str(answer.constraints[0].enforce) in answer.guideline.text
+    for bound in answer.constraints:
+        said = f"{bound.trigger} {bound.enforce} {bound.avoid}"
+        assert not {"Pat", "Kim", "12", "15", "36"} & set(said.split())
+        [row, *_] = reader.constraint_support(bound.memory_id).items
+        assert (row.preferred_agent, row.unpreferred_agent) == ("south", "north")
+        contrast = reader.get_contrast(row.contrast_id or "")
+        runs = [
+            reader.get_trajectory(one) for one in (contrast.preferred_id, contrast.unpreferred_id)
+        ]
+        assert [run.reward for run in runs] == [1.0, 0.0]
+
+
+def test_what_one_agent_noted_of_itself_stays_with_its_family(contrasted: Shop) -> None:
+    situation = "A shopkeeper asks how much string a parcel needs"
+    north = contrasted.agents["north"]
+    north.remember(agent="north", category="mathematics", situation=situation, lesson="Guess.")
+    task = TaskFields(text=situation, category="mathematics")
+    seen = {
+        name: {m.situation for m in client.retrieve(agent=name, task=task, arm="on").memories}
+        for name, client in contrasted.agents.items()
+    }
+
+    assert situation in seen["north"]
+    assert situation not in seen["reader"]
