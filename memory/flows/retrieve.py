@@ -59,6 +59,8 @@ async def retrieve(engine: Engine, call: Call, asks: Sequence[Ask]) -> list[Answ
 
     served: list[tuple[Found, Ranked, Serving]] = []
     for one in found:
+        # A batch over a whole bank takes a while: others are served between its asks.
+        await asyncio.sleep(0)
         ranked = rank(engine, call, one, await _relevance(engine, one))
         served.append((one, ranked, serve(engine, call, one, ranked)))
     clock.lap("rank_ms")
