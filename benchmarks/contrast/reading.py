@@ -27,13 +27,14 @@ def counted(
     yield from _yields(groups, contrasts, constraints, tasks)
     yield from _kept(constraints)
     yield "contradictions", float(sum(1 for _ in bank.every("contradictions", state="all")))
-    prompts = {group.task: group for group in groups}
-    keys = {task_id: key for key, task_id in tasks.items()}
+    by_id = {tasks[group.task]: group for group in groups}
+    sources: dict[str, list[Group]] = {}
+    for row in contrasts:
+        for memory_id in row["memory_ids"]:
+            sources.setdefault(memory_id, []).append(by_id[row["task_id"]])
     admitted = [row for row in constraints if row["status"] in LIVING]
-    yield (
-        "admitted_with_literals",
-        float(sum(1 for row in admitted if _literals(row, bank, prompts, keys))),
-    )
+    held = [row for row in admitted if _literals(row, sources.get(row["id"], ()))]
+    yield "admitted_with_literals", float(len(held))
 
 
 LIVING = ("active", "proposed", "probation", "suspended")
@@ -87,20 +88,17 @@ def _kept(constraints: Sequence[Row]) -> Iterator[tuple[str, float]]:
     yield "constraints_of_two_families", sum(row["families"] > 1 for row in support)
 
 
-def _literals(
-    row: Row, bank: Bank, prompts: Mapping[str, Group], keys: Mapping[str, str]
-) -> list[str]:
+def _literals(row: Row, sources: Sequence[Group]) -> list[str]:
     """Literals of its source tasks in a constraint, found by rules of this file, not the
     server's: numbers, quoted strings and identifiers; names are the server's lint to find.
     """
     said = " ".join(part for part in (row["trigger"], row["enforce"], row["avoid"]) if part)
-    found: list[str] = []
-    for support in bank.every(f"constraints/{row['id']}/support"):
-        group = prompts[keys[support["task_id"]]]
-        found += [
-            one for one in literals_of(group) if re.search(rf"(?<!\w){re.escape(one)}(?!\w)", said)
-        ]
-    return found
+    return [
+        one
+        for group in sources
+        for one in literals_of(group)
+        if re.search(rf"(?<!\w){re.escape(one)}(?!\w)", said)
+    ]
 
 
 def literals_of(group: Group) -> set[str]:
