@@ -16,6 +16,7 @@ from memory.learning.policy import Policy, policy_named
 from memory.retrieval.constraints import Bound, Source, Sourced, binding
 from memory.retrieval.selection import Gates
 from memory.storage.binding import Binding
+from memory.storage.search import Found as Row
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,7 @@ def bindings(call: Call, found: Sequence[Binding], view: View, gates: Gates) -> 
     )
     return Bindings(
         items=items,
-        entries=tuple(_entry(rows[item.memory_id], item) for item in items),
+        entries=tuple(entry_of(rows[item.memory_id], item) for item in items),
         served=tuple(one for item in items if (one := _served(rows[item.memory_id])) is not None),
         eligible=bool(binding(sourced, held, gates, weighted=False)),
     )
@@ -93,10 +94,11 @@ def _item(row: Binding, one: Bound, place: int, weights: tuple[float, float]) ->
     )
 
 
-def _entry(row: Binding, item: Item) -> Entry:
+def entry_of(row: Binding | Row, item: Item) -> Entry:
+    """A memory of either kind as the compiler needs it, with the numbers it was chosen by."""
     return Entry(
         id=row.id,
-        kind=Kind.CONSTRAINT,
+        kind=item.kind,
         situation=row.situation,
         lesson=row.lesson,
         author=row.agent,

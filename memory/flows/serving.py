@@ -7,20 +7,18 @@ from typing import Literal, cast
 from uuid import UUID
 
 from memory.domain.access import Call
-from memory.domain.bank import Trust
 from memory.domain.binding import ServedConstraint
 from memory.domain.guidance import ServedGuidance
 from memory.domain.ids import new_id
 from memory.domain.loop import Format, Item, ServedMemory
 from memory.domain.task import CategoryName
 from memory.engine import Engine
-from memory.flows.binding import Bindings, bindings
+from memory.flows.binding import Bindings, bindings, entry_of
 from memory.flows.finding import Found
 from memory.flows.following import Followed, choose_ranker, followed
 from memory.flows.guidance import Chosen, View, choose
 from memory.flows.weighing import candidates
 from memory.guideline.compiler import Budget, Entry, Framing, Guideline, compile_guideline
-from memory.guideline.directives import sign_of
 from memory.learning.policy import Policy, policy_named
 from memory.retrieval.arms import Arm, Assignment, Purpose, assign
 from memory.retrieval.arms import Ask as ArmAsk
@@ -206,7 +204,7 @@ def _after(bound: Bindings, experiences: int) -> tuple[Item, ...]:
 
 
 def _entries(ranked: Ranked, items: Sequence[Item], bound: Bindings) -> tuple[Entry, ...]:
-    experiences = (_entry(item, ranked.rows[item.memory_id]) for item in items)
+    experiences = (entry_of(ranked.rows[item.memory_id], item) for item in items)
     constraints = (replace(entry, rank=entry.rank + len(items)) for entry in bound.entries)
     return (*experiences, *constraints)
 
@@ -222,23 +220,6 @@ def _compiled(
     guidance = chosen.guidance if chosen is not None and entries else None
     framing = Framing(_category_text(found.category), ranked.followed.strength)
     return compile_guideline(entries, budget, framing, guidance)
-
-
-def _entry(item: Item, row: Row) -> Entry:
-    return Entry(
-        id=row.id,
-        kind=row.kind,
-        situation=row.situation,
-        lesson=row.lesson,
-        author=row.agent,
-        score=item.score,
-        effective_weight=item.effective_weight,
-        trust=Trust(row.trust),
-        learned_at=row.learned_at,
-        category=row.category,
-        rank=item.rank,
-        sign=sign_of(item.effective_weight, row.n_credited),
-    )
 
 
 def _cited(wanted: Format, guideline: Guideline, items: Sequence[Item]) -> frozenset[UUID]:
