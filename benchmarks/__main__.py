@@ -13,10 +13,11 @@ from benchmarks.compare import compare
 from benchmarks.contrast import suite as contrast
 from benchmarks.harness import run
 from benchmarks.streams import command, page, results
+from benchmarks.structure import suite as structure
 from benchmarks.suites import SUITES
 from benchmarks.suites.plan import Suite
 
-STREAM, CONTRAST = "stream", "contrast"
+STREAM, CONTRAST, STRUCTURE = "stream", "contrast", "structure"
 
 
 def main(words: Sequence[str]) -> int:
@@ -30,6 +31,9 @@ def main(words: Sequence[str]) -> int:
     if given.suite == STREAM:
         command.run(given, print)
         return _reported(given.out)
+    if given.suite == STRUCTURE:
+        structure.run(given, print)
+        return 0
     return _ran(given)
 
 
@@ -101,6 +105,7 @@ def _parser() -> argparse.ArgumentParser:
     for name in sorted(SUITES):
         _suite_options(suites.add_parser(name, help=SUITES[name].about))
     _contrast_options(suites.add_parser(CONTRAST, help="constraints from recorded runs"))
+    structure.options(suites.add_parser(STRUCTURE, help="what the source asks of its reader"))
     reporting = commands.add_parser("report", help="a page from the artefacts of a stream")
     reporting.add_argument("folder", type=Path, metavar="DIR")
     comparing = commands.add_parser("compare", help="two runs side by side")

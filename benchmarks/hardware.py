@@ -29,17 +29,23 @@ def load() -> list[float]:
     return [round(value, 2) for value in psutil.getloadavg()]
 
 
-def revision() -> str:
-    """The commit, with `+changed` where the working tree differs; `unknown` outside a checkout."""
-    commit = _git("rev-parse", "HEAD")
-    return commit + ("+changed" if _git("status", "--porcelain") else "") if commit else "unknown"
+def revision(root: Path = ROOT) -> str:
+    """The commit, with `+changed` where the working tree differs; `unknown` where `root` is not
+    the top of a checkout.
+    """
+    top = _git(root, "rev-parse", "--show-toplevel")
+    if not top or Path(top).resolve() != root.resolve():
+        return "unknown"
+    commit = _git(root, "rev-parse", "HEAD")
+    changed = "+changed" if _git(root, "status", "--porcelain") else ""
+    return commit + changed if commit else "unknown"
 
 
-def _git(*words: str) -> str:
+def _git(root: Path, *words: str) -> str:
     try:
         done = subprocess.run(  # noqa: S603 - fixed words, no shell
             ["git", *words],  # noqa: S607 - whichever git is installed
-            cwd=ROOT,
+            cwd=root,
             capture_output=True,
             check=False,
             text=True,

@@ -26,20 +26,33 @@ def run(
 ) -> None:
     """Run `suite` into `out`, on the server given or on one of its own."""
     out.mkdir(parents=True, exist_ok=True)
-    stamp = {
+    stamp = opening(name, settings) | {"server": dict(suite.server)}
+    with server_for(suite, served) as server, (out / MEASUREMENTS).open("w") as file:
+        suite.run(Bench(server, settings, file))
+    stamp |= closing()
+    write(out / "run.json", stamp)
+    write(out / "summary.json", {**stamp, **summary(suite, read_rows(out))})
+
+
+def opening(name: str, settings: Mapping[str, int]) -> dict[str, object]:
+    """What is known of a run when it begins."""
+    return {
         "suite": name,
         "settings": dict(settings),
         "seed": settings.get("seed"),
-        "server": dict(suite.server),
         **hardware.stamp(),
         "load_before": hardware.load(),
         "started_at": _now(),
     }
-    with server_for(suite, served) as server, (out / MEASUREMENTS).open("w") as file:
-        suite.run(Bench(server, settings, file))
-    stamp |= {"load_after": hardware.load(), "finished_at": _now()}
-    _write(out / "run.json", stamp)
-    _write(out / "summary.json", {**stamp, **summary(suite, read_rows(out))})
+
+
+def closing() -> dict[str, object]:
+    """What is added when it ends."""
+    return {"load_after": hardware.load(), "finished_at": _now()}
+
+
+def write(path: Path, document: Mapping[str, object]) -> None:
+    path.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
 
 
 def summary(suite: Suite, rows: list[metrics.Row]) -> dict[str, object]:
@@ -71,10 +84,6 @@ def server_for(suite: Suite, served: Served | None) -> Generator[Served]:
 
 
 MEASUREMENTS = "measurements.jsonl"
-
-
-def _write(path: Path, document: Mapping[str, object]) -> None:
-    path.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
 
 
 def _plain(row: Mapping[str, float]) -> dict[str, float | None]:
