@@ -3,8 +3,7 @@
 import re
 from collections.abc import Collection, Iterator
 
-from memory.contrast.literals import Literals
-from memory.contrast.words import words
+from memory.contrast.literals import Literals, words
 from memory.domain.constraint import Wording
 
 LITERAL = "literal"

@@ -10,7 +10,27 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 
-from memory.contrast.words import STOP_LIST
+
+def words(*lines: str) -> frozenset[str]:
+    """The words of some lines of a list."""
+    return frozenset(" ".join(lines).split())
+
+
+STOP_LIST = words(
+    "A An And Any As At Be But By Do Each For From He Her His How I If In Is It Its My No Not Of",
+    "On Or Our She So That The Their Then There These They This Those To Was We What When Where",
+    "Which While Who Why With You Your",
+    "Monday Tuesday Wednesday Thursday Friday Saturday Sunday January February March April May",
+    "June July August September October November December",
+    "Mr Mrs Ms Miss Dr Prof St Jr Sr",
+    "Python Java Any Bool Boolean Callable Dict Exception False Iterable Float Int Integer List",
+    "None Optional Sequence Set Str String True Tuple Union",
+    "Args Constraints Example Examples Input Inputs Note Notes Output Outputs Parameters Return",
+    "Returns",
+)
+"""Words whose capital says nothing: function words, days, months, titles, and what documentation
+and types of programs are written with.
+"""
 
 # So small and so frequent that they belong to no task.
 COMMON = frozenset({Decimal(0), Decimal(1), Decimal(2)})

@@ -28,7 +28,7 @@ class PairClass(StrEnum):
 
 class ContrastState(StrEnum):
     """`empty`: no clean divergence. `refused`: nothing may be learned from such a pair. `no_text`:
-    a run has no text. `failed`: the distiller gave up; it can be asked again.
+    a run has no text. `failed`: the language model gave up; it can be asked again.
     """
 
     QUEUED = "queued"

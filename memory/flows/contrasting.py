@@ -2,6 +2,7 @@
 
 Pairs are formed in one transaction; each is there once, whoever forms it again. What can be
 distilled waits in a queue; a caller's own pairs are worked off at once, as far as the time goes.
+Without a language model they are stored and wait, and the answer says so.
 """
 
 from collections.abc import Iterable
@@ -29,27 +30,41 @@ LOOKED_AT = 5_000
 """So many tasks are looked at in one run; the rest in the next."""
 AT_ONCE = 200
 """So many of them are in memory at a time."""
+WITHOUT_MODEL = "no language model is configured: pairs are stored and wait"
 
 
 @dataclass(slots=True)
 class Forming:
     """Which pairs a run would form, or did."""
 
+    distils: bool
     examined: int = 0
     pairs: list[Pair] = field(default_factory=list[Pair])
 
     def result(self) -> dict[str, object]:
-        return {"examined": self.examined, "changes": [_change(pair) for pair in self.pairs]}
+        changes = [_change(pair) for pair in self.pairs]
+        said: dict[str, object] = {"examined": self.examined, "changes": changes}
+        return said if self.distils else said | {"distilled": False, "reason": WITHOUT_MODEL}
+
+
+async def can_distil(engine: Engine, _namespace: Namespace, _times: object) -> bool:
+    """Whether what a run pairs is distilled afterwards: a language model is configured."""
+    return engine.writer is not None
 
 
 async def form(
-    connection: Connection, namespace: Namespace, times: tuple[datetime, datetime], *, dry: bool
+    connection: Connection,
+    namespace: Namespace,
+    times: tuple[datetime, datetime],
+    *,
+    dry: bool,
+    plan: bool,
 ) -> Forming:
     """Pair the runs that came since their tasks were looked at, with each other and with older
-    ones.
+    ones. `plan`: whether a language model distils them afterwards.
     """
     now, recorded_at = times
-    done = Forming()
+    done = Forming(plan)
     tasks = await PairingStore(connection, namespace.id).fresh_tasks(now, LOOKED_AT)
     formed = Formed(recorded_at, known_at=now)
     for start in range(0, len(tasks), AT_ONCE):
@@ -67,7 +82,9 @@ async def form(
 
 
 async def contrast(engine: Engine, call: Call, request: ContrastRequest) -> Contrasted:
-    """Pair a task's runs, or these, and distil the pairs; what takes too long stays queued."""
+    """Pair a task's runs, or these, and distil the pairs; what takes too long stays queued, and
+    everything does where no language model is configured.
+    """
     call.key.require(Act.REMEMBER)
     async with engine.database.transaction(call.namespace.id) as connection:
         pairs, known = await _formed(connection, call, request)

@@ -1,12 +1,11 @@
 """Pairs become constraints: claim → distil → lint → admit, each pair once.
 
 A pair is claimed (one transaction), thought about (none is open) and stored (another): who dies
-over it leaves a claim that lapses and counts. A language model distils where there is one, else
-the extractive distiller. What stops the work for a while leaves the pair in the queue, with the
-reason; what goes wrong with the pair itself ends it as failed, and it can be asked again.
+over it leaves a claim that lapses and counts. Only a language model distils: without one, pairs
+stay in the queue and say so. What stops the work for a while leaves the pair in the queue, with
+the reason; what goes wrong with the pair itself ends it as failed, and it can be asked again.
 """
 
-import asyncio
 import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +14,6 @@ from functools import partial
 from uuid import UUID
 
 from memory.contrast import prompts
-from memory.contrast.extracting import extract
 from memory.contrast.lint import lint
 from memory.contrast.literals import literals_of
 from memory.contrast.material import Distilled, Material
@@ -36,7 +34,6 @@ from memory.storage.database import Connection
 from memory.storage.namespaces import NamespaceStore
 from memory.storage.work import Leadership, WorkStore
 
-EXTRACTIVE = "extractive"
 REST = timedelta(minutes=10)
 """How long a pair rests when the budget or a model stopped the work."""
 STRETCH, TURN = 300.0, 60.0
@@ -45,6 +42,8 @@ to do.
 """
 
 BUDGET, AWAY, DEADLINE = "budget", "model_away", "deadline"
+NO_MODEL = "no_language_model"
+"""Why a pair waits where no language model is configured."""
 PASSING = {
     STOPPED: BUDGET,
     AWAY: AWAY,
@@ -57,7 +56,7 @@ PASSING = {
 
 @dataclass(frozen=True, slots=True)
 class Thought:
-    """What the distiller said, ready to be stored."""
+    """What the language model said, ready to be stored."""
 
     ready: Sequence[EmbeddedConstraint]
     rejected: Sequence[Mapping[str, object]]
@@ -69,25 +68,42 @@ async def work_off(
     engine: Engine, namespace: Namespace, now: datetime, leadership: Leadership | None
 ) -> None:
     """Distil what is queued, for a stretch, or until nothing is left that can be done now."""
+    writer = engine.writer
+    if writer is None:
+        await _leave_waiting(engine, namespace)
+        return
     require_model(engine, namespace)
     async with engine.database.transaction(namespace.id) as connection:
         if await ContrastStore(connection, namespace.id).rests(now):
             return
     seconds = STRETCH if leadership is None else TURN
-    await _work(Shift(engine, namespace, now, time.monotonic(), seconds, leadership))
+    await _work(Shift(engine, namespace, writer, now, time.monotonic(), seconds, leadership))
 
 
 async def work_on(
     engine: Engine, namespace: Namespace, contrast_ids: Collection[UUID], now: datetime
 ) -> None:
     """Distil these now, as far as the time goes that a language model has; the rest stays."""
+    writer = engine.writer
+    if writer is None:
+        await _leave_waiting(engine, namespace, contrast_ids)
+        return
     seconds = engine.settings.writing.timeout.total_seconds()
+    shift = Shift(engine, namespace, writer, now, time.monotonic(), seconds, only=contrast_ids)
     try:
         require_model(engine, namespace)
-        await _work(Shift(engine, namespace, now, time.monotonic(), seconds, only=contrast_ids))
+        await _work(shift)
     except (Unavailable, Overloaded):
         # They wait for the model, and whoever asked is told that they are queued.
         return
+
+
+async def _leave_waiting(
+    engine: Engine, namespace: Namespace, contrast_ids: Collection[UUID] | None = None
+) -> None:
+    """What is queued says that it waits for a language model; one that comes later finds it."""
+    async with engine.database.transaction(namespace.id) as connection:
+        await ContrastStore(connection, namespace.id).leave_waiting(NO_MODEL, contrast_ids)
 
 
 async def _work(shift: Shift) -> None:
@@ -154,18 +170,15 @@ async def _think(shift: Shift, case: Case) -> Thought | Undone:
 async def _distilled(
     shift: Shift, case: Case, material: Material
 ) -> tuple[Distilled, str, int] | Undone:
-    """What the distiller says, its name, and the tokens it took."""
+    """What the language model says, its name, and the tokens it took."""
     engine = shift.engine
-    if engine.writer is None:
-        # Long runs take a while to align: others are served meanwhile.
-        return await asyncio.to_thread(extract, material), EXTRACTIVE, 0
     whole = engine.settings.writing.timeout.total_seconds()
     seconds = min(whole, shift.left)
     subject = Subject(task_id=case.task.id)
-    desk = Desk(engine, engine.writer, shift.namespace.id, subject, shift.now)
+    desk = Desk(engine, shift.writer, shift.namespace.id, subject, shift.now)
     made = await attempted(desk, _role(material), seconds)
     if not isinstance(made, Undone):
-        return made.value, engine.writer.name, made.tokens
+        return made.value, shift.writer.name, made.tokens
     # A model that had less than its time did not fail.
     late = made.reason == "writer_slow" and seconds < whole
     return Undone(DEADLINE, made.tokens) if late else made
@@ -231,6 +244,5 @@ async def _admitted(shift: Shift, connection: Connection, thought: Thought) -> C
 def _ended(shift: Shift, undone: Undone, took: float) -> End:
     if undone.reason == ContrastState.NO_TEXT:
         return End(ContrastState.NO_TEXT, "erased", tokens=undone.tokens)
-    writer = shift.engine.writer
-    name = EXTRACTIVE if writer is None else writer.name
+    name = shift.writer.name
     return End(ContrastState.FAILED, undone.reason, name, (), took, undone.tokens)

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from memory.domain.access import Call
 from memory.domain.bank import Kind, Status, Trust
-from memory.domain.guidance import DEFAULT, Directives, ServedGuidance
+from memory.domain.guidance import Directives, ServedGuidance
 from memory.domain.loop import Ask, Format, Item
 from memory.domain.task import CategoryName
 from memory.guideline.entry import Guidance
@@ -61,27 +61,20 @@ async def look(connection: Connection, call: Call, ask: Ask, near: Near) -> tupl
     return tuple(await GuidanceStore(connection, call.namespace.id).near(near))
 
 
-def ours(guide: Guide) -> bool:
-    """Whether it is of the built-in set."""
-    return guide.detail.get("origin") == DEFAULT
-
-
 def choose(call: Call, guides: Sequence[Guide], view: View) -> Chosen | None:
-    """The largest of effective weight times similarity times what its bucket counts, ties by id.
-
-    Below the raw gate nothing is like enough to the task; then the best of the built-in set holds.
+    """The largest of effective weight times similarity times what its bucket counts, ties by id;
+    None where none passes the raw gate, for then nothing is like enough to the task.
     """
     policy = policy_named(call.namespace.policy)
     opened = back_off({guide.bucket: guide.held for guide in guides})
     near = [g for g in guides if g.bucket in opened and g.similarity >= view.gate]
-    fallback = [guide for guide in guides if ours(guide)]
-    items = {guide.id: _item(policy, guide, view) for guide in near or fallback}
+    items = {guide.id: _item(policy, guide, view) for guide in near}
     if not items:
         return None
     best = min(
         items.values(), key=lambda item: (-item.score, -item.effective_weight, item.memory_id)
     )
-    [guide] = [guide for guide in near or fallback if guide.id == best.memory_id]
+    [guide] = [guide for guide in near if guide.id == best.memory_id]
     return Chosen(best, _guidance(guide, best, view), _served(guide))
 
 

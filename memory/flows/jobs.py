@@ -15,7 +15,7 @@ from memory.domain.task import Listed, Page
 from memory.engine import Engine
 from memory.errors import Conflict, NotFound, Overloaded, Unavailable
 from memory.flows.acquire import queue, work_off
-from memory.flows.contrasting import form
+from memory.flows.contrasting import can_distil, form
 from memory.flows.decay import fade
 from memory.flows.distilling import work_off as distil
 from memory.flows.health import check_up
@@ -83,8 +83,9 @@ JOBS = (
     Job(
         "contrast",
         timedelta(days=1),
-        "Pairs new runs of the same task and makes constraints of what separates them.",
+        "Pairs new runs of a task; a language model makes constraints of what separates them.",
         form,
+        think=can_distil,
         after=distil,
     ),
     Job(

@@ -1,6 +1,5 @@
-"""The bank of meta-guidelines: the built-in set comes in at first use, people add theirs."""
+"""The bank of meta-guidelines: people add theirs beside those that reflection makes."""
 
-import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -9,8 +8,6 @@ from uuid import UUID
 from memory.domain.access import Act, Call
 from memory.domain.bank import Kind, Memory, MemoryFilter, Remembered, Trust
 from memory.domain.guidance import (
-    DEFAULT,
-    OWN_AGENT,
     PER_CATEGORY,
     WRITTEN,
     Directives,
@@ -19,26 +16,20 @@ from memory.domain.guidance import (
     detail_of,
 )
 from memory.domain.ids import new_id
-from memory.domain.namespace import Clock, Namespace
+from memory.domain.namespace import Namespace
 from memory.domain.task import Listed, Page
 from memory.engine import Engine
 from memory.errors import Conflict, NotFound, Rejected
 from memory.flows.actors import GENERAL, Names
 from memory.flows.bank import get_memory, list_memories
 from memory.flows.entering import Entrance, begin
-from memory.flows.finding import Found
-from memory.flows.guidance import ours, wanted
 from memory.flows.models import adopt_model, require_model
-from memory.guideline.defaults import DEFAULTS
 from memory.ports import Embedding
-from memory.storage.actors import ActorStore
 from memory.storage.database import Connection
 from memory.storage.guidance import GuidanceStore
 from memory.storage.memories import MemoryStore, NewMemory, Stamp
 from memory.storage.namespaces import NamespaceStore
 from memory.storage.reading import MemoryReader, Viewer
-
-PREVIEW = "preview"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,47 +38,6 @@ class Written:
 
     key_id: UUID | None
     now: datetime
-
-
-async def seeded(engine: Engine, call: Call, found: Sequence[Found]) -> bool:
-    """Bring the built-in set into a namespace that has never had it, at the first guideline that
-    could use it; True where that was now. What was retired since is not brought back.
-    """
-    needy = [
-        one.asked.as_of
-        for one in found
-        if (one.weighed.head.rows or one.bound)
-        and one.asked.ask.purpose != PREVIEW
-        and wanted(call, one.asked.ask)
-        and not any(ours(guide) for guide in one.guides)
-    ]
-    if not needy:
-        return False
-    learned_at = call.now if call.namespace.clock is Clock.WALL else min(needy)
-    return await seed(engine, call.namespace, learned_at, call.now)
-
-
-async def seed(engine: Engine, namespace: Namespace, learned_at: datetime, now: datetime) -> bool:
-    """The built-in set, unless the namespace has had it. It takes no one's quota."""
-    async with engine.database.transaction(namespace.id) as connection:
-        if await ActorStore(connection, namespace.id).find_agent(OWN_AGENT) is not None:
-            return False
-    vectors = await asyncio.gather(*(embedded(engine, draft) for draft in DEFAULTS))
-    written = Written(None, now)
-    async with engine.database.transaction(namespace.id) as connection:
-        actors = ActorStore(connection, namespace.id)
-        category_ids = await actors.category_ids(GENERAL, None, now)
-        agent_id = (await actors.ensure_agent(OWN_AGENT, None, now)).id
-        news = [
-            replace(
-                new_memory(draft, DEFAULT, (agent_id, category_ids, learned_at), made),
-                trust=Trust.TRUSTED,
-            )
-            for draft, made in zip(DEFAULTS, vectors, strict=True)
-        ]
-        model_id = require_model(engine, namespace)
-        await admit(connection, namespace, news, (model_id, written))
-    return True
 
 
 async def embedded(engine: Engine, draft: MetaGuidelineDraft) -> dict[str, Embedding]:

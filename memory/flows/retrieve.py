@@ -23,7 +23,6 @@ from memory.engine import Engine
 from memory.errors import MemoryFault, Rejected
 from memory.flows.compiling import in_a_models_words
 from memory.flows.finding import Asked, Finder, Found
-from memory.flows.meta_guidelines import seeded
 from memory.flows.models import require_model
 from memory.flows.serving import Ranked, Serving, rank, serve
 from memory.flows.workings import workings_of
@@ -53,8 +52,6 @@ async def retrieve(engine: Engine, call: Call, asks: Sequence[Ask]) -> list[Answ
     clock.lap("embed_ms")
 
     found = await _found(engine, call, asked, answers)
-    if await seeded(engine, call, found):
-        found = await _found(engine, call, asked, answers)
     clock.lap("search_ms")
 
     served: list[tuple[Found, Ranked, Serving]] = []

@@ -12,6 +12,7 @@ from memory.domain.namespace import Namespace
 from memory.domain.task import Task
 from memory.domain.trajectory import Trajectory
 from memory.engine import Engine
+from memory.ports import Writer
 from memory.storage.contrasts import Claimed, ContrastStore
 from memory.storage.database import Connection
 from memory.storage.pairing import PairingStore
@@ -25,12 +26,13 @@ CLAIM = timedelta(minutes=10)
 
 @dataclass(frozen=True, slots=True)
 class Shift:
-    """Work on the queue of a namespace: since when, for how many seconds, by which leader if by
-    one, and on which pairs alone, if so.
+    """Work on the queue of a namespace by a language model: since when, for how many seconds, by
+    which leader if by one, and on which pairs alone, if so.
     """
 
     engine: Engine
     namespace: Namespace
+    writer: Writer
     began: datetime
     started: float
     seconds: float

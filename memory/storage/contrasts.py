@@ -145,6 +145,12 @@ class ContrastStore:
         }
         await self._set(contrast_id, values)
 
+    async def leave_waiting(self, reason: str, only: Collection[UUID] | None = None) -> None:
+        """Say of what is queued why nothing came of it yet; it stays in the queue."""
+        values: dict[str, object] = {**self._here, "reason": reason}
+        values["only"] = None if only is None else list(only)
+        await self._connection.execute(_LEAVE_WAITING, values)
+
     async def again(self, contrast_id: UUID) -> bool:
         """Queue it anew; False where something came of it, or nothing can."""
         asked = update(contrast).where(self._mine, contrast.c.id == contrast_id)
@@ -243,6 +249,15 @@ _CLAIM = """
 """
 _CLAIM_QUEUED = text(_CLAIM.format(state="queued"))
 _CLAIM_LAPSED = text(_CLAIM.format(state="distilling"))
+_LEAVE_WAITING = text("""
+    WITH waiting AS (
+        SELECT id FROM contrast
+        WHERE namespace_id = :ns AND state = 'queued' AND reason IS DISTINCT FROM :reason
+          AND (CAST(:only AS uuid[]) IS NULL OR id = ANY(CAST(:only AS uuid[])))
+        ORDER BY id FOR UPDATE SKIP LOCKED
+    )
+    UPDATE contrast SET reason = :reason FROM waiting WHERE contrast.id = waiting.id
+""")
 _HOLD = text("""
     SELECT c.claims, c.state, p.erased_at IS NULL AND u.erased_at IS NULL AS worded
     FROM contrast c JOIN trajectory p ON p.id = c.preferred_id

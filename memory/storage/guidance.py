@@ -205,7 +205,7 @@ def _near(vectors: int, *, past: bool) -> str:
     JOIN memory_weight w ON w.memory_id = p.id
     LEFT JOIN category sub ON sub.id = p.subcategory_id
     LEFT JOIN weight_deviation d ON d.memory_id = p.id AND d.agent_id = :agent
-    WHERE p.place <= :nearest OR p.detail ->> 'origin' = 'default'
+    WHERE p.place <= :nearest
     ORDER BY p.id
     """  # noqa: S608 - assembled from the constants above; every value is a parameter
 
