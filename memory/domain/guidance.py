@@ -139,13 +139,13 @@ class MetaGuideline:
 
     @property
     def origin(self) -> str:
-        """`default`: ours. `reflection`: from a pair in which memory did harm. `written`: a
-        person's.
+        """`reflection`: from a pair in which memory did harm. `written`: a person's. `default`:
+        built in by the first release, and retired since.
         """
         return str(self.memory.detail.get("origin", WRITTEN))
 
 
-DEFAULT, REFLECTION, WRITTEN = "default", "reflection", "written"
+REFLECTION, WRITTEN = "reflection", "written"
 
 
 def detail_of(directives: Directives, origin: str) -> dict[str, object]:

@@ -164,10 +164,12 @@ _TRUSTED = "m.erased_at IS NULL AND m.trust <> 'quarantined' AND m.learned_at <=
 # The predicate of the index on living text, so that a bank's experiences are not read through.
 _NOW = f"""m.version AS shown FROM memory m
     WHERE {_SEEN} AND {LIVING} AND {_TRUSTED} AND m.status IN ('active', 'probation')"""
+# What the first release built in was never learned, so the past is not advised by it either.
 _THEN = f"""(SELECT max(v.version) FROM memory_version v
         WHERE v.memory_id = m.id AND v.known_at <= :as_of) AS shown FROM memory m
     WHERE {_SEEN} AND {_TRUSTED}
-      AND m.status IN ('active', 'probation', 'retired', 'suspended')"""  # noqa: S608 - constants
+      AND m.status IN ('active', 'probation', 'retired', 'suspended')
+      AND (m.status, m.status_reason) IS DISTINCT FROM ('retired', 'built_in')"""  # noqa: S608 - constants
 
 BUCKET = """CASE WHEN m.category_id = :first
                 THEN (m.subcategory_id IS DISTINCT FROM CAST(:second AS uuid))::int

@@ -134,7 +134,9 @@ class MetaGuidelineQuery(AgentQuery):
 
 
 class MetaGuidelineOut(Out):
-    """A meta-guideline as it stands; `origin` is default, reflection or written."""
+    """A meta-guideline as it stands; `origin` is reflection or written; default where the
+    first release built it in, retired since.
+    """
 
     id: UUID
     origin: str

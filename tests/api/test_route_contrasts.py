@@ -1,12 +1,33 @@
 """Runs become pairs, and pairs constraints, over HTTP."""
 
+import json
 from uuid import uuid4
 
 import pytest
 from api_builders import a_task, inside, problem
 from contrast_bodies import WRONG, contrasted, kept, two_runs
 
+from memory.flows.contrasting import WITHOUT_MODEL
+from memory.flows.distilling import NO_MODEL
+from memory.inference.stand_ins import ScriptedWriter
+from tests.fixtures.http import a_client, an_app
+from tests.fixtures.language_model import GOOD
+
 ONE = str(uuid4())
+
+
+@pytest.fixture(scope="module")
+async def app(database_url, operator_token, tmp_path_factory):
+    """The application with a language model that distils."""
+    writer = ScriptedWriter([json.dumps(GOOD["distil"])])
+    async with an_app(database_url, tmp_path_factory.mktemp("data"), writer) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+async def client(app, operator_token):
+    async with a_client(app, operator_token) as opened:
+        yield opened
 
 
 async def test_two_agents_runs_become_a_constraint_with_its_evidence_one_get_away(
@@ -23,7 +44,7 @@ async def test_two_agents_runs_become_a_constraint_with_its_evidence_one_get_awa
     assert (made["supports"], made["self_contrast"], made["distiller"]) == (
         True,
         False,
-        "extractive",
+        "scripted",
     )
     path = inside(namespace, f"/constraints/{made['memory_ids'][0]}")
     constraint = (await client.get(path)).json()
@@ -31,6 +52,22 @@ async def test_two_agents_runs_become_a_constraint_with_its_evidence_one_get_awa
     [support] = (await client.get(f"{path}/support")).json()["items"]
     assert (support["contrast_id"], support["counts"]) == (made["id"], True)
     assert (await client.get(inside(namespace, f"/contrasts/{made['id']}"))).json() == made
+
+
+async def test_without_a_language_model_pairs_are_stored_and_the_answers_say_so(
+    database_url, operator_token, namespace, tmp_path, client
+):
+    async with an_app(database_url, tmp_path) as app, a_client(app, operator_token) as alone:
+        [made] = await contrasted(alone, namespace, await two_runs(alone, namespace))
+        await two_runs(alone, namespace, task=a_task(key="other"))
+        run = (await alone.post(inside(namespace, "/jobs/contrast/runs"), json={})).json()
+        waiting = (await alone.get(inside(namespace, "/contrasts"))).json()["items"]
+    again = await client.post(inside(namespace, f"/contrasts/{made['id']}/redo"))
+
+    assert (made["state"], made["reason"], made["memory_ids"]) == ("queued", NO_MODEL, [])
+    assert (run["result"]["distilled"], run["result"]["reason"]) == (False, WITHOUT_MODEL)
+    assert [(one["state"], one["reason"]) for one in waiting] == [("queued", NO_MODEL)] * 2
+    assert again.json()["state"] == "distilled"
 
 
 async def test_the_same_runs_again_are_the_same_contrast(client, namespace):

@@ -1,8 +1,14 @@
 """Constraints and contradictions: support down to both runs, and a person's decision."""
 
+import json
+
 import pytest
 from dashboard_builders import a_browser, at, token_of
 from loop_pages import HOSTILE, made, post_forms, read, sent, shown, total
+
+from memory.inference.stand_ins import ScriptedWriter
+from tests.fixtures.http import a_client, an_app
+from tests.fixtures.language_model import GOOD
 
 TRIGGER = "a sum of parts is asked for and the parts are given in several different units"
 ENFORCE = "converting every part to the unit of the answer before adding any of them up"
@@ -17,6 +23,20 @@ WRONG = [
     {"text": "There are 6 * 8 = 48 pens."},
     {"text": "The total price is 48 * 3 = 144 dollars."},
 ]
+
+
+@pytest.fixture(scope="module")
+async def app(database_url, operator_token, tmp_path_factory):
+    """The application with a language model that distils."""
+    writer = ScriptedWriter([json.dumps(GOOD["distil"])])
+    async with an_app(database_url, tmp_path_factory.mktemp("data"), writer) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+async def client(app, operator_token):
+    async with a_client(app, operator_token) as opened:
+        yield opened
 
 
 async def a_constraint(client, slug, **changes):

@@ -139,7 +139,7 @@ def _contrast(task: Task, runs: tuple[Trajectory, Trajectory], pair: Pair) -> Co
         supports=True,
         reason=None,
         state=ContrastState.DISTILLING,
-        distiller="extractive",
+        distiller="scripted",
         memory_ids=(),
         rejected=(),
         duration_ms=None,

@@ -28,8 +28,8 @@ from memory.domain.task import Page, TaskDraft
 from memory.engine import Engine
 from memory.errors import Conflict, NotFound, Rejected, Unavailable
 from memory.flows.bank import erase, list_memories
-from memory.flows.contrasting import contrast, redo
-from memory.flows.distilling import REST, work_off
+from memory.flows.contrasting import WITHOUT_MODEL, contrast, redo
+from memory.flows.distilling import NO_MODEL, REST, work_off
 from memory.flows.shifts import CLAIM
 from memory.flows.trajectories import get
 from memory.inference.stand_ins import HashEmbedder, ScriptedWriter
@@ -107,17 +107,40 @@ async def test_a_pair_of_runs_becomes_a_constraint_in_a_models_words(
     assert (await on_record(engine, call, role="distil"))[0].status == "done"
 
 
-async def test_without_a_language_model_the_extractive_distiller_is_asked(
+async def test_without_a_language_model_the_pair_is_stored_and_says_that_it_waits(
     engine: Engine, calls: Caller, wall: str
 ) -> None:
     call = await calls(wall)
-    asking = with_writer(engine, None)
+    alone = with_writer(engine, None)
 
-    [made] = await contrasted(asking, call, *await two_runs(engine, calls, wall))
+    [made] = await contrasted(alone, call, *await two_runs(engine, calls, wall))
+    again = await redo(alone, call, made.id)
 
-    assert made.distiller == "extractive"
-    assert made.state in (ContrastState.DISTILLED, ContrastState.EMPTY)
+    assert (made.state, made.reason) == (ContrastState.QUEUED, NO_MODEL)
+    assert (made.distiller, made.memory_ids, made.supports) == (None, (), True)
+    assert (again.state, again.reason) == (ContrastState.QUEUED, NO_MODEL)
     assert await on_record(engine, call) == []
+
+
+async def test_the_job_says_that_pairs_wait_and_a_model_that_comes_later_distils_them(
+    engine: Engine, operator: Key, calls: Caller, wall: str
+) -> None:
+    alone, call = with_writer(engine, None), await calls(wall)
+    await two_runs(engine, calls, wall)
+
+    dry = await job(alone, operator, wall, "contrast", NOON, dry=True)
+    run = await job(alone, operator, wall, "contrast", NOON)
+    [waiting] = await contrasts(engine, call)
+    writer = ScriptedWriter([SAID])
+    await job(with_writer(engine, writer), operator, wall, "contrast", NOON + DAY)
+
+    assert run.result == dry.result
+    assert run.result is not None
+    assert (run.result["distilled"], run.result["reason"]) == (False, WITHOUT_MODEL)
+    assert (waiting.state, waiting.reason) == (ContrastState.QUEUED, NO_MODEL)
+    [done] = await contrasts(engine, call)
+    assert (done.id, done.state, done.reason) == (waiting.id, ContrastState.DISTILLED, None)
+    assert len(writer.asked) == 1
 
 
 async def test_storing_runs_asks_no_model_however_many_there_are(

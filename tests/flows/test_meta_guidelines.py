@@ -27,7 +27,7 @@ from memory.flows.receipts import explain, get_receipt
 from memory.flows.remember import remember
 from memory.flows.retrieve import retrieve
 from memory.flows.weights import weight_events, weight_of
-from memory.guideline.defaults import DEFAULTS
+from memory.storage.actors import ActorStore
 from tests.fixtures.builders import a_draft, an_ask
 from tests.fixtures.engine import DAY, NOON, OPEN, Caller, a_namespace
 from tests.storage.steps import live_and_rebuilt, remembered, reported, served
@@ -68,32 +68,53 @@ async def metas(engine: Engine, call: Call) -> list[MetaGuideline]:
     return list((await browse(engine, call, MemoryFilter(), PAGE)).items)
 
 
-async def test_the_built_in_set_comes_in_at_the_first_guideline_and_guides_it(
+async def test_a_meta_guideline_that_was_brought_guides_the_guideline(
     engine: Engine, calls: Caller, guided: str
 ):
     [lesson] = await remembered(engine, await calls(guided), a_draft())
+    meta = await add(engine, await calls(guided), a_meta())
 
     answer = await served(engine, await calls(guided))
 
-    stored = await metas(engine, await calls(guided))
-    assert {meta.instruction for meta in stored} == {draft.instruction for draft in DEFAULTS}
-    assert {(m.origin, m.memory.trust, m.memory.agent) for m in stored} == {
-        ("default", Trust.TRUSTED, OWN_AGENT)
-    }
     guide = guide_of(answer)
     assert guide is not None
     assert (guide.served, guide.cited, guide.rank) == (True, True, 2)
-    assert guide.memory_id in {meta.memory.id for meta in stored}
+    assert guide.memory_id == meta.id
     assert [memory.memory_id for memory in answer.memories] == [lesson.id]
-    assert "How to use these notes, by «memlift»" in (answer.receipt.text or "")
+    assert "How to use these notes, by «curator»" in (answer.receipt.text or "")
     assert answer.guidance is not None
     assert answer.guidance.instruction in (answer.receipt.text or "")
 
 
-async def test_the_built_in_set_comes_once_and_what_was_retired_stays_away(
+async def test_nothing_is_advised_that_nobody_learned_or_brought(
     engine: Engine, calls: Caller, guided: str
 ):
     await remembered(engine, await calls(guided), a_draft())
+
+    answer = await served(engine, await calls(guided))
+
+    assert (guide_of(answer), answer.guidance) == (None, None)
+    assert await metas(engine, await calls(guided)) == []
+    assert [one.name for one in (await list_agents(engine, await calls(guided), PAGE)).items] == [
+        "solver"
+    ]
+
+
+async def test_what_is_below_the_raw_gate_guides_nothing(
+    engine: Engine, calls: Caller, guided: str
+):
+    await remembered(engine, await calls(guided), a_draft())
+    far = a_meta(failure_reason="zebra")
+    await add(engine, await calls(guided), far)
+
+    answer = await served(engine, await calls(guided))
+
+    assert (guide_of(answer), answer.guidance) == (None, None)
+
+
+async def test_what_was_retired_stays_away(engine: Engine, calls: Caller, guided: str):
+    await remembered(engine, await calls(guided), a_draft())
+    await add(engine, await calls(guided), a_meta())
     await served(engine, await calls(guided))
     for meta in await metas(engine, await calls(guided)):
         retire = StatusChange("retire")
@@ -102,15 +123,21 @@ async def test_the_built_in_set_comes_once_and_what_was_retired_stays_away(
     answer = await served(engine, await calls(guided))
 
     assert guide_of(answer) is None
-    assert len(await metas(engine, await calls(guided))) == len(DEFAULTS)
+    assert len(await metas(engine, await calls(guided))) == 1
 
 
-async def test_the_built_in_set_leaves_the_bank_of_experiences_and_the_callers_as_they_were(
+async def test_a_meta_guideline_leaves_the_bank_of_experiences_and_the_callers_as_they_were(
     engine: Engine, calls: Caller, guided: str
 ):
+    await add(engine, await calls(guided), a_meta(agent="solver"))
+    async with engine.database.transaction((await calls(guided)).namespace.id) as connection:
+        await ActorStore(connection, (await calls(guided)).namespace.id).ensure_agent(
+            OWN_AGENT, None, NOON
+        )
     mine = await calls(guided, role=Role.AGENT, agents=("solver",))
     [own] = await remembered(engine, mine, a_draft())
     answer = await served(engine, mine, purpose="paired")
+    assert guide_of(answer) is not None
     await reported(engine, mine, answer, reward=1.0, without={"reward": 0.0})
     await apply_now(engine, mine)
 
@@ -121,6 +148,53 @@ async def test_the_built_in_set_leaves_the_bank_of_experiences_and_the_callers_a
     ]
     # Were the server's own name a second agent, an author's word would no longer count.
     assert (await weight_of(engine, mine, own.id, None)).effective_weight > 1.0
+
+
+async def test_a_preview_is_guided_and_stores_nothing(engine: Engine, calls: Caller, guided: str):
+    await remembered(engine, await calls(guided), a_draft())
+
+    before = await served(engine, await calls(guided), purpose="preview")
+    stored = await metas(engine, await calls(guided))
+    await add(engine, await calls(guided), a_meta())
+    after = await served(engine, await calls(guided), purpose="preview")
+
+    assert (guide_of(before), stored) == (None, [])
+    assert guide_of(after) is not None
+
+
+async def test_an_arm_without_memory_records_what_would_have_guided(
+    engine: Engine, calls: Caller, guided: str
+):
+    await remembered(engine, await calls(guided), a_draft())
+    await add(engine, await calls(guided), a_meta())
+
+    answer = await served(engine, await calls(guided), arm="off")
+
+    guide = guide_of(answer)
+    assert guide is not None
+    assert (guide.served, guide.cited, answer.guidance) == (False, False, None)
+    assert answer.receipt.text == ""
+
+
+async def test_the_receipt_reads_back_with_its_kinds(engine: Engine, calls: Caller, guided: str):
+    await remembered(engine, await calls(guided), a_draft())
+    await add(engine, await calls(guided), a_meta())
+    answer = await served(engine, await calls(guided))
+
+    receipt = await get_receipt(engine, await calls(guided), answer.receipt.id)
+
+    assert [item.kind for item in receipt.items] == [Kind.EXPERIENCE, Kind.META_GUIDELINE]
+    assert receipt.items == answer.receipt.items
+
+
+async def test_each_guideline_of_a_batch_is_guided(engine: Engine, calls: Caller, guided: str):
+    await remembered(engine, await calls(guided), a_draft())
+    await add(engine, await calls(guided), a_meta())
+
+    answers = await retrieve(engine, await calls(guided), [an_ask(), an_ask(agent="rival")])
+
+    assert all(isinstance(one, Served) and guide_of(one) for one in answers)
+    assert len(await metas(engine, await calls(guided))) == 1
 
 
 async def test_no_caller_speaks_in_the_servers_name(engine: Engine, calls: Caller, guided: str):
@@ -147,31 +221,6 @@ async def test_without_a_compiled_guideline_none_is_chosen(
 
     assert guide_of(answer) is None
     assert answer.guidance is None
-
-
-async def test_a_preview_is_guided_and_stores_nothing(engine: Engine, calls: Caller, guided: str):
-    await remembered(engine, await calls(guided), a_draft())
-
-    before = await served(engine, await calls(guided), purpose="preview")
-    stored = await metas(engine, await calls(guided))
-    await served(engine, await calls(guided))
-    after = await served(engine, await calls(guided), purpose="preview")
-
-    assert (guide_of(before), stored) == (None, [])
-    assert guide_of(after) is not None
-
-
-async def test_an_arm_without_memory_records_what_would_have_guided(
-    engine: Engine, calls: Caller, guided: str
-):
-    await remembered(engine, await calls(guided), a_draft())
-
-    answer = await served(engine, await calls(guided), arm="off")
-
-    guide = guide_of(answer)
-    assert guide is not None
-    assert (guide.served, guide.cited, answer.guidance) == (False, False, None)
-    assert answer.receipt.text == ""
 
 
 async def a_taxonomy(engine: Engine, call: Call) -> None:
@@ -239,16 +288,6 @@ async def test_directives_shape_the_guideline_and_what_is_cut_is_named(
     assert "The meta-guideline of this guideline" in told.sentences[meta.id]
 
 
-async def test_the_receipt_reads_back_with_its_kinds(engine: Engine, calls: Caller, guided: str):
-    await remembered(engine, await calls(guided), a_draft())
-    answer = await served(engine, await calls(guided))
-
-    receipt = await get_receipt(engine, await calls(guided), answer.receipt.id)
-
-    assert [item.kind for item in receipt.items] == [Kind.EXPERIENCE, Kind.META_GUIDELINE]
-    assert receipt.items == answer.receipt.items
-
-
 async def test_an_outcome_credits_it_like_the_memories_it_stood_with(
     engine: Engine, calls: Caller, guided: str
 ):
@@ -273,6 +312,12 @@ async def test_a_retrieval_in_the_past_is_guided_by_what_was_known_then(
     engine: Engine, calls: Caller, guided_past: str
 ):
     await remembered(engine, await calls(guided_past), a_draft(learned_at=NOON))
+    early = a_meta(
+        failure_reason=f"a letter was late: {RAIN[:20]}",
+        instruction="read the year",
+        learned_at=NOON,
+    )
+    await add(engine, await calls(guided_past), early)
     first = await served(engine, await calls(guided_past), as_of=NOON + DAY)
     late = a_meta(learned_at=NOON + 3 * DAY)
     meta = await add(engine, await calls(guided_past), late)
@@ -328,17 +373,6 @@ async def test_an_experience_is_no_meta_guideline(engine: Engine, calls: Caller,
 
     with pytest.raises(MemoryFault, match="no such meta-guideline"):
         await get(engine, await calls(guided), lesson.id)
-
-
-async def test_a_batch_of_first_guidelines_brings_the_set_in_once(
-    engine: Engine, calls: Caller, guided: str
-):
-    await remembered(engine, await calls(guided), a_draft())
-
-    answers = await retrieve(engine, await calls(guided), [an_ask(), an_ask(agent="rival")])
-
-    assert all(isinstance(one, Served) and guide_of(one) for one in answers)
-    assert len(await metas(engine, await calls(guided))) == len(DEFAULTS)
 
 
 async def test_a_written_one_is_a_remembered_one(engine: Engine, calls: Caller, guided: str):

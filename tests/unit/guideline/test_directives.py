@@ -25,7 +25,6 @@ from memory.domain.guidance import (
 )
 from memory.errors import Rejected, TooLarge
 from memory.guideline.compiler import HEADER, Budget, CutReason, Framing, Trust, compile_guideline
-from memory.guideline.defaults import DEFAULTS
 from memory.guideline.directives import sign_of
 
 GUIDE = 0xFEED
@@ -213,15 +212,6 @@ def test_directives_read_back_as_they_were_stored():
 
     assert Directives.read({"directives": directives.stored()}) == directives
     assert Directives.read({}) == Directives()
-
-
-def test_each_default_fits_beside_notes_in_a_small_budget():
-    for default in DEFAULTS:
-        guidance = a_guidance(instruction=default.instruction, directives=default.directives)
-        entries = [an_entry(1, category="weather")]
-        budget = Budget(256, WordCounter())
-        assert GUIDE in cited(compile_guideline(entries, budget, Framing(), guidance))
-    assert len({default.as_draft().digest for default in DEFAULTS}) == len(DEFAULTS)
 
 
 @st.composite
