@@ -53,7 +53,7 @@ def _ran(given: argparse.Namespace) -> int:
 
 def _suite(given: argparse.Namespace) -> Suite:
     if given.suite == CONTRAST:
-        return contrast.suite(given.data, given.out)
+        return contrast.suite(given.data)
     return SUITES[given.suite]
 
 
@@ -104,7 +104,7 @@ def _parser() -> argparse.ArgumentParser:
     command.options(suites.add_parser(STREAM, help="a stream of resolved questions"))
     for name in sorted(SUITES):
         _suite_options(suites.add_parser(name, help=SUITES[name].about))
-    _contrast_options(suites.add_parser(CONTRAST, help="constraints from recorded runs"))
+    _contrast_options(suites.add_parser(CONTRAST, help="pairs of recorded runs"))
     structure.options(suites.add_parser(STRUCTURE, help="what the source asks of its reader"))
     reporting = commands.add_parser("report", help="a page from the artefacts of a stream")
     reporting.add_argument("folder", type=Path, metavar="DIR")

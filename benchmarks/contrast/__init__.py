@@ -1,1 +1,1 @@
-"""What contrasting recorded runs of several agents yields, and whether it says anything."""
+"""Which pairs contrasting recorded runs of several agents yields, how fast, and where tasks lie."""

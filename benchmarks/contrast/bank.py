@@ -54,17 +54,22 @@ class Bank:
         return {run["task_key"]: run["task_id"] for run in self.every("trajectories")}
 
     def contrast(self, task_ids: Sequence[str], operation: str) -> None:
-        """The pairs of each task, made and distilled in a call of its own; timed by parts."""
+        """The pairs of each task, made in a call of its own; timed by parts."""
         shots = [Shot("POST", f"{self.prefix}/contrasts", {"task_id": one}) for one in task_ids]
         for part in range(PARTS):
             some = shots[len(shots) * part // PARTS : len(shots) * (part + 1) // PARTS]
             hits = self._good(fire(self.bench.server, some, 1))
             self.bench.timed(f"{operation}_{part + 1}", 1, timings(hits))
 
-    def contrast_all(self) -> None:
-        """The pairs of all new runs, by the job."""
-        path = f"{self.prefix}/jobs/contrast/runs"
-        self._good(fire(self.bench.server, [Shot("POST", path, {})], 1))
+    def bring(self, said: Sequence[tuple[Group, str]]) -> list[list[str]]:
+        """What the lint says of constraints that a caller brings: each with its task and its
+        obligation.
+        """
+        shots = [
+            Shot("POST", f"{self.prefix}/constraints", _constraint(group, enforce))
+            for group, enforce in said
+        ]
+        return [hit.answer["lint"] for hit in self._good(fire(self.bench.server, shots, 1))]
 
     def every(self, noun: str, **filters: str) -> Iterator[dict[str, Any]]:
         """All rows of a listing, page by page."""
@@ -121,6 +126,15 @@ def _task(group: Group, *, told: bool) -> dict[str, object]:
     if group.entry_point is not None:
         task["metadata"] = {"identifiers": [group.entry_point]}
     return task
+
+
+def _constraint(group: Group, enforce: str) -> dict[str, object]:
+    return {
+        "agent": group.runs[0].agent,
+        "trigger": "a question of this kind is asked",
+        "enforce": enforce,
+        "task": _task(group, told=True),
+    }
 
 
 def _ask(agent: str, group: Group, *, told: bool) -> dict[str, object]:

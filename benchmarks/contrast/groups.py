@@ -128,15 +128,6 @@ def read_groups(folder: Path) -> list[Group]:
     return sorted(found, key=lambda group: group.digest)
 
 
-def success_rates(groups: Sequence[Group]) -> dict[tuple[str, str], float]:
-    """Each agent's rate of success in each suite."""
-    told: dict[tuple[str, str], list[bool]] = {}
-    for group in groups:
-        for run in group.runs:
-            told.setdefault((group.suite, run.agent), []).append(run.success)
-    return {name: sum(some) / len(some) for name, some in told.items()}
-
-
 def _group(task: Mapping[str, object], runs: Sequence[Mapping[str, object]]) -> Group:
     entry_point = task.get("entry_point")
     return Group(

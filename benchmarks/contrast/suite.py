@@ -1,15 +1,12 @@
-"""Suite `contrast`: constraints from recorded runs of several agents, over REST.
+"""Suite `contrast`: pairs of recorded runs of several agents, over REST, without a language model.
 
-All runs are ingested and every task is contrasted, timed in eight parts; what came of it is counted
-from what the server lists. Then tasks are asked about without a category, and the one they are
-routed to is held against the suite's own label. Last, the leave-one-out question: is what other
-agents' pairs say avoid closer to the failing run than to the winning one?
+All runs are ingested and every task is contrasted, timed in eight parts; which pairs came of it is
+counted from what the server lists. Then tasks are asked about without a category, and the one they
+are routed to is compared with the suite's own label. Last, a caller brings constraints that carry
+a literal of their task: the lint must refuse each.
 """
 
-import asyncio
-import json
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Mapping, Sequence
 from itertools import count
 from pathlib import Path
 from typing import cast
@@ -17,38 +14,33 @@ from typing import cast
 from benchmarks import metrics
 from benchmarks.bench import Bench
 from benchmarks.contrast.bank import PARTS, Bank
-from benchmarks.contrast.closeness import Estimate, by_task, estimate, gain
 from benchmarks.contrast.groups import (
     CATEGORIES,
     DOMAINS,
     TAXONOMY,
     Group,
     read_groups,
-    success_rates,
 )
-from benchmarks.contrast.reading import counted
-from benchmarks.contrast.transfer import Case, cases
-from benchmarks.kernels.embedding import vectors_of
+from benchmarks.contrast.reading import counted, literals_of
 from benchmarks.load import Shot, fire
 from benchmarks.suites.plan import Suite
 
-SETTINGS = {"tasks": 100_000, "routed": 400, "seed": 1}
-YIELD = 0.30
+SETTINGS = {"tasks": 100_000, "routed": 400}
 LINEAR = 2.0
 
 
-def suite(data: Path, out: Path) -> Suite:
-    """The suite on the recorded runs in `data`; cases go to OUT/cases.jsonl."""
+def suite(data: Path) -> Suite:
+    """The suite on the recorded runs in `data`."""
     return Suite(
-        about="constraints from recorded runs of several agents",
+        about="pairs of recorded runs of several agents",
         settings=SETTINGS,
         server={"MEMLIFT_REQUEST_RATE": "1000000", "MEMLIFT_REQUEST_BURST": "1000000"},
-        run=lambda bench: run(bench, data, out),
+        run=lambda bench: run(bench, data),
         targets=targets,
     )
 
 
-def run(bench: Bench, data: Path, out: Path) -> None:
+def run(bench: Bench, data: Path) -> None:
     groups = read_groups(data)[: bench.settings["tasks"]]
     slug = _free_slug(bench)
     bank = Bank(bench, slug)
@@ -64,7 +56,7 @@ def run(bench: Bench, data: Path, out: Path) -> None:
     shipped = Bank(bench, f"{slug}-shipped")
     shipped.open(some, {"default": True, "allow_new": True})
     _routed(shipped, some, "shipped", DOMAINS)
-    _transferred(bench, out, list(cases(bank, groups, success_rates(groups))))
+    _linted(bank, some)
 
 
 def _ingested(bank: Bank, groups: Sequence[Group]) -> None:
@@ -91,45 +83,15 @@ def _routed(
         bank.bench.number(f"routed_{name}_{suite}_right", sum(right), "tasks")
 
 
-def _transferred(bench: Bench, out: Path, found: Sequence[Case]) -> None:
-    """The leave-one-out figures; random and wrong-bucket texts are the baselines."""
-    with (out / "cases.jsonl").open("w", encoding="utf-8") as file:
-        file.writelines(json.dumps(asdict(case)) + "\n" for case in found)
-    texts = {text for case in found for text in (*case.served, *case.random, *case.elsewhere)}
-    texts |= {run for case in found for run in (case.failing, case.winning)}
-    bench.say(f"embedding {len(texts)} texts")
-    vectors = asyncio.run(vectors_of(sorted(texts)))
-    bench.number("cases", len(found), "cases")
-    bench.number("cases_served", sum(bool(case.served) for case in found), "cases")
-    for name, some in _slices(found).items():
-        by = {which: by_task(some, texts, vectors) for which, texts in ARMS.items()}
-        seed = bench.settings["seed"]
-        for which, scores in by.items():
-            _noted(bench, f"{name}_{which}", estimate(list(scores.values()), seed))
-        for which in ("random", "elsewhere"):
-            _noted(bench, f"{name}_gain_over_{which}", gain(by["served"], by[which], seed))
-
-
-ARMS: Mapping[str, Callable[[Case], Sequence[str]]] = {
-    "served": lambda case: case.served,
-    "random": lambda case: case.random,
-    "elsewhere": lambda case: case.elsewhere,
-}
-
-
-def _slices(found: Sequence[Case]) -> dict[str, list[Case]]:
-    """All cases, each suite's, and those in which the stronger agent lost."""
-    slices = {"closer": list(found)}
-    slices |= {f"closer_{s}": [case for case in found if case.suite == s] for s in CATEGORIES}
-    slices["closer_stronger_lost"] = [case for case in found if case.stronger_lost]
-    return {name: some for name, some in slices.items() if some}
-
-
-def _noted(bench: Bench, name: str, found: Estimate | None) -> None:
-    if found is None:
-        return
-    for part, value in asdict(found).items():
-        bench.number(f"{name}_{part}", float(value), "share" if part != "n" else "tasks")
+def _linted(bank: Bank, groups: Sequence[Group]) -> None:
+    """Constraints that name a literal of their task, and the same ones without it."""
+    named = [(group, sorted(literals_of(group))) for group in groups]
+    told = [(group, literals[0]) for group, literals in named if literals]
+    carried = bank.bring([(group, f"beginning with {literal}") for group, literal in told])
+    plain = bank.bring([(group, "beginning with what is given") for group, _ in told])
+    bank.bench.number("literals_brought", len(told), "constraints")
+    bank.bench.number("literals_admitted", carried.count([]), "constraints")
+    bank.bench.number("plain_admitted", plain.count([]), "constraints")
 
 
 def _free_slug(bench: Bench) -> str:
@@ -145,21 +107,19 @@ def _free_slug(bench: Bench) -> str:
 def targets(rows: Sequence[metrics.Row]) -> list[metrics.Target]:
     """What the suite aims at, from its measurements alone."""
     found = metrics.numbers(rows)
-    told = {n: found[n] for n in ("groups_yielding", "groups_distillable") if n in found}
-    share = _ratio(found, "groups_yielding", "groups_distillable")
+    brought = {"literals_brought": found.get("literals_brought", 0.0)}
     return [
-        metrics.at_least("yield: groups with an admitted constraint", YIELD, share, told),
-        metrics.at_most(
-            "admitted constraints with a literal of a source task",
-            0.0,
-            found.get("admitted_with_literals"),
+        metrics.at_least(
+            "pairs: tasks on which agents differ that are discordant",
+            1.0,
+            _ratio(found, "groups_discordant", "groups_differ"),
             {},
         ),
-        metrics.at_least(
-            "leave one out: lower end of the gain over random",
+        metrics.at_most(
+            "admitted constraints with a literal of their task",
             0.0,
-            found.get("closer_gain_over_random_low"),
-            {n: v for n, v in found.items() if n.startswith("closer_gain_over_random")},
+            found.get("literals_admitted"),
+            brought,
         ),
         metrics.at_most("ingest: time a run, last half / first", LINEAR, *_growth(rows, "ingest")),
         metrics.at_most(

@@ -1,9 +1,10 @@
 """Worked sums, made for the pictures of the dashboard: three agents, one of them hasty.
 
-`careful` and `steady` are of one family, `hasty` of another. Where they part on a sum, the server
-distils a constraint; what the hasty one reports of a memory makes that memory fall.
+`careful` and `steady` are of one family, `hasty` of another. Where they part on a sum, the careful
+one says what to keep to; what the hasty one reports of a memory makes that memory fall.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
@@ -30,6 +31,11 @@ QUESTIONS = {
 TRIGGER = "a sum of parts is asked for and the parts are given in several different units"
 ENFORCE = "converting every part to the unit of the answer before adding any of them up"
 AVOID = "adding the parts up as they stand in the text and converting the total afterwards"
+LEARNED: Mapping[str, str] = {
+    "trigger": "a count and a rate are given beside a number that the question does not ask about",
+    "enforce": "multiplying only what the rate is counted in",
+    "avoid": "bringing the number in that nothing is paid or counted by",
+}
 SITUATION = "A price is given for a box, a tray or another pack, and the number of packs is known"
 TURNS = (("steady", 0.9, 0.5),) * 4 + (("hasty", 0.3, 0.7),) * 5
 """Who asks, and the reward with the memory and without."""
@@ -68,9 +74,17 @@ def bring_sums(memory: MemLift) -> Brought:
                 verifier="test",
             )
         memory.contrast(task_id=task.id)
+        memory.add_constraint(
+            agent="careful",
+            task_id=task.id,
+            trigger=LEARNED["trigger"],
+            enforce=LEARNED["enforce"],
+            avoid=LEARNED["avoid"],
+        )
+    [learned] = memory.list_constraints(limit=200).items
     _opposed(memory)
     return Brought(
-        memory.list_constraints(origin="distilled", limit=1).items[0].id,
+        learned.id,
         memory.list_contradictions(limit=1).items[0].id,
     )
 

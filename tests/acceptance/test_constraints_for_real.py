@@ -9,6 +9,7 @@ import pytest
 from memlift_client import MemLift, TaskFields, TrajectoryFields
 
 from tests.acceptance.servers import Home, Server
+from tests.fixtures.language_model import API_KEY, Script
 
 FAMILIES = {"north": "qwen", "south": "llama", "reader": "gpt"}
 THINGS = (
@@ -28,11 +29,19 @@ class Shop:
 
 
 @pytest.fixture(scope="module")
-def shop(home: Home, begin: Callable[..., Server]) -> Shop:
-    owner = begin(home)
+def shop(home: Home, begin: Callable[..., Server], language_model: Script) -> Shop:
+    # The model distils; guidelines are compiled by rule.
+    language_model.say()
+    model = {
+        "MEMLIFT_LLM_MODEL": "openai/stub",
+        "MEMLIFT_LLM_API_BASE": language_model.url,
+        "MEMLIFT_LLM_API_KEY": API_KEY,
+        "MEMLIFT_LLM_COMPILE_TIMEOUT": "0",
+    }
+    owner = begin(home, **model)
     owner.until(home.address.exists)
     owner.until(home.operator_key.exists)
-    other = begin(Home(home.data.with_name("other")), MEMLIFT_DATABASE_URL=home.url())
+    other = begin(Home(home.data.with_name("other")), MEMLIFT_DATABASE_URL=home.url(), **model)
     owner.await_ready()
     other.await_ready()
     operator = home.operator_key.read_text().strip()

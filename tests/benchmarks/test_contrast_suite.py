@@ -1,43 +1,16 @@
-"""The suite `contrast` counts what it says: groups, literals, closeness, targets."""
+"""The suite `contrast` counts what it says: groups, literals, targets."""
 
 import gzip
 import json
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from benchmarks.contrast.closeness import by_task, estimate, gain, share_closer
-from benchmarks.contrast.groups import Group, Run, read_groups, success_rates
+from benchmarks.contrast.groups import Group, Run, read_groups
 from benchmarks.contrast.reading import literals_of
 from benchmarks.contrast.suite import targets
-from benchmarks.contrast.transfer import Case
 from benchmarks.metrics import Row
-
-FAILING, WINNING = "added them", "multiplied them"
-NEAR, FAR = "avoid adding", "avoid multiplying"
-VECTORS = {
-    FAILING: np.array([1.0, 0.0], dtype=np.float32),
-    WINNING: np.array([0.0, 1.0], dtype=np.float32),
-    NEAR: np.array([0.8, 0.6], dtype=np.float32),
-    FAR: np.array([0.6, 0.8], dtype=np.float32),
-}
-
-
-def a_case(task: str = "gsm8k-1", served: tuple[str, ...] = (NEAR,)) -> Case:
-    return Case(
-        task=task,
-        suite="gsm8k",
-        loser="6b",
-        winner="175b",
-        stronger_lost=False,
-        failing=FAILING,
-        winning=WINNING,
-        served=served,
-        random=(FAR,),
-        elsewhere=(),
-    )
 
 
 def a_group(*runs: tuple[str, bool, str], prompt: str = "How many?") -> Group:
@@ -77,7 +50,6 @@ def test_a_maths_run_is_its_reasoning_and_a_code_run_its_answer(tmp_path: Path) 
 
     assert found["gsm8k-1"].runs[0].text == "so\nA: 4"
     assert found["mbpp-1"].runs[0].text == "return 1"
-    assert success_rates(list(found.values())) == {("gsm8k", "6b_x"): 1.0, ("mbpp", "gpt-4"): 0.0}
 
 
 def test_the_literals_of_a_task_are_its_numbers_quotes_and_identifiers() -> None:
@@ -92,30 +64,6 @@ def test_the_literals_of_a_task_are_its_numbers_quotes_and_identifiers() -> None
     }
 
 
-def test_what_lies_nearer_to_the_failing_run_counts_and_a_tie_is_half() -> None:
-    between = {**VECTORS, "both": np.array([0.7, 0.7], dtype=np.float32)}
-
-    assert share_closer(a_case(), (NEAR,), VECTORS) == 1.0
-    assert share_closer(a_case(), (FAR,), VECTORS) == 0.0
-    assert share_closer(a_case(), (NEAR, FAR, "both", "both"), between) == 0.5
-    assert share_closer(a_case(), (), VECTORS) is None
-
-
-def test_a_task_counts_once_however_many_agents_failed_it() -> None:
-    cases = [a_case("t", (NEAR,)), a_case("t", (FAR,)), a_case("u", (NEAR,))]
-
-    assert by_task(cases, lambda case: case.served, VECTORS) == {"t": 0.5, "u": 1.0}
-
-
-def test_a_gain_is_taken_over_the_tasks_that_both_have() -> None:
-    found = gain({"t": 1.0, "u": 0.5, "only": 0.0}, {"t": 0.0, "u": 0.5}, seed=1)
-
-    assert found is not None
-    assert (found.mean, found.n) == (0.5, 2)
-    assert 0.0 <= found.low <= 0.5 <= found.high <= 1.0
-    assert estimate([], seed=1) is None
-
-
 def a_number(name: str, value: float) -> Row:
     return {"operation": name, "value": value, "unit": "count"}
 
@@ -126,17 +74,17 @@ def a_time(name: str, ms: float) -> Row:
 
 def test_targets_are_read_from_the_measurements() -> None:
     rows = [
-        a_number("groups_yielding", 30),
-        a_number("groups_distillable", 100),
-        a_number("admitted_with_literals", 1),
-        a_number("closer_gain_over_random_low", 0.01),
+        a_number("groups_differ", 100),
+        a_number("groups_discordant", 99),
+        a_number("literals_brought", 40),
+        a_number("literals_admitted", 1),
         *(a_time(f"ingest_{part}", 10.0 * part) for part in range(1, 9)),
     ]
 
     found = {target.name.split(":")[0]: target for target in targets(rows)}
 
-    assert found["yield"].status == "met"
-    assert found["admitted constraints with a literal of a source task"].status == "missed"
-    assert found["leave one out"].status == "met"
+    assert found["pairs"].status == "missed"
+    assert found["pairs"].measured == pytest.approx(0.99)
+    assert found["admitted constraints with a literal of their task"].status == "missed"
     assert found["ingest"].measured == pytest.approx(65 / 25)
     assert found["contrast"].status == "not_run"

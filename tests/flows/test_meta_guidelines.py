@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from sqlalchemy import text
 
-from memory.domain.access import Call, Role
+from memory.domain.access import Call, Key, Role
 from memory.domain.bank import Kind, MemoryFilter, Remembered, StatusChange, Trust
 from memory.domain.guidance import (
     OWN_AGENT,
@@ -101,15 +101,19 @@ async def test_nothing_is_advised_that_nobody_learned_or_brought(
 
 
 async def test_what_is_below_the_raw_gate_guides_nothing(
-    engine: Engine, calls: Caller, guided: str
+    engine: Engine, calls: Caller, operator: Key
 ):
-    await remembered(engine, await calls(guided), a_draft())
-    far = a_meta(failure_reason="zebra")
-    await add(engine, await calls(guided), far)
+    gated = await a_namespace(engine, operator, settings=replace(GUIDED, raw_gate=0.2))
+    await remembered(engine, await calls(gated), a_draft())
+    await add(engine, await calls(gated), a_meta(failure_reason="zebra"))
 
-    answer = await served(engine, await calls(guided))
+    answer = await served(engine, await calls(gated))
+    near = await add(engine, await calls(gated), a_meta())
+    guide = guide_of(await served(engine, await calls(gated)))
 
     assert (guide_of(answer), answer.guidance) == (None, None)
+    assert guide is not None
+    assert guide.memory_id == near.id
 
 
 async def test_what_was_retired_stays_away(engine: Engine, calls: Caller, guided: str):
@@ -313,7 +317,7 @@ async def test_a_retrieval_in_the_past_is_guided_by_what_was_known_then(
 ):
     await remembered(engine, await calls(guided_past), a_draft(learned_at=NOON))
     early = a_meta(
-        failure_reason=f"a letter was late: {RAIN[:20]}",
+        failure_reason="rain ran into letters that nobody had opened by then",
         instruction="read the year",
         learned_at=NOON,
     )

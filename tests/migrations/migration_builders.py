@@ -64,9 +64,13 @@ def migrate(url: str, revision: str) -> None:
         command.upgrade(_config(connection), revision)
 
 
-def take_down(url: str) -> None:
+def go_back(url: str, revision: str) -> None:
     with opened(url) as connection:
-        command.downgrade(_config(connection), "base")
+        command.downgrade(_config(connection), revision)
+
+
+def take_down(url: str) -> None:
+    go_back(url, "base")
 
 
 def scripts() -> ScriptDirectory:

@@ -17,7 +17,9 @@ from migration_builders import (
     INDEXES,
     STORAGE,
     Fresh,
+    Rows,
     asked,
+    go_back,
     migrate,
     opened,
     revision,
@@ -241,6 +243,72 @@ def kill_who_waits(url: str) -> None:
             return
         sleep(0.01)
     pytest.fail("nobody waited")
+
+
+BUILT_IN = """
+    WITH ns AS (
+        INSERT INTO namespace (id, slug, clock, learning, policy, n_memories, created_at)
+        VALUES (gen_random_uuid(), '{slug}', 'wall', 'on', 'paper', 3, now()) RETURNING id
+    ), here AS (
+        SELECT id, set_config('memlift.namespace', id::text, false) FROM ns
+    ), author AS (
+        INSERT INTO agent (id, namespace_id, name, created_at)
+        SELECT gen_random_uuid(), id, 'memlift', now() FROM here RETURNING id, namespace_id
+    ), place AS (
+        INSERT INTO category (id, namespace_id, name, created_at)
+        SELECT gen_random_uuid(), id, 'general', now() FROM here RETURNING id
+    )
+    INSERT INTO memory (id, namespace_id, kind, status, trust, visibility, owner, agent_id,
+        category_id, source_group, detail, version, sha256, start_weight, learned_at, recorded_at,
+        bank_version)
+    SELECT gen_random_uuid(), author.namespace_id, 'meta_guideline', said.status, 'trusted',
+        'namespace', '*', author.id, place.id, said.origin || said.status,
+        jsonb_build_object('origin', said.origin), 1,
+        decode(md5(said.origin || said.status), 'hex'), 1, now(), now(), 0
+    FROM author, place, (VALUES ('default', 'active'), ('default', 'probation'),
+        ('default', 'suspended'), ('reflection', 'active')) AS said (origin, status)
+    RETURNING 1
+"""
+ENTER = "SELECT set_config('memlift.namespace', id::text, false) FROM namespace WHERE slug = %s"
+METAS = """
+    SELECT detail ->> 'origin', status, coalesce(status_reason, ''), detail ->> 'retired_from'
+    FROM memory ORDER BY 1, 2, 4
+"""
+BANK = "SELECT bank_version, n_memories FROM namespace ORDER BY slug"
+FEED = "SELECT bank_version, kind, jsonb_array_length(subjects) FROM change ORDER BY 1, 2"
+
+
+def test_what_the_first_release_built_in_retires_and_can_be_brought_back(
+    fresh_database: Fresh,
+) -> None:
+    url = fresh_database()
+    migrate(url, "0008")
+    for slug in ("first", "second"):
+        asked(url, BUILT_IN.format(slug=slug))
+    before = [asked_within(url, slug, METAS) for slug in ("first", "second")]
+
+    migrate(url, "0009")
+
+    for slug in ("first", "second"):
+        assert asked_within(url, slug, METAS) == [
+            ("default", "retired", "built_in", "active"),
+            ("default", "retired", "built_in", "probation"),
+            ("default", "suspended", "", None),
+            ("reflection", "active", "", None),
+        ]
+        assert asked_within(url, slug, FEED) == [(1, "retired", 2)]
+    assert asked(url, BANK) == [(1, 1)] * 2
+    go_back(url, "0008")
+    assert [asked_within(url, slug, METAS) for slug in ("first", "second")] == before
+    assert len(before[0]) == 4
+    assert asked(url, BANK) == [(3, 3)] * 2
+
+
+def asked_within(url: str, slug: str, question: str) -> Rows:
+    """Rows of a table that is kept apart by namespace."""
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(ENTER.encode(), [slug])
+        return connection.execute(question.encode()).fetchall()
 
 
 @pytest.mark.parametrize("reached", [None, "0001", "9001"])
