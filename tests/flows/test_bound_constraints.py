@@ -9,6 +9,7 @@ from writing_builders import with_writer
 
 from memory.domain.access import Call, Key, Role
 from memory.domain.bank import Kind, Status, Trust
+from memory.domain.guidance import MetaGuidelineDraft
 from memory.domain.learning import JobRequest
 from memory.domain.loop import Format, Item, Served
 from memory.domain.task import AgentDraft, CategoryName, TaskDraft
@@ -17,6 +18,7 @@ from memory.flows.actors import add_agent
 from memory.flows.bank import get_memory
 from memory.flows.jobs import run_job
 from memory.flows.learn import apply_now
+from memory.flows.meta_guidelines import add
 from memory.flows.receipts import explain, get_receipt
 from memory.flows.weights import weight_of
 from memory.inference.stand_ins import ScriptedWriter
@@ -65,6 +67,12 @@ async def test_a_bank_of_constraints_alone_answers_any_agent(
     assert told.sentences[laid].startswith("A constraint: similarity 1.000 of the nearest task")
 
 
+async def advised(engine: Engine, call: Call) -> None:
+    """How memories are to be used, brought for tasks like the ticket."""
+    said = "compare the price with the task before a note is used"
+    await add(engine, call, MetaGuidelineDraft("curator", TICKET, said, category=MATHS))
+
+
 async def test_constraints_stand_behind_the_experiences_and_before_the_meta_guideline(
     engine: Engine, operator: Key
 ):
@@ -73,6 +81,7 @@ async def test_constraints_stand_behind_the_experiences_and_before_the_meta_guid
     draft = a_draft(situation=TICKET, lesson="write the equation down", category=MATHS)
     [lesson] = await remembered(engine, call, draft)
     laid = await lay(engine, call, *copies(PRICE, 2))
+    await advised(engine, call)
 
     answer = await served(engine, await a_call(engine, operator, slug), task=ASKED, k=1)
 
@@ -84,11 +93,11 @@ async def test_constraints_stand_behind_the_experiences_and_before_the_meta_guid
     assert [one.memory_id for one in answer.constraints] == sorted(laid)
 
 
-async def test_a_bank_of_constraints_alone_is_guided_by_the_built_in_set_too(
-    engine: Engine, operator: Key
-):
+async def test_a_bank_of_constraints_alone_is_guided_too(engine: Engine, operator: Key):
     slug = await a_namespace(engine, operator, settings=replace(OPEN, meta_guidelines=True))
-    await lay(engine, await a_call(engine, operator, slug), PRICE)
+    call = await a_call(engine, operator, slug)
+    await lay(engine, call, PRICE)
+    await advised(engine, call)
 
     answer = await served(engine, await a_call(engine, operator, slug), task=ASKED)
 
