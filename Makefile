@@ -9,10 +9,10 @@ SUITE ?= loop
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help install format lint test check migrate serve bench soak docs demo screenshots lock openapi
+.PHONY: help install format lint test check migrate serve bench soak docs demo screenshots lock openapi client-models
 
 help:     ## Show this list
-	@grep -hE '^[a-z]+: .*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 13
+	@grep -hE '^[a-z-]+: .*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 15
 
 install: $(STAMP)  ## Install the project and its tools
 
@@ -69,6 +69,9 @@ docs: $(STAMP)  ## Write the generated pages, fail on a broken link
 
 openapi: $(STAMP)  ## Write the published contract
 	$(PYTHON) -m server.openapi > docs/reference/openapi.json
+
+client-models: $(STAMP)  ## Write the client's models and operations from the published contract
+	$(PYTHON) -m clients.generation
 
 lock: $(STAMP)  ## Pin all packages anew, by hash
 	$(PYTHON) .ci/lock.py

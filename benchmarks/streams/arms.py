@@ -26,7 +26,7 @@ class Arm:
 
     name: str
     answer: Answering
-    policy: str = "belief"
+    policy: Literal["belief", "paper", "steps", "delta"] = "belief"
     learning: Literal["on", "frozen"] = "on"
     settings: SettingsFields = field(default_factory=SettingsFields)
     rivals: bool = True

@@ -10,11 +10,11 @@ from datetime import date, datetime, timedelta
 from time import perf_counter
 
 from memlift_client import (
-    AskFields,
     ExperienceFields,
     MemLift,
     PredictionFields,
     Retrieval,
+    RetrievalFields,
     SettlementFields,
 )
 
@@ -91,11 +91,11 @@ class Player:
             made += some
         return made
 
-    def _asks(self, questions: Sequence[Question]) -> list[AskFields]:
+    def _asks(self, questions: Sequence[Question]) -> list[RetrievalFields]:
         return [self._ask(question) for question in questions]
 
-    def _ask(self, question: Question) -> AskFields:
-        return AskFields(
+    def _ask(self, question: Question) -> RetrievalFields:
+        return RetrievalFields(
             agent=self.agents.of(question),
             task=task_of(question),
             k=self.k,

@@ -14,11 +14,11 @@ from datetime import UTC, date, datetime, time
 from typing import TypeVar
 
 from memlift_client import (
-    AskFields,
     ExperienceFields,
     MemLift,
-    OutcomeFields,
+    OutcomeOfRetrievalFields,
     Retrieval,
+    RetrievalFields,
     TaskFields,
 )
 
@@ -129,11 +129,11 @@ def _learned(batch: Batch, arms: Sequence[Arm], rates: Rates) -> list[Scored]:
     return scored
 
 
-def ask(question: Question) -> AskFields:
+def ask(question: Question) -> RetrievalFields:
     """How the agent asks about a question: each ranker's k memories, as data, and both runs
     promised.
     """
-    return AskFields(
+    return RetrievalFields(
         agent=AGENT,
         task=task_of(question),
         k=K,
@@ -157,8 +157,8 @@ def task_of(question: Question) -> TaskFields:
     return task
 
 
-def _outcome(row: Resolution, was: Open, day: date) -> OutcomeFields:
-    outcome = OutcomeFields(
+def _outcome(row: Resolution, was: Open, day: date) -> OutcomeOfRetrievalFields:
+    outcome = OutcomeOfRetrievalFields(
         retrieval_id=was.receipt,
         metric="brier",
         value=_answered(was.answer.given),

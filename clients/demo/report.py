@@ -106,9 +106,10 @@ def guideline(retrieval: Retrieval, question: str) -> Iterator[str]:
     """What an agent would read before it acts."""
     yield from wrap(f"Task: {question}", WIDTH)
     yield ""
-    if not retrieval.guideline.text:
+    text = retrieval.guideline.text or ""
+    if not text:
         yield f"  (empty: {retrieval.reason or 'nothing passed the gates'})"
-    for line in retrieval.guideline.text.splitlines():
+    for line in text.splitlines():
         yield from wrap(line, WIDTH, initial_indent="  ", subsequent_indent="    ") or [""]
     yield ""
     counted = f"{retrieval.guideline.tokens} tokens ({retrieval.guideline.counter})"

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
-from memlift_client import AskFields, MemLift, Patience, SettingsFields
+from memlift_client import MemLift, Patience, RetrievalFields, SettingsFields
 
 from clients.demo import record, report
 from clients.demo.answering import by_record, by_similarity
@@ -111,7 +111,7 @@ def _line(progress: Progress, began: float) -> str:
 def _guideline(memory: MemLift, stream: Stream) -> Iterator[str]:
     """For the last question, as of the day it was asked on: its own outcome is not in there."""
     question = max(stream.questions, key=lambda row: (row.asked_on, row.id))
-    asked = AskFields(
+    asked = RetrievalFields(
         agent=AGENT,
         task={"text": question.text, "category": question.source, "group_key": question.event_id},
         k=5,

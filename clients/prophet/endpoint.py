@@ -31,7 +31,7 @@ class EndpointForecaster:
     def advised(self, event: Event, alone: Answer | None, served: Retrieval) -> Advised:
         if not served.guideline.text and alone is not None:
             return Advised(alone)
-        return Advised(self._asked(event, served.guideline.text))
+        return Advised(self._asked(event, served.guideline.text or ""))
 
     def _asked(self, event: Event, guideline: str) -> Answer:
         body = _wire(event) | {"guideline": guideline}

@@ -66,7 +66,7 @@ class ModelForecaster:
         """Where nothing was served, the first answer stands: the question would be the same."""
         if not served.guideline.text and alone is not None:
             return Advised(alone)
-        return Advised(self._asked(event, served.guideline.text))
+        return Advised(self._asked(event, served.guideline.text or ""))
 
     def _asked(self, event: Event, guideline: str) -> Answer:
         try:

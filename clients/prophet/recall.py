@@ -11,12 +11,12 @@ from typing import TypeVar
 
 from memlift_client import (
     AgentFields,
-    AskFields,
     MemLift,
     MemLiftError,
     MemLiftProblem,
     PredictionFields,
     Retrieval,
+    RetrievalFields,
     TaskFields,
 )
 
@@ -54,7 +54,7 @@ class Recall:
 
     def ask(self, event: Event, wish: Wish) -> Retrieval | Silence:
         """What is remembered of events like this one."""
-        fields = AskFields(
+        fields = RetrievalFields(
             agent=self.agent,
             task=_task(event),
             k=wish.k,
@@ -77,7 +77,7 @@ class Recall:
     def _told(self, fields: PredictionFields) -> None:
         self._memory.predict(**fields)
 
-    def _asked(self, fields: AskFields, event: Event) -> Retrieval:
+    def _asked(self, fields: RetrievalFields, event: Event) -> Retrieval:
         self._introduce()
         try:
             return self._memory.retrieve(**fields)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from memlift_client import AskFields, MemLift
+from memlift_client import RetrievalFields, MemLift
 
 from benchmarks.streams import command, evaluation
 from benchmarks.streams.arms import OPEN, REMEMBERING
@@ -105,7 +105,7 @@ class Ending(MemLift):
         inner = super().within(namespace)
         ask = inner.retrieve_all
 
-        def retrieve_all(items: Sequence[AskFields]) -> Any:
+        def retrieve_all(items: Sequence[RetrievalFields]) -> Any:
             self.days.add(items[0].get("as_of"))
             if len(self.days) > 2:
                 raise Ended

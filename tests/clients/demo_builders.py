@@ -7,10 +7,11 @@ from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
-from memlift_client import Effect, Estimate, Guideline, Retrieval, ServedMemory
+from memlift_client import Effect, Estimate, Guideline, MemoryServed, Retrieval
 
 from clients.demo.statistics import Scored
 from clients.demo.streams import Question, Resolution, Stream
+from tests.fixtures.answers import made
 
 MONDAY = date(2026, 1, 5)
 
@@ -47,13 +48,26 @@ def a_score(
 def a_retrieval(*served: tuple[object, dict[str, float | None]], **changes: object) -> Retrieval:
     """What was retrieved: for each memory the outcome it carries, and each ranker's score."""
     memories = tuple(
-        ServedMemory(f"m{n}", 1, n, 0.5, 0.5, 1.0, 1.0, 0.5, scores, metadata={"outcome": outcome})
+        made(
+            MemoryServed,
+            memory_id=f"m{n}",
+            version=1,
+            rank=n,
+            similarity=0.5,
+            relevance=0.5,
+            effective_weight=1.0,
+            ranking_weight=1.0,
+            score=0.5,
+            scores=scores,
+            metadata={"outcome": outcome},
+        )
         for n, (outcome, scores) in enumerate(served)
     )
     return replace(NOTHING, memories=memories, **changes)
 
 
-NOTHING = Retrieval(
+NOTHING = made(
+    Retrieval,
     retrieval_id="r",
     agent="analog",
     task_id="t",
@@ -71,15 +85,31 @@ NOTHING = Retrieval(
     strength=1.0,
     policy="belief",
     compiler="none",
-    guideline=Guideline("", (), 0, "words", ()),
+    guideline=made(Guideline, text="", counter="words"),
 )
 
 
 def an_effect(category: str = "fred", **changes: object) -> Effect:
-    nothing = Estimate(0, 0, None, None, None, None, "asymptotic")
-    known = Estimate(20, 10, 0.01, 0.002, -0.005, 0.025, "asymptotic")
-    effect = Effect(
-        "analog", category, 20, {}, known, nothing, 0.75, suspended=False, feedback_dates=10
+    nothing = made(Estimate, n=0, label="asymptotic")
+    known = made(
+        Estimate,
+        n=20,
+        dates=10,
+        mean=0.01,
+        standard_error=0.002,
+        low=-0.005,
+        high=0.025,
+        label="asymptotic",
+    )
+    effect = made(
+        Effect,
+        agent="analog",
+        category=category,
+        n=20,
+        paired=known,
+        randomised=nothing,
+        strength=0.75,
+        feedback_dates=10,
     )
     return replace(effect, **changes)
 

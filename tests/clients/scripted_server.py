@@ -9,7 +9,13 @@ from memlift_client import Patience
 Answer = httpx.Response | Exception
 QUICK = Patience(first_delay=0.0, longest_wait=0.0)
 
-REMEMBERED = {"id": "m-1", "version": 1, "deduplicated": False, "bank_version": 4}
+REMEMBERED = {
+    "id": "m-1",
+    "version": 1,
+    "deduplicated": False,
+    "bank_version": 4,
+    "memory_status": "active",
+}
 
 
 def an_answer(status: int = 200, body: object = None, **headers: str) -> httpx.Response:

@@ -5,6 +5,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import httpx
+from memlift_client import Guideline, MemoryServed, Retrieval
+
+from tests.fixtures.answers import a_document
 
 Fields = dict[str, Any]
 
@@ -41,7 +44,7 @@ class SmallBank:
         self.log.append(("remember", item["learned_at"]))
         self.memories.append(item)
         named = {"id": f"m-{len(self.memories)}", "version": 1}
-        return {**named, "deduplicated": False, "bank_version": 1}
+        return {**named, "deduplicated": False, "bank_version": 1, "memory_status": "active"}
 
     def _report(self, item: Fields) -> Fields:
         self.log.append(("report", item["known_at"]))
@@ -63,26 +66,26 @@ def _served(rank: int, memory: Fields) -> Fields:
     )
     named = {"memory_id": f"m-{rank}", "version": 1, "rank": rank}
     scores = {FLAT: 0.5, WEIGHTED: None if rank else 1.0}
-    return {**named, **numbers, "scores": scores, "metadata": memory["metadata"]}
+    members = {**named, **numbers, "scores": scores, "metadata": memory["metadata"]}
+    return a_document(MemoryServed, **members)
 
 
-ANSWER: Fields = {
-    "agent": "analog",
-    "task_id": "t",
-    "category": "fred",
-    "subcategory": None,
-    "confidence": 1.0,
-    "purpose": "paired",
-    "arm": "paired",
-    "propensity": 1.0,
-    "eligible": True,
-    "reason": None,
-    "bank_version": 1,
-    "as_of": "2026-01-05T00:00:00Z",
-    "ranker": FLAT,
-    "rankers": {FLAT: 0.75, WEIGHTED: 0.25},
-    "strength": 0.5,
-    "policy": "belief",
-    "compiler": "deterministic",
-    "guideline": {"text": "", "lines": [], "tokens": 0, "counter": "words", "cut": []},
-}
+ANSWER: Fields = a_document(
+    Retrieval,
+    agent="analog",
+    task_id="t",
+    category="fred",
+    confidence=1.0,
+    purpose="paired",
+    arm="paired",
+    propensity=1.0,
+    eligible=True,
+    bank_version=1,
+    as_of="2026-01-05T00:00:00Z",
+    ranker=FLAT,
+    rankers={FLAT: 0.75, WEIGHTED: 0.25},
+    strength=0.5,
+    policy="belief",
+    compiler="deterministic",
+    guideline=a_document(Guideline, text="", counter="words"),
+)

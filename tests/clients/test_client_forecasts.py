@@ -4,9 +4,10 @@ from datetime import UTC, datetime, timedelta
 
 import httpx
 import pytest
-from memlift_client import AsyncMemLift, MemLift, MemLiftProblem
+from memlift_client import AsyncMemLift, MemLift, MemLiftProblem, Prediction
 from scripted_server import QUICK, Script, a_page, an_answer
 
+from tests.fixtures.answers import a_document
 from tests.fixtures.http import BASE
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -19,23 +20,7 @@ WINDOW = {
     "closes_at": NOON + 5 * DAY,
 }
 YES = {"yes": "yes", "no": "no"}
-PREDICTION = {
-    "id": "p-1",
-    "agent": "oracle",
-    "task_id": "t-1",
-    "task_key": "rain#1",
-    "event": "rain",
-    "retrieval_id": None,
-    "revision": 1,
-    "state": "pending",
-    "probabilities": {"yes": 1, "no": 0},
-    "baseline_probabilities": None,
-    "rationale": None,
-    "closes_at": None,
-    "known_at": "2026-03-01T12:00:00Z",
-    "recorded_at": "2026-03-01T12:00:00Z",
-    "score": None,
-}
+PREDICTION = a_document(Prediction, id="p-1", probabilities={"yes": 1, "no": 0})
 
 
 @pytest.fixture

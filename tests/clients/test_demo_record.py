@@ -23,7 +23,9 @@ def rows(count: int, source: str = "fred"):
 
 def a_record(category: str | None, **shares: float) -> Rankers:
     changed = {name.replace("_", "/"): share for name, share in shares.items()}
-    return Rankers(category, 4, {**YOUNG, **changed}, {})
+    return Rankers(
+        category=category, feedback_dates=4, probabilities={**YOUNG, **changed}, losses={}
+    )
 
 
 def test_lift_has_the_servers_interval_beside_the_one_of_this_replay():

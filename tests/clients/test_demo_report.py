@@ -6,13 +6,32 @@ from demo_builders import a_score
 from memlift_client import WeightEvent, WeightRow
 
 from clients.demo.report import CONTESTANTS, brier_table, differences, reason, stored
+from tests.fixtures.answers import made
 
 NOON = datetime(2026, 1, 5, 12, tzinfo=UTC)
-ROW = WeightRow("m", "S", "L", "fred", 1.2, 9, 3, NOON)
+ROW = made(
+    WeightRow,
+    memory_id="m",
+    situation="S",
+    lesson="L",
+    category="fred",
+    effective_weight=1.2,
+    served=9,
+    credited=3,
+    touched_at=NOON,
+)
 
 
 def an_event(before: float | None, after: float | None, kind: str = "learn") -> WeightEvent:
-    return WeightEvent(1, 0, "memory", kind, "paired", "belief", before, after, NOON, NOON)
+    return made(
+        WeightEvent,
+        kind=kind,
+        reason="paired",
+        weight_before=before,
+        weight_after=after,
+        known_at=NOON,
+        recorded_at=NOON,
+    )
 
 
 def rows(count: int):

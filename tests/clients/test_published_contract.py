@@ -1,70 +1,35 @@
-"""The client against the published contract: every call has a path, every field a place in it."""
+"""The client against the published contract: every operation, every argument, every member."""
 
 import inspect
 import json
 import re
 import types
 from collections.abc import Iterator, Mapping
-from dataclasses import MISSING, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from pathlib import Path
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import Any, Required, Union, get_args, get_origin, get_type_hints
 
+import memlift_client
 import pytest
-from memlift_client import (
-    _calls_admin,
-    _calls_constraints,
-    _calls_contrasts,
-    _calls_forecasts,
-    _calls_loop,
-    _calls_memories,
-    _calls_meta,
-    _calls_runs,
-    _calls_tickets,
-    _fields,
-)
+from memlift_client import MemLift, _operations
+from memlift_client._answers import BatchItem, Page
 from memlift_client._wire import Call
+
+from clients.generation.__main__ import CLIENT, main
 
 CONTRACT: dict[str, Any] = json.loads(
     (Path(__file__).parents[2] / "docs" / "reference" / "openapi.json").read_text()
 )
-FILLED = {
-    "slug": "s",
-    "version": 1,
-    "confirmation": "c",
-    "items": [],
-    "action": "retire",
-    "keep": "both",
-}
-WITHOUT_ANSWER = {"delete_namespace", "revoke_key"}
-# Where the noun stands inside the answer, for what is neither a page nor the answer itself.
-MEMBERS = {
-    "erase": "erased",
-    "erase_experience": "erased",
-    "retrieve_all": "retrieval",
-    "report_all": "outcome",
-    "predict_all": "prediction",
-    "settle_all": "settlement",
-}
-
-MODULES = (
-    _calls_admin,
-    _calls_constraints,
-    _calls_contrasts,
-    _calls_forecasts,
-    _calls_loop,
-    _calls_memories,
-    _calls_meta,
-    _calls_runs,
-    _calls_tickets,
-)
+FILLED = {"version": 1, "items": [], "ids": []}
+# Answers in the text format of Prometheus, which is no matter of this client.
+NO_METHOD = {"metrics"}
+BATCH_ITEM = {"index", "status", "problem"}
 
 
 def calls() -> Iterator[tuple[str, Any]]:
-    for module in MODULES:
-        for name, build in vars(module).items():
-            own = inspect.isfunction(build) and build.__module__ == module.__name__
-            if own and not name.startswith("_"):
-                yield name, build
+    for name, build in vars(_operations).items():
+        if inspect.isfunction(build) and build.__module__ == _operations.__name__:
+            yield name, build
 
 
 CALLS = dict(calls())
@@ -75,7 +40,7 @@ def example(build: Any) -> Call[object]:
     needed = {
         name: FILLED.get(name, "x")
         for name, parameter in inspect.signature(build).parameters.items()
-        if parameter.default is parameter.empty and parameter.kind is not parameter.VAR_KEYWORD
+        if parameter.default is parameter.empty
     }
     return build(**needed).within("acme", None)
 
@@ -99,49 +64,84 @@ def resolved(schema: Mapping[str, Any]) -> Mapping[str, Any]:
     return schema
 
 
-def options(build: Any) -> type | None:
-    """The typed dictionary of the keywords, if there is one."""
-    hint = get_type_hints(build, vars(_fields)).get
-    for name, parameter in inspect.signature(build).parameters.items():
-        if parameter.kind is parameter.VAR_KEYWORD:
-            return get_args(hint(name))[0]
-        if name == "items":
-            return get_args(hint(name))[0]
-    return None
+def body_of(published: Mapping[str, Any]) -> Mapping[str, Any]:
+    body = resolved(published.get("requestBody", {})).get("content", {})
+    return resolved(body.get("application/json", {}).get("schema", {})).get("properties", {})
+
+
+def operations() -> Iterator[Mapping[str, Any]]:
+    for item in CONTRACT["paths"].values():
+        yield from (described for method, described in item.items() if method != "parameters")
+
+
+def test_the_generated_modules_are_what_the_contract_makes_of_them(tmp_path):
+    main(["--out", str(tmp_path)])
+
+    written = {path.name: path.read_text() for path in tmp_path.iterdir()}
+    assert written == {name: (CLIENT / name).read_text() for name in written}
+    assert written.keys() == {"_models.py", "_fields.py", "_operations.py"}
+
+
+def test_every_operation_has_a_method():
+    used = {
+        method.__wrapped__.__name__
+        for method in vars(MemLift).values()
+        if hasattr(method, "__wrapped__")
+    }
+
+    assert used == {described["operationId"] for described in operations()} - NO_METHOD
+
+
+def test_no_generated_name_hides_another():
+    names = memlift_client.__all__
+
+    assert len(names) == len(set(names))
 
 
 @pytest.mark.parametrize("name", sorted(CALLS))
 def test_every_call_is_in_the_contract(name):
-    assert operation(example(CALLS[name]))
+    assert operation(example(CALLS[name]))["operationId"] == name
 
 
 @pytest.mark.parametrize("name", sorted(CALLS))
-def test_every_keyword_is_a_field_or_a_parameter_of_the_contract(name):
-    keywords = options(CALLS[name])
+def test_every_argument_is_of_the_contract_and_the_other_way_round(name):
     published = operation(example(CALLS[name]))
-    body = published.get("requestBody", {}).get("content", {}).get("application/json", {})
-    schema = resolved(body.get("schema", {}))
-    if "items" in schema.get("properties", {}):
-        schema = resolved(schema["properties"]["items"]["items"])
-    parameters = {resolved(p)["name"] for p in published.get("parameters", ())}
-    known = set(schema.get("properties", {})) | parameters
+    parameters = [resolved(part) for part in published.get("parameters", ())]
+    named = {part["name"].lower() for part in parameters if part["in"] != "header"} - {"namespace"}
+    if any(part["name"].lower() == "if-match" for part in parameters):
+        named.add("version")
 
-    assert set(get_type_hints(keywords) if keywords else ()) <= known
+    assert set(inspect.signature(CALLS[name]).parameters) == named | set(body_of(published))
 
 
-@pytest.mark.parametrize("name", sorted(CALLS.keys() - WITHOUT_ANSWER))
-def test_every_answer_has_what_the_client_needs(name):
+@pytest.mark.parametrize(
+    "name", sorted(n for n in CALLS if "items" in inspect.signature(CALLS[n]).parameters)
+)
+def test_an_item_of_a_batch_has_the_fields_of_the_contract(name):
+    [item] = get_args(get_type_hints(CALLS[name])["items"])
+    [schema] = body_of(operation(example(CALLS[name]))).values()
+    published = resolved(schema["items"])
+
+    hints = get_type_hints(item, include_extras=True)
+    required = {member for member, hint in hints.items() if get_origin(hint) is Required}
+
+    assert set(hints) == set(published["properties"])
+    assert required == set(published.get("required", ()))
+
+
+@pytest.mark.parametrize("name", sorted(CALLS))
+def test_nothing_of_an_answer_is_dropped_and_nothing_else_is_asked_of_it(name):
     published = operation(example(CALLS[name]))
-    good = next(answer for code, answer in published["responses"].items() if code.startswith("2"))
-    schema = resolved(good["content"]["application/json"]["schema"])
-    kind = get_args(get_type_hints(CALLS[name])["return"])[0]
-    if get_args(kind):
-        kind = get_args(kind)[0]
-        schema = resolved(resolved(schema["properties"]["items"])["items"])
-    if name in MEMBERS:
-        schema = something(schema["properties"][MEMBERS[name]])
+    [kind] = get_args(get_type_hints(CALLS[name])["return"])
+    answers = [
+        content["application/json"]["schema"]
+        for code, answer in published["responses"].items()
+        if code.startswith("2") and (content := resolved(answer).get("content"))
+    ]
+    assert bool(answers) == (kind is not type(None))
 
-    assert not list(lacking((get_args(kind) or [kind])[0], schema, name))
+    for schema in answers:
+        assert not list(unlike(kind, schema, name))
 
 
 def something(schema: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -150,19 +150,55 @@ def something(schema: Mapping[str, Any]) -> Mapping[str, Any]:
     return resolved(arms[0])
 
 
-def lacking(kind: Any, schema: Mapping[str, Any], place: str) -> Iterator[str]:
-    """Members the client needs and the contract does not have, at any depth."""
-    if isinstance(kind, types.UnionType):
-        kind = next(arm for arm in get_args(kind) if arm is not type(None))
+def unlike(kind: Any, schema: Mapping[str, Any], place: str) -> Iterator[str]:
+    """Members that only the client's type or only the contract has, at any depth."""
+    if get_origin(kind) in (Union, types.UnionType):
+        [kind] = [arm for arm in get_args(kind) if arm is not type(None)]
     schema = something(schema)
-    if get_origin(kind) is tuple:
-        yield from lacking(get_args(kind)[0], schema["items"], f"{place}[]")
+    members = schema.get("properties", {})
+    if get_origin(kind) is Page:
+        assert members.keys() == {"items", "total", "next_cursor"}
+        yield from unlike(get_args(kind)[0], members["items"]["items"], place)
+    elif get_origin(kind) is tuple:
+        [row, _] = get_args(kind)
+        if "items" in members:
+            assert members.keys() == {"items"}
+            schema = members["items"]
+        item = item_unlike if get_origin(row) is BatchItem else unlike
+        yield from item(row, resolved(schema["items"]), f"{place}[]")
+    elif get_origin(kind) is Mapping:
+        if isinstance(schema.get("additionalProperties"), Mapping):
+            yield from unlike(get_args(kind)[1], schema["additionalProperties"], f"{place}{{}}")
+    else:
+        yield from members_unlike(kind, members, place)
+
+
+def item_unlike(kind: Any, schema: Mapping[str, Any], place: str) -> Iterator[str]:
+    """As for its value, which stands under a member of its own or in the item itself."""
+    [value] = get_args(kind)
+    assert schema["properties"].keys() >= BATCH_ITEM
+    members = {n: part for n, part in schema["properties"].items() if n not in BATCH_ITEM}
+    if len(members) == 1:
+        yield from unlike(value, next(iter(members.values())), place)
+    else:
+        yield from members_unlike(value, members, place)
+
+
+def members_unlike(kind: Any, members: Mapping[str, Any], place: str) -> Iterator[str]:
     if not is_dataclass(kind):
+        yield from (f"{place}.{name}" for name in members)
         return
     hints = get_type_hints(kind)
-    for member in fields(kind):
-        promised = schema.get("properties", {}).get(member.name)
-        if promised is not None:
-            yield from lacking(hints[member.name], promised, f"{place}.{member.name}")
-        elif member.default is MISSING and member.default_factory is MISSING:
-            yield f"{place}.{member.name}"
+    own = {member.name for member in fields(kind)}
+    yield from (f"{place}.{name}" for name in own ^ members.keys())
+    for name in own & members.keys():
+        yield from unlike(hints[name], members[name], f"{place}.{name}")
+
+
+def test_an_answer_with_a_member_too_few_or_too_many_is_told():
+    kind = memlift_client.Live
+    several = {"properties": {"status": {"type": "string"}, "since": {"type": "string"}}}
+
+    assert list(unlike(kind, several, "live")) == ["live.since"]
+    assert list(unlike(kind, {"properties": {}}, "live")) == ["live.status"]
+    assert list(unlike(str, several, "live")) == ["live.status", "live.since"]

@@ -10,36 +10,19 @@ from memlift_client import (
     AsyncMemLift,
     MemLift,
     MemLiftProblem,
+    Namespace,
+    Task,
     UnexpectedAnswer,
     Unreachable,
 )
 from scripted_server import QUICK, REMEMBERED, Script, a_page, a_problem, an_answer
 
+from tests.fixtures.answers import a_document
+
 URL = "http://memlift.test"
 CURSORS = ((0, "c1"), (2, "c2"), (4, None))
-TASK = {
-    "id": "t-1",
-    "key": "k",
-    "text": "T",
-    "category": "c",
-    "subcategory": None,
-    "group_key": None,
-    "metadata": {},
-    "known_at": "2026-01-02T00:00:00Z",
-    "recorded_at": "2026-01-02T00:00:00Z",
-}
-NAMESPACE = {
-    "id": "n",
-    "slug": "acme",
-    "clock": "wall",
-    "learning": "on",
-    "policy": "belief",
-    "settings": {"slot_rate": 0.03},
-    "bank_version": 1,
-    "newest_known_at": None,
-    "version": 7,
-    "created_at": "2026-01-02T00:00:00Z",
-}
+TASK = a_document(Task, text="T")
+NAMESPACE = a_document(Namespace, version=7)
 
 
 def a_client(script: Script, namespace: str = "acme") -> MemLift:
@@ -279,7 +262,9 @@ def test_a_name_with_a_slash_stays_one_part_of_the_path():
 def test_a_newer_server_may_answer_with_more_members():
     script = Script(an_answer(201, {**REMEMBERED, "colour": "blue"}))
 
-    assert remembered(script) == memlift_client.Remembered("m-1", 1, False, 4)  # noqa: FBT003 - a value
+    assert remembered(script) == memlift_client.Remembered(
+        id="m-1", version=1, deduplicated=False, bank_version=4, memory_status="active"
+    )
 
 
 def test_an_answer_that_lacks_a_member_is_unexpected():

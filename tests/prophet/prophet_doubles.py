@@ -2,59 +2,62 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import httpx
-from memlift_client import AgentFields, Guideline, MemLift, Patience, Retrieval, ServedMemory
+from memlift_client import (
+    AgentFields,
+    Guideline,
+    MemLift,
+    MemoryServed,
+    Patience,
+    Prediction,
+    Retrieval,
+)
 
 from clients.prophet.agent import MemoryAgent
 from clients.prophet.event import Event
 from clients.prophet.forecaster import Advised, Answer, Forecaster, NoAnswer, Wish
 from clients.prophet.recall import Recall
 from clients.prophet.resolutions import Resolution
+from tests.fixtures.answers import a_document, made
 
 Body = dict[str, Any]
 FLAT, AGED = "flat/none", "weighted/30d"
 MOMENT = "2026-01-05T00:00:00Z"
 
-RETRIEVED: Body = {
-    "retrieval_id": "r-1",
-    "agent": "prophet",
-    "task_id": "t-1",
-    "category": "weather",
-    "subcategory": None,
-    "confidence": 1.0,
-    "purpose": "paired",
-    "arm": "paired",
-    "propensity": 1.0,
-    "eligible": True,
-    "reason": None,
-    "bank_version": 1,
-    "as_of": MOMENT,
-    "ranker": FLAT,
-    "strength": 1.0,
-    "policy": "belief",
-    "compiler": "deterministic",
-    "guideline": {"text": "look back", "lines": [], "tokens": 2, "counter": "words", "cut": []},
-}
-PREDICTED: Body = {
-    "id": "p-1",
-    "agent": "prophet",
-    "task_id": "t-1",
-    "task_key": "e#0",
-    "event": "e",
-    "retrieval_id": "r-1",
-    "revision": 1,
-    "state": "pending",
-    "probabilities": {"Yes": 0.5, "No": 0.5},
-    "baseline_probabilities": None,
-    "rationale": None,
-    "closes_at": None,
-    "known_at": MOMENT,
-    "recorded_at": MOMENT,
-    "score": None,
-}
+RETRIEVED: Body = a_document(
+    Retrieval,
+    retrieval_id="r-1",
+    agent="prophet",
+    task_id="t-1",
+    category="weather",
+    confidence=1.0,
+    purpose="paired",
+    arm="paired",
+    propensity=1.0,
+    eligible=True,
+    bank_version=1,
+    as_of=MOMENT,
+    ranker=FLAT,
+    strength=1.0,
+    policy="belief",
+    compiler="deterministic",
+    guideline=a_document(Guideline, text="look back", tokens=2, counter="words"),
+)
+PREDICTED: Body = a_document(
+    Prediction,
+    id="p-1",
+    agent="prophet",
+    task_id="t-1",
+    task_key="e#0",
+    event="e",
+    retrieval_id="r-1",
+    revision=1,
+    state="pending",
+    probabilities={"Yes": 0.5, "No": 0.5},
+)
 PROBLEM: Body = {"title": "T", "code": "task_conflict", "detail": "the window closes otherwise"}
 
 
@@ -133,16 +136,22 @@ def an_event(**parts: Any) -> Event:
     return Event(**{"slug": "e", "title": "Will it?", "outcomes": ("Yes", "No")} | parts)
 
 
-def a_memory(score: float, metadata: Body, aged: float | None = None) -> ServedMemory:
+def a_memory(score: float, metadata: Body, aged: float | None = None) -> MemoryServed:
     """With a score by two rankers; None is not in the second one's list."""
-    return ServedMemory(
-        *("m", 1, 0, 0.5, 0.5, 1.0, 1.0, score),
+    return made(
+        MemoryServed,
+        memory_id="m",
+        version=1,
+        similarity=0.5,
+        relevance=0.5,
+        effective_weight=1.0,
+        ranking_weight=1.0,
+        score=score,
         scores={FLAT: score, AGED: aged},
         metadata=metadata,
     )
 
 
-def a_retrieval(*memories: ServedMemory, **parts: Any) -> Retrieval:
-    fields = RETRIEVED | {"rankers": {FLAT: 0.8, AGED: 0.2}, "memories": memories}
-    guideline = Guideline("", (), 0, "words", ())
-    return Retrieval(**fields | {"guideline": guideline} | parts)
+def a_retrieval(*memories: MemoryServed, **parts: Any) -> Retrieval:
+    served = made(Retrieval, rankers={FLAT: 0.8, AGED: 0.2}, memories=memories)
+    return replace(served, guideline=made(Guideline, text="", counter="words"), **parts)

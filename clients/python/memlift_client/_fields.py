@@ -1,294 +1,527 @@
-"""What an agent sends, as typed dictionaries with the names of the wire.
+# Generated from docs/reference/openapi.json by `make client-models`; do not edit.
 
-The same dictionary serves a single call, as keywords, and a batch, as items.
-"""
+from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Literal, NotRequired, Required, TypedDict
-
-Metadata = Mapping[str, object]
-Status = Literal["proposed", "verifying", "active", "rejected", "probation", "suspended", "retired"]
-
-
-class SettingsFields(TypedDict, total=False):
-    """Settings of a namespace; what is left out stays as it is."""
-
-    raw_gate: float
-    score_floor: float
-    control_rate: float
-    slot_rate: float
-    categories: Literal["open", "closed"]
-    max_memories: int
-    daily_credits: int
-    verification_trials: int
-    verification_days: int
-    meta_guidelines: bool
-
-
-class NamespaceFields(TypedDict, total=False):
-    """A namespace to make. `clock` never changes: `replay` lets the caller set the times."""
-
-    clock: Literal["wall", "replay"]
-    learning: Literal["on", "frozen"]
-    policy: str
-    settings: SettingsFields
-
-
-class NamespaceChangeFields(TypedDict, total=False):
-    learning: Literal["on", "frozen"]
-    settings: SettingsFields
-
-
-class KeyFields(TypedDict, total=False):
-    """A key to make; without `agents` it speaks for any agent of its namespace."""
-
-    role: Required[Literal["agent", "evaluator", "reader", "admin", "operator"]]
-    name: Required[str]
-    namespace: str
-    agents: Sequence[str]
-    expires_at: datetime
+from typing import Literal, Required, TypedDict
 
 
 class AgentFields(TypedDict, total=False):
-    """What is known of an agent; `own_information`: it brings a price, a tool, a source."""
+    """An agent as its owner describes it."""
 
-    model: str
-    family: str
-    size_class: str
+    family: str | None
+    model: str | None
     own_information: bool
+    size_class: str | None
 
 
-class TaskFields(TypedDict, total=False):
-    """A task in its caller's words.
+class AgentPatchFields(TypedDict, total=False):
+    """What to change of an agent; null leaves it as it is."""
 
-    `key` is the caller's own id: the same key is the same task. `group_key` joins tasks that stand
-    or fall together; from `closes_at` on no prediction counts. `known_at` belongs to replay
-    namespaces, and to the call that makes a task.
-    """
-
-    text: Required[str]
-    key: str
-    category: str
-    subcategory: str
-    group_key: str
-    metadata: Metadata
-    closes_at: datetime
-    known_at: datetime
+    family: str | None
+    model: str | None
+    own_information: bool | None
+    size_class: str | None
 
 
-class ExperienceFields(TypedDict, total=False):
-    """What one task taught: when it applies (`situation`) and what to do (`lesson`).
+class BulkFields(TypedDict, total=False):
+    """One action on many memories; `trust` is given with the action of that name alone."""
 
-    `verify`: it is tried on its task before it is used.
-    """
-
-    agent: Required[str]
-    situation: Required[str]
-    lesson: Required[str]
-    category: str
-    subcategory: str
-    task: TaskFields
-    task_id: str
-    visibility: Literal["agent", "namespace"]
-    pinned: bool
-    weight: float
-    learned_at: datetime
-    metadata: Metadata
-    verify: bool
+    reason: str | None
+    trust: Literal["trusted", "unverified", "quarantined"] | None
 
 
-class EditFields(TypedDict, total=False):
-    situation: str
-    lesson: str
-    metadata: Metadata
-    pinned: bool
-    known_at: datetime
+class CategoryFields(TypedDict, total=False):
+    """A category to be made, on one or two levels."""
+
+
+class ClaimFields(TypedDict, total=False):
+    """An agent asks for candidates to try, for half an hour."""
+
+    category: str | None
+    limit: int
+
+
+class ConjectureFields(TypedDict, total=False):
+    """Another policy under which to fold what was recorded; the bank is not touched."""
+
+
+class ContrastFields(TypedDict, total=False):
+    """Which runs to hold against each other: two or more of one task, or all of a task."""
+
+    task_id: str | None
+    trajectory_ids: Sequence[str] | None
 
 
 class DirectivesFields(TypedDict, total=False):
-    """What the server's compiler does by itself; what is left out changes nothing."""
+    """What the compiler does by itself; what is left out changes nothing."""
 
-    order: Literal["strongest", "newest", "as_ranked"]
-    max_memories: int
     cross_category: Literal["allow", "exclude"]
-    on_disagreement: Literal["show_both", "strongest", "drop"]
+    max_memories: int | None
+    on_disagreement: Literal["show_both", "strongest", "drop"] | None
+    order: Literal["strongest", "newest", "as_ranked"]
+
+
+class ErasureFields(TypedDict, total=False):
+    """Whose text to erase: exactly one of these. A dry run changes nothing and tells the same."""
+
+    agent: str | None
+    dry_run: bool
+    key_id: str | None
+    memory_id: str | None
+    task_id: str | None
+
+
+class ExperiencePatchFields(TypedDict, total=False):
+    """A change of text or of what surrounds it; null leaves the part as it is."""
+
+    known_at: datetime | None
+    lesson: str | None
+    metadata: Mapping[str, object] | None
+    pinned: bool | None
+    situation: str | None
+
+
+class JobRunFields(TypedDict, total=False):
+    """`now` is required in `replay` namespaces and refused in `wall` ones."""
+
+    dry_run: bool
+    now: datetime | None
+
+
+class KeyFields(TypedDict, total=False):
+    """A key to be made: every role but `operator` lives in one namespace."""
+
+    agents: Sequence[str] | None
+    expires_at: datetime | None
+    name: Required[str]
+    namespace: str | None
+    role: Required[Literal["agent", "evaluator", "reader", "admin", "operator"]]
+
+
+class LessonFields(TypedDict, total=False):
+    """What the reporter would do otherwise; without `situation` the task stands for it."""
+
+    lesson: Required[str]
+    situation: str | None
 
 
 class MetaGuidelineFields(TypedDict, total=False):
     """Why using memory failed, and how to use it instead; without a category for all tasks."""
 
     agent: Required[str]
+    category: str | None
+    directives: DirectivesFields
     failure_reason: Required[str]
     instruction: Required[str]
-    directives: DirectivesFields
-    category: str
-    subcategory: str
+    learned_at: datetime | None
+    metadata: Mapping[str, object]
     pinned: bool
+    subcategory: str | None
     weight: float
-    learned_at: datetime
-    metadata: Metadata
 
 
-class MetaGuidelineEditFields(TypedDict, total=False):
-    failure_reason: str
-    instruction: str
-    metadata: Metadata
-    pinned: bool
-    known_at: datetime
+class MetaGuidelinePatchFields(TypedDict, total=False):
+    """A change of words or of what surrounds them; other directives are another meta-guideline."""
+
+    failure_reason: str | None
+    instruction: str | None
+    known_at: datetime | None
+    metadata: Mapping[str, object] | None
+    pinned: bool | None
 
 
-class QueryFields(TypedDict):
-    """One angle of search, and which text of a memory it is held against."""
+class QueryFields(TypedDict, total=False):
+    """One angle of search: a text, and which text of a memory it is held against."""
 
-    text: str
-    target: NotRequired[Literal["situation", "lesson"]]
-
-
-class AskFields(TypedDict, total=False):
-    """What an agent asks before it acts; give `task` or `task_id`.
-
-    purpose: act, paired (the caller promises a run with and one without), replay, or preview
-    (stores nothing). `as_of` is required in replay namespaces. explain: the answer shows its
-    workings as `explanation`; with purpose act or preview.
-    """
-
-    agent: Required[str]
-    task: TaskFields
-    task_id: str
-    k: int
-    max_tokens: int
-    rivals: bool
-    arm: Literal["auto", "on", "off"]
-    purpose: Literal["act", "paired", "replay", "preview"]
-    queries: Sequence[QueryFields]
-    as_of: datetime
-    expires_in: float
-    format: Literal["guideline", "memories"]
-    explain: bool
+    target: Literal["situation", "lesson"]
+    text: Required[str]
 
 
-class LessonFields(TypedDict):
-    """What the reporter would do otherwise; without `situation` the task stands for it."""
+class RefineFields(TypedDict, total=False):
+    """A candidate in other words; what is left out stays."""
 
-    lesson: str
-    situation: NotRequired[str]
-
-
-class ReportFields(TypedDict, total=False):
-    """What became of an attempt: `reward` in [0, 1], or `metric` with `value` and `truth`.
-
-    `without` is the same agent's result without the guideline, `full` its result had memory been
-    followed wholly.
-    """
-
-    reward: float
-    metric: str
-    value: Mapping[str, object]
-    truth: Mapping[str, object]
-    without: Mapping[str, object]
-    full: Mapping[str, object]
-    reward_kind: Literal["continuous", "binary"]
-    evaluator: str
-    verifier: Literal["human", "test", "judge", "self"]
-    helpful: Sequence[str]
-    harmful: Sequence[str]
-    answers: Mapping[str, object]
-    stances: Mapping[str, object]
-    known_at: datetime
-    supersedes: str
-    lesson: LessonFields
+    known_at: datetime | None
+    lesson: str | None
+    situation: str | None
 
 
-class OutcomeFields(ReportFields, total=False):
-    """One outcome of a batch."""
-
-    retrieval_id: Required[str]
+class ResolutionFields(TypedDict, total=False):
+    """Which of the two stays in use, and why."""
 
 
-class PageFields(TypedDict, total=False):
-    """Which rows of a list: at most `limit` (1…200), from `cursor` on."""
+class ResultFields(TypedDict, total=False):
+    """How a run went, as a reward or as the metric's value."""
 
-    limit: int
-    cursor: str
-
-
-class MemoryFilterFields(PageFields, total=False):
-    status: Status
-    category: str
-    agent: str
-    metadata: Metadata
-
-
-class MetaGuidelineFilterFields(PageFields, total=False):
-    status: Status
-    category: str
-    agent: str
-
-
-class TaskFilterFields(PageFields, total=False):
-    key: str
-
-
-class ReceiptFilterFields(PageFields, total=False):
-    state: Literal["pending", "answered", "expired", "all"]
-    agent: str
-    category: str
-    arm: str
-    order: Literal["oldest", "newest"]
-
-
-class OutcomeFilterFields(PageFields, total=False):
-    state: Literal["accepted", "applied", "ignored", "superseded"]
-    retrieval_id: str
-    order: Literal["oldest", "newest"]
-
-
-class WeightOrderFields(PageFields, total=False):
-    agent: str
-    order: Literal["strongest", "weakest"]
-
-
-class EffectFilterFields(TypedDict, total=False):
-    agent: str
-    category: str
-
-
-class MomentFields(PageFields, total=False):
-    """By what was known (`as_of`), or as it was recorded (`bank_version`); neither is now."""
-
-    as_of: datetime
-    bank_version: int
-
-
-class DifferenceFields(TypedDict, total=False):
-    from_as_of: datetime
-    from_bank_version: int
-    to_as_of: datetime
-    to_bank_version: int
+    reward: float | None
+    value: Mapping[str, object] | None
 
 
 class RollbackFields(TypedDict, total=False):
-    """An agent, a key, or both, recorded since and until; a dry run unless told otherwise."""
+    """Whose word to take back; a dry run, the default, only tells what would change."""
 
-    agent: str
-    key_id: str
-    since: datetime
-    until: datetime
+    agent: str | None
     dry_run: bool
+    key_id: str | None
+    since: datetime | None
+    until: datetime | None
 
 
-class ErasureFields(TypedDict, total=False):
-    """Whose text to erase: exactly one of these."""
+class SettingsFields(TypedDict, total=False):
+    """Knobs of one namespace; a null returns the first three to the server's default."""
 
-    memory_id: str
-    agent: str
-    key_id: str
-    task_id: str
+    categories: Literal["open", "closed"]
+    control_rate: float | None
+    daily_credits: int
+    max_memories: int
+    meta_guidelines: bool
+    raw_gate: float | None
+    score_floor: float | None
+    slot_rate: float
+    verification_days: int
+    verification_trials: int
 
 
-class JobFields(TypedDict, total=False):
-    """`now` is required in replay namespaces and refused in others."""
+class SettlementFields(TypedDict, total=False):
+    """
+    Which outcomes of an event came true; for `windows`, else for all that are unresolved. With
+    `corrects` it takes the place of that settlement, for all windows where it is in force.
+    """
 
-    now: datetime
-    dry_run: bool
+    corrects: str | None
+    crowd: Mapping[str, float] | None
+    """what the crowd said, by name of outcome; skill is measured against it"""
+    event: Required[str]
+    known_at: datetime | None
+    resolutions: Required[Mapping[str, Literal["yes", "no", "void"]]]
+    """by name of outcome"""
+    windows: Sequence[str] | None
+    """keys of tasks of the event"""
+
+
+class StatusFields(TypedDict, total=False):
+    """Why a memory's status changes."""
+
+    reason: str | None
+
+
+class StepFields(TypedDict, total=False):
+    """One step of a run; `kind` in the caller's words (thought, action, observation, …)."""
+
+    kind: str | None
+    text: Required[str]
+
+
+class SubcategoryFields(TypedDict, total=False):
+    """
+    A kind of task on the second level; its name and description are what tasks are held
+    against.
+    """
+
+    description: Required[str]
+    name: Required[str]
+
+
+class TaskFields(TypedDict, total=False):
+    """A task in its caller's words; the same key is the same task."""
+
+    category: str | None
+    closes_at: datetime | None
+    """when its window closes: from then on no prediction counts"""
+    group_key: str | None
+    key: str | None
+    metadata: Mapping[str, object]
+    subcategory: str | None
+    text: Required[str]
+
+
+class TaskPostFields(TypedDict, total=False):
+    """A task to be stored by itself; `known_at` is set in `replay` namespaces alone."""
+
+    category: str | None
+    closes_at: datetime | None
+    """when its window closes: from then on no prediction counts"""
+    group_key: str | None
+    key: str | None
+    known_at: datetime | None
+    metadata: Mapping[str, object]
+    subcategory: str | None
+    text: Required[str]
+
+
+class TrajectoryFields(TypedDict, total=False):
+    """
+    A run of a task by an agent: at most 1,000 steps and 400,000 characters. `reward` in [0, 1]
+    with who vouches for it; `cost`: what the run took, in the caller's unit.
+    """
+
+    agent: Required[str]
+    cost: float | None
+    known_at: datetime | None
+    result: str | None
+    reward: float | None
+    steps: Sequence[StepFields]
+    task: TaskFields | None
+    task_id: str | None
+    verifier: Literal["human", "test", "judge", "self", "none"]
+
+
+class TrialFields(TypedDict, total=False):
+    """
+    How one trial went: `reward`, or `value` with `truth` in the ticket's metric. `without` is
+    the same agent's result without the candidate.
+    """
+
+    reward: float | None
+    slot: Required[int]
+    truth: Mapping[str, object] | None
+    value: Mapping[str, object] | None
+    without: ResultFields | None
+
+
+class TrialsFields(TypedDict, total=False):
+    """What the holder of a ticket found out; `metric` must be the ticket's."""
+
+    agent: Required[str]
+    known_at: datetime | None
+    metric: str
+    trials: Required[Sequence[TrialFields]]
+
+
+class TrustFields(TypedDict, total=False):
+    """Whether the memory's source is believed; `quarantined` keeps it from all retrievals."""
+
+
+class VerificationFields(TypedDict, total=False):
+    """Who vouches for it: a person, a test, a judging model, or nobody."""
+
+    source: Required[Literal["human", "test", "judge", "none"]]
+
+
+class BranchFields(TypedDict, total=False):
+    """A category; `related` names others of the taxonomy whose lessons may fit as well."""
+
+    description: Required[str]
+    name: Required[str]
+    related: Sequence[str]
+    subcategories: Sequence[SubcategoryFields]
+
+
+class ConstraintFields(TypedDict, total=False):
+    """
+    A constraint in its author's words, with the task it was learned from; enforce, avoid, or
+    both.
+    """
+
+    agent: Required[str]
+    avoid: str | None
+    category: str | None
+    enforce: str | None
+    learned_at: datetime | None
+    metadata: Mapping[str, object]
+    subcategory: str | None
+    task: TaskFields | None
+    task_id: str | None
+    trigger: Required[str]
+    weight: float
+
+
+class ExperienceFields(TypedDict, total=False):
+    """
+    What a past task taught: when it applies, and what to do. `verify`: it is tried on its task
+    before it is used.
+    """
+
+    agent: Required[str]
+    category: str | None
+    learned_at: datetime | None
+    lesson: Required[str]
+    metadata: Mapping[str, object]
+    pinned: bool
+    situation: Required[str]
+    subcategory: str | None
+    task: TaskFields | None
+    task_id: str | None
+    verify: bool
+    visibility: Literal["agent", "namespace"]
+    weight: float
+
+
+class HistoryFields(TypedDict, total=False):
+    """An experience of another time. It starts neutral and unpinned, for weight is earned here."""
+
+    agent: Required[str]
+    category: str | None
+    learned_at: datetime | None
+    lesson: Required[str]
+    metadata: Mapping[str, object]
+    situation: Required[str]
+    subcategory: str | None
+    task: TaskFields | None
+    task_id: str | None
+    verification: Required[VerificationFields]
+    visibility: Literal["agent", "namespace"]
+
+
+class NamespaceFields(TypedDict, total=False):
+    """A namespace to be made; slug, clock and policy never change."""
+
+    clock: Literal["wall", "replay"]
+    learning: Literal["on", "frozen"]
+    policy: Literal["belief", "paper", "steps", "delta"]
+    settings: SettingsFields
+
+
+class NamespacePatchFields(TypedDict, total=False):
+    """What to change; settings are merged over those in force."""
+
+    learning: Literal["on", "frozen"] | None
+    settings: SettingsFields | None
+
+
+class OutcomeFields(TypedDict, total=False):
+    """
+    What became of an attempt: `reward`, or `metric` with `value`. `without` is the same agent's
+    result without the guideline, `full` its result had memory been followed wholly. The `lesson` of
+    a bad outcome becomes a candidate.
+    """
+
+    answers: Mapping[str, object]
+    evaluator: str
+    full: ResultFields | None
+    harmful: Sequence[str]
+    helpful: Sequence[str]
+    known_at: datetime | None
+    lesson: LessonFields | None
+    metric: str | None
+    reward: float | None
+    reward_kind: Literal["continuous", "binary"]
+    stances: Mapping[str, object]
+    supersedes: str | None
+    truth: Mapping[str, object] | None
+    value: Mapping[str, object] | None
+    verifier: Literal["human", "test", "judge", "self"]
+    without: ResultFields | None
+
+
+class OutcomeOfRetrievalFields(TypedDict, total=False):
+    """An outcome, and the receipt it is for."""
+
+    answers: Mapping[str, object]
+    evaluator: str
+    full: ResultFields | None
+    harmful: Sequence[str]
+    helpful: Sequence[str]
+    known_at: datetime | None
+    lesson: LessonFields | None
+    metric: str | None
+    retrieval_id: Required[str]
+    reward: float | None
+    reward_kind: Literal["continuous", "binary"]
+    stances: Mapping[str, object]
+    supersedes: str | None
+    truth: Mapping[str, object] | None
+    value: Mapping[str, object] | None
+    verifier: Literal["human", "test", "judge", "self"]
+    without: ResultFields | None
+
+
+class PredictionFields(TypedDict, total=False):
+    """
+    A forecast for a window: `task`, `task_id`, or the task of the receipt that it names. The
+    task's `group_key` is its event.
+    """
+
+    agent: Required[str]
+    answers: Mapping[str, Mapping[str, float]] | None
+    """one forecast for each ranker, where the receipt has rivals"""
+    baseline_probabilities: Mapping[str, float] | None
+    """the same agent's without the guideline"""
+    full_probabilities: Mapping[str, float] | None
+    """had memory been followed wholly"""
+    known_at: datetime | None
+    probabilities: Required[Mapping[str, float]]
+    """by name of outcome"""
+    rationale: str | None
+    retrieval_id: str | None
+    task: TaskFields | None
+    task_id: str | None
+
+
+class RetrievalFields(TypedDict, total=False):
+    """What an agent asks before it acts; `as_of` is required in `replay` namespaces."""
+
+    agent: Required[str]
+    arm: Literal["auto", "on", "off"]
+    as_of: datetime | None
+    expires_in: float | None
+    """seconds after which the outcome moves nothing"""
+    explain: bool
+    """show the workings; with purpose act or preview"""
+    format: Literal["guideline", "memories"]
+    k: int
+    max_tokens: int
+    purpose: Literal["act", "paired", "replay", "preview"]
+    queries: Sequence[QueryFields]
+    rivals: bool
+    task: TaskFields | None
+    task_id: str | None
+
+
+class TaxonomyFields(TypedDict, total=False):
+    """
+    A taxonomy of one's own, or (`default`) the shipped one. Without `allow_new`, labels that it
+    does not name are refused. At most 500 entries.
+    """
+
+    allow_new: bool
+    categories: Sequence[BranchFields] | None
+    default: bool
+
+
+__all__ = [
+    "AgentFields",
+    "AgentPatchFields",
+    "BranchFields",
+    "BulkFields",
+    "CategoryFields",
+    "ClaimFields",
+    "ConjectureFields",
+    "ConstraintFields",
+    "ContrastFields",
+    "DirectivesFields",
+    "ErasureFields",
+    "ExperienceFields",
+    "ExperiencePatchFields",
+    "HistoryFields",
+    "JobRunFields",
+    "KeyFields",
+    "LessonFields",
+    "MetaGuidelineFields",
+    "MetaGuidelinePatchFields",
+    "NamespaceFields",
+    "NamespacePatchFields",
+    "OutcomeFields",
+    "OutcomeOfRetrievalFields",
+    "PredictionFields",
+    "QueryFields",
+    "RefineFields",
+    "ResolutionFields",
+    "ResultFields",
+    "RetrievalFields",
+    "RollbackFields",
+    "SettingsFields",
+    "SettlementFields",
+    "StatusFields",
+    "StepFields",
+    "SubcategoryFields",
+    "TaskFields",
+    "TaskPostFields",
+    "TaxonomyFields",
+    "TrajectoryFields",
+    "TrialFields",
+    "TrialsFields",
+    "TrustFields",
+    "VerificationFields",
+]

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from typing import Generic, TypeVar, cast
+from urllib.parse import quote
 
 from memlift_client._faults import MemLiftProblem, Problem, UnexpectedAnswer
 
@@ -97,6 +98,29 @@ class Call(Generic[Result]):
 
 
 FIRST_PROBLEM = 300
+NO_STATUS: frozenset[int] = frozenset()
+
+
+def call(  # noqa: PLR0913 - all that an operation may need, by name
+    method: str,
+    path: str,
+    reader: Callable[[Reply], Result],
+    *,
+    query: Mapping[str, object] | None = None,
+    body: Mapping[str, object] | None = None,
+    version: int | None = None,
+    scoped: bool = True,
+    accepted: frozenset[int] = NO_STATUS,
+) -> Call[Result]:
+    """The call of an operation; parts of query and body that are None are left out."""
+    content = None if body is None else encoded(body)
+    request = Request(method, path, parameters(query or {}), content, version)
+    return Call(request, reader, scoped, accepted)
+
+
+def part(value: str) -> str:
+    """A value as one part of a path: it may hold any sign, a path may not."""
+    return quote(value, safe="")
 
 
 def encoded(fields: Mapping[str, object]) -> bytes:

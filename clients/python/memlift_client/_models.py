@@ -1,0 +1,1580 @@
+# Generated from docs/reference/openapi.json by `make client-models`; do not edit.
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from typing import Literal
+
+from memlift_client._answers import HasReadiness, HasReceipt
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Agent:
+    """An agent as it stands."""
+
+    created_at: datetime
+    family: str | None
+    id: str
+    model: str | None
+    name: str
+    own_information: bool
+    size_class: str | None
+    version: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AgentRecord:
+    """
+    What came of the memory for one agent in one category: means over the `n` outcomes that
+    moved something, `n_pairs` of them with a reward without memory. `deviation` is the agent's, in
+    reward, over all of its categories.
+    """
+
+    agent: str
+    category: str
+    deviation: float | None
+    effective_weight: float
+    n: int
+    n_pairs: int
+    reward: float | None
+    reward_without: float | None
+    served: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Ages:
+    """How many wait, by how long: under an hour, a day, a week, 30 days, and longer."""
+
+    day: int
+    hour: int
+    month: int
+    older: int
+    week: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Applied:
+    """The bank version reached, outcomes applied now, outcomes still waiting."""
+
+    applied: int
+    bank_version: int
+    pending: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Arm:
+    mean: float
+    n: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Audit:
+    """One entry of the audit."""
+
+    action: str
+    detail: Mapping[str, object]
+    id: str
+    key_id: str | None
+    recorded_at: datetime
+    subject: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Browsed:
+    """A memory in a list; `served` and `credited` count until now."""
+
+    agent: str
+    bank_version: int
+    category: str
+    credited: int
+    effective_weight: float
+    evidence: int
+    id: str
+    kind: Literal["experience", "constraint", "meta_guideline"]
+    learned_at: datetime
+    lesson: str
+    metadata: Mapping[str, object]
+    pinned: bool
+    recorded_at: datetime
+    served: int
+    situation: str
+    status: Literal[
+        "proposed", "verifying", "active", "rejected", "probation", "suspended", "retired"
+    ]
+    status_reason: str | None
+    subcategory: str | None
+    task_id: str | None
+    trust: Literal["trusted", "unverified", "quarantined"]
+    version: int
+    visibility: Literal["agent", "namespace"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class BulkItem:
+    """What became of one memory: its status and trust now, or the problem that kept it."""
+
+    id: str
+    memory_status: (
+        Literal["proposed", "verifying", "active", "rejected", "probation", "suspended", "retired"]
+        | None
+    ) = None
+    trust: Literal["trusted", "unverified", "quarantined"] | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ByRanker:
+    """
+    What one ranker makes of a candidate: `order_score` is what it sorts by, `knowledge_age` the
+    factor in it, `fate` what it would do.
+    """
+
+    fate: Literal[
+        "served", "slot", "displaced", "raw_gate", "score_floor", "group", "probation", "beyond_k"
+    ]
+    knowledge_age: float
+    order_score: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Candidate:
+    """
+    A bad outcome, and what became of its lesson: `memory_id` is the memory made of it, or the
+    twin that was there.
+    """
+
+    claims: int
+    finished_at: datetime | None
+    memory_id: str | None
+    outcome_id: str
+    reason: str | None
+    recorded_at: datetime
+    state: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Category:
+    """A category; metric and reward kind are fixed by its first outcome."""
+
+    created_at: datetime
+    id: str
+    metric: str | None
+    name: str
+    parent: str | None
+    reward_kind: str | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Check:
+    detail: str
+    ok: bool
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Competence:
+    """
+    How an agent fares in a category: `n` verified runs, their `mean` reward, and `competence` =
+    (sum of rewards + 5 * mean of the category) / (n + 5).
+    """
+
+    agent: str
+    category: str
+    competence: float
+    mean: float
+    n: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Considered:
+    """A candidate and what became of it; texts only where the purpose is `preview`."""
+
+    agent: str
+    category: str
+    cited: bool
+    credited: int
+    deviation: float
+    effective_weight: float
+    fate: Literal[
+        "served", "slot", "displaced", "raw_gate", "score_floor", "group", "probation", "beyond_k"
+    ]
+    learned_at: datetime
+    lesson: str | None
+    memory_id: str
+    place: int
+    probation: bool
+    propensity: float
+    rankers: Mapping[str, ByRanker]
+    ranking_weight: float
+    relevance: float
+    score: float
+    served: bool
+    similarity: float
+    situation: str | None
+    source_group: str
+    subcategory: str | None
+    version: int
+    why: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ConstraintAdded:
+    """
+    What became of a constraint: `deduplicated` where it is one more support of one that says the
+    same; `lint` says why it was rejected.
+    """
+
+    bank_version: int
+    deduplicated: bool
+    id: str
+    lint: tuple[str, ...]
+    memory_status: Literal[
+        "proposed", "verifying", "active", "rejected", "probation", "suspended", "retired"
+    ]
+    version: int
+    echo: bool = False
+    echoes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Contradiction:
+    """Two constraints that contradict each other; `likeness` is how alike their triggers are."""
+
+    category: str
+    first_id: str
+    id: str
+    likeness: float
+    reason: str
+    recorded_at: datetime
+    resolution: str | None
+    resolution_reason: str | None
+    resolved_at: datetime | None
+    second_id: str
+    state: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Contrast:
+    """
+    A pair of runs. `supports` says whether it may be counted for a constraint; `reason` why not,
+    or why nothing came of it yet. `rejected` names what the distiller said and could not be used.
+    """
+
+    distiller: str | None
+    done_at: datetime | None
+    duration_ms: float | None
+    id: str
+    known_at: datetime
+    memory_ids: tuple[str, ...]
+    pair_class: Literal["discordant", "both_right", "both_wrong", "unknown"]
+    preferred_agent: str
+    preferred_id: str
+    reason: str | None
+    recorded_at: datetime
+    rejected: tuple[Mapping[str, object], ...]
+    self_contrast: bool
+    state: Literal["queued", "distilling", "distilled", "empty", "refused", "no_text", "failed"]
+    supports: bool
+    task_id: str
+    tokens: int
+    unpreferred_agent: str
+    unpreferred_id: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Contrasts:
+    """The pairs of the runs; none where nothing sets them apart."""
+
+    contrasts: tuple[Contrast, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Coverage:
+    """How many receipts of the last 30 days an effective outcome came for."""
+
+    answered: int
+    receipts: int
+    share: float | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Cut:
+    """A memory that was left out, and why."""
+
+    memory_id: str
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Deletion:
+    """What the second step of a deletion needs."""
+
+    confirmation: str
+    expires_at: datetime
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Derived:
+    """A memory that stays, and how many of its `supports` it would lose."""
+
+    kind: Literal["experience", "constraint", "meta_guideline"]
+    lost: int
+    memory_id: str
+    supports: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Directives:
+    """What the compiler does by itself."""
+
+    cross_category: Literal["allow", "exclude"]
+    max_memories: int | None
+    on_disagreement: Literal["show_both", "strongest", "drop"] | None
+    order: Literal["strongest", "newest", "as_ranked"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Duplicates:
+    """How many of the texts that came in were there already, or were merged as near-twins."""
+
+    duplicates: int
+    remembered: int
+    share: float | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Episode:
+    """
+    A receipt in which the memory was served; rewards of the outcome in effect, null while there
+    is none, and the memory's weight around the step that it was.
+    """
+
+    agent: str
+    arm: str
+    category: str
+    cited: bool
+    evidence: str | None
+    known_at: datetime
+    outcome_id: str | None
+    rank: int
+    reason: str | None
+    retrieval_id: str
+    reward: float | None
+    reward_without: float | None
+    similarity: float
+    status: str | None
+    version: int
+    weight_after: float | None
+    weight_before: float | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ErasedCounts:
+    """How many rows lost their text."""
+
+    embeddings: int
+    lines: int
+    memories: int
+    tasks: int
+    trajectories: int
+    versions: int
+    writings: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Estimate:
+    """
+    What memory added to the reward: an error clustered by feedback date, and an interval that
+    holds at every look (asymptotic, 95 %); null while too little is known to say.
+    """
+
+    dates: int
+    high: float | None
+    label: str
+    low: float | None
+    mean: float | None
+    n: int
+    standard_error: float | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Gates:
+    """Raw gate on similarity, floor on the score."""
+
+    raw: float
+    score: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Item:
+    """One memory in a receipt, also one that a control arm kept back."""
+
+    cited: bool
+    effective_weight: float
+    kind: Literal["experience", "constraint", "meta_guideline"]
+    memory_id: str
+    propensity: float
+    rank: int
+    ranking_weight: float
+    relevance: float
+    score: float
+    scores: Mapping[str, float | None] | None
+    served: bool
+    similarity: float
+    slot: bool
+    version: int
+    sentence: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ItemVariance:
+    """
+    Mean product of one memory's residuals on two different dates, over the last 180 days.
+
+    `alert`: at or below zero over at least 200 pairs; weights carry no signal here.
+    """
+
+    alert: bool
+    mean: float | None
+    pairs: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Job:
+    """A job of the timetable."""
+
+    description: str
+    every_seconds: float
+    name: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class JobRun:
+    """One run of a job; `result` names each memory examined and changed."""
+
+    dry_run: bool
+    finished_at: datetime | None
+    id: str
+    job: str
+    now: datetime
+    period: str
+    result: Mapping[str, object] | None
+    started_at: datetime
+    state: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Kept:
+    """A run that was kept; `right` is null where nobody vouches for it."""
+
+    category: str
+    id: str
+    right: bool | None
+    subcategory: str | None
+    task_id: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class KeyCreated:
+    """The one time that a token is shown."""
+
+    agents: tuple[str, ...] | None
+    created_at: datetime
+    expires_at: datetime | None
+    id: str
+    last_used_at: datetime | None
+    name: str
+    namespace: str | None
+    revoked_at: datetime | None
+    role: Literal["agent", "evaluator", "reader", "admin", "operator"]
+    token: str = field(repr=False)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Key:
+    """A key, without its token."""
+
+    agents: tuple[str, ...] | None
+    created_at: datetime
+    expires_at: datetime | None
+    id: str
+    last_used_at: datetime | None
+    name: str
+    namespace: str | None
+    revoked_at: datetime | None
+    role: Literal["agent", "evaluator", "reader", "admin", "operator"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Line:
+    """A line of a guideline, and the memories it says."""
+
+    memory_ids: tuple[str, ...]
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Live:
+    status: Literal["live"] = "live"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Me:
+    """What the key of this request is."""
+
+    agents: tuple[str, ...] | None
+    expires_at: datetime | None
+    key_id: str
+    name: str
+    namespace: str | None
+    role: Literal["agent", "evaluator", "reader", "admin", "operator"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MemoryChange:
+    """A memory's status and text version here and there; null where it did not exist."""
+
+    memory_id: str
+    status_after: str | None
+    status_before: str | None
+    version_after: int | None
+    version_before: int | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Memory:
+    """A memory as it stands; `effective_weight` is for no agent in particular."""
+
+    agent: str
+    bank_version: int
+    category: str
+    effective_weight: float
+    evidence: int
+    id: str
+    kind: Literal["experience", "constraint", "meta_guideline"]
+    learned_at: datetime
+    lesson: str
+    metadata: Mapping[str, object]
+    pinned: bool
+    recorded_at: datetime
+    situation: str
+    status: Literal[
+        "proposed", "verifying", "active", "rejected", "probation", "suspended", "retired"
+    ]
+    status_reason: str | None
+    subcategory: str | None
+    task_id: str | None
+    trust: Literal["trusted", "unverified", "quarantined"]
+    version: int
+    visibility: Literal["agent", "namespace"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MemoryServed:
+    """A served memory: its texts, and the numbers it was chosen by."""
+
+    agent: str
+    category: str
+    cited: bool
+    effective_weight: float
+    learned_at: datetime
+    lesson: str
+    memory_id: str
+    metadata: Mapping[str, object]
+    propensity: float
+    rank: int
+    ranking_weight: float
+    relevance: float
+    score: float
+    scores: Mapping[str, float | None] | None
+    similarity: float
+    situation: str
+    subcategory: str | None
+    version: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MetaGuideline:
+    """A meta-guideline as it stands; `origin` is default, reflection or written."""
+
+    agent: str
+    bank_version: int
+    category: str
+    directives: Directives
+    effective_weight: float
+    evidence: int
+    failure_reason: str
+    id: str
+    instruction: str
+    learned_at: datetime
+    metadata: Mapping[str, object]
+    origin: str
+    pinned: bool
+    recorded_at: datetime
+    status: Literal[
+        "proposed", "verifying", "active", "rejected", "probation", "suspended", "retired"
+    ]
+    status_reason: str | None
+    subcategory: str | None
+    task_id: str | None
+    trust: Literal["trusted", "unverified", "quarantined"]
+    version: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MetaGuidelineServed:
+    """The meta-guideline a guideline was compiled by, and the numbers it was chosen by."""
+
+    agent: str
+    category: str
+    cited: bool
+    directives: Directives
+    effective_weight: float
+    failure_reason: str
+    instruction: str
+    learned_at: datetime
+    memory_id: str
+    ranking_weight: float
+    relevance: float
+    score: float
+    similarity: float
+    subcategory: str | None
+    version: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NearCategory:
+    """A category near the task; `similarity` to the centroid of its tasks."""
+
+    category: str
+    similarity: float
+    subcategory: str | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Neighbour:
+    """A memory whose situation is near: the cosine of the vectors of the two situations."""
+
+    agent: str
+    category: str
+    cosine: float
+    effective_weight: float
+    kind: Literal["experience", "constraint", "meta_guideline"]
+    lesson: str
+    memory_id: str
+    situation: str
+    status: Literal[
+        "proposed", "verifying", "active", "rejected", "probation", "suspended", "retired"
+    ]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Outcome:
+    """An outcome as stored; `reason` says why it was ignored or moves nothing."""
+
+    applied_at: datetime | None
+    bank_version: int | None
+    evaluator: str
+    evidence: str
+    harmful: tuple[str, ...]
+    helpful: tuple[str, ...]
+    id: str
+    known_at: datetime
+    metric: str
+    muted: tuple[str, ...]
+    partner_id: str | None
+    raw: Mapping[str, object]
+    reason: str | None
+    recorded_at: datetime
+    retrieval_id: str
+    reward: float
+    reward_full: float
+    reward_kind: str
+    reward_without: float | None
+    status: str
+    supersedes: str | None
+    verifier: str
+    withdrawn_version: int | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class OutcomeTaken:
+    """What became of a report; its progress can be read at `/outcomes/{outcome_id}`."""
+
+    evidence: str
+    outcome_id: str
+    reason: str | None
+    status: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PastWeight:
+    """A memory's weight at that moment, for no agent in particular."""
+
+    effective_weight: float
+    memory_id: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PredictionScore:
+    """
+    What a settlement made of a prediction. `brier` is the mean of (p - y)² over the outcomes
+    that are not void, `skill` the crowd's less that; `reason` says why it was ignored.
+    """
+
+    baseline_brier: float | None
+    brier: float | None
+    outcome_id: str | None
+    reason: str | None
+    revision: int | None
+    settlement_id: str
+    skill: float | None
+    status: Literal["scored", "ignored"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Rankers:
+    """The guard's record of one category, or (null) of the whole namespace."""
+
+    category: str | None
+    feedback_dates: int
+    losses: Mapping[str, float]
+    probabilities: Mapping[str, float]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Reach:
+    """What a dry run reached, at most 500 of each; `retrieval_ids` would lose lines."""
+
+    derived: tuple[Derived, ...]
+    memory_ids: tuple[str, ...]
+    retrieval_ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Ready(HasReadiness):
+    """Ready when every check is."""
+
+    checks: Mapping[str, Check]
+    status: Literal["ready", "not_ready"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Remembered:
+    """
+    What became of an experience: `deduplicated` where a memory already said the same.
+
+    `echo`: it only repeats what this key was served lately (`echoes`), so nothing was stored and
+    nothing counts as evidence; `id` is the memory it repeats most.
+    """
+
+    bank_version: int
+    deduplicated: bool
+    id: str
+    memory_status: Literal[
+        "proposed", "verifying", "active", "rejected", "probation", "suspended", "retired"
+    ]
+    version: int
+    echo: bool = False
+    echoes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Revision:
+    """A prediction as it stood from `known_at` on."""
+
+    answers: Mapping[str, Mapping[str, float]] | None
+    baseline_probabilities: Mapping[str, float] | None
+    full_probabilities: Mapping[str, float] | None
+    known_at: datetime
+    probabilities: Mapping[str, float]
+    rationale: str | None
+    recorded_at: datetime
+    retrieval_id: str | None
+    revision: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Routing:
+    """How the category was found. `near`: the nearest categories, also where it was given."""
+
+    by: Literal["task", "caller", "nearest", "none_near"]
+    confidence: float
+    near: tuple[NearCategory, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Settings:
+    """The settings in force; null where the server's default holds."""
+
+    categories: Literal["open", "closed"]
+    control_rate: float | None
+    daily_credits: int
+    max_memories: int
+    meta_guidelines: bool
+    raw_gate: float | None
+    score_floor: float | None
+    slot_rate: float
+    verification_days: int
+    verification_trials: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SettlementScore:
+    """The score of one prediction: whose, and for which window (a task's key)."""
+
+    agent: str
+    baseline_brier: float | None
+    brier: float | None
+    outcome_id: str | None
+    prediction_id: str
+    reason: str | None
+    revision: int | None
+    settlement_id: str
+    skill: float | None
+    status: Literal["scored", "ignored"]
+    task_key: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Step:
+    kind: str | None
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StrengthChange:
+    """A cell's strength here and there."""
+
+    after: float
+    agent: str
+    before: float
+    category: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Subcategory:
+    description: str
+    name: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SupportItem:
+    """One piece of support: a contrast of two runs, or its author's word (no contrast)."""
+
+    contrast_id: str | None
+    counts: bool
+    id: str
+    known_at: datetime
+    pair_class: Literal["discordant", "both_right", "both_wrong", "unknown"] | None
+    preferred_agent: str | None
+    preferred_family: str | None
+    preferred_size: str | None
+    recorded_at: datetime
+    task_id: str
+    unpreferred_agent: str | None
+    unpreferred_family: str | None
+    unpreferred_size: str | None
+    verifier: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Support:
+    """
+    What speaks for a constraint: distinct tasks, agent pairs, families and keys of what counts;
+    `contrasts` is all of it.
+    """
+
+    agent_pairs: int
+    agnostic_score: float
+    contrasts: int
+    families: int
+    keys: int
+    tasks: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Task:
+    """A task as stored."""
+
+    category: str
+    closes_at: datetime | None
+    group_key: str | None
+    id: str
+    key: str | None
+    known_at: datetime
+    metadata: Mapping[str, object]
+    recorded_at: datetime
+    subcategory: str | None
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Timings:
+    """Milliseconds of each step before the commit; ranking includes compiling."""
+
+    embed_ms: float
+    rank_ms: float
+    search_ms: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TokenBudget:
+    """
+    The tokens of one UTC day; `stopped` counts questions that were not asked for want of
+    them.
+    """
+
+    day: date
+    left: int
+    limit: int
+    model: str | None
+    """null where no language model is configured"""
+    reserved: int
+    spent: int
+    stopped: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TrajectoryLine:
+    """A run as a list shows it, without its words."""
+
+    agent: str
+    category: str
+    cost: float | None
+    erased_at: datetime | None
+    family: str | None
+    id: str
+    known_at: datetime
+    n_steps: int
+    recorded_at: datetime
+    reward: float | None
+    right: bool | None
+    size_class: str | None
+    subcategory: str | None
+    task_id: str
+    task_key: str | None
+    verifier: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Trajectory:
+    """A run with its words; they are gone where it was erased."""
+
+    agent: str
+    category: str
+    cost: float | None
+    erased_at: datetime | None
+    family: str | None
+    id: str
+    known_at: datetime
+    n_steps: int
+    recorded_at: datetime
+    result: str | None
+    reward: float | None
+    right: bool | None
+    size_class: str | None
+    steps: tuple[Step, ...]
+    subcategory: str | None
+    task_id: str
+    task_key: str | None
+    verifier: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Trial:
+    """
+    A run that is asked for, and its reward once it is there. `reference` is the reward without
+    the candidate; null: the trial brings its own, as `without`.
+    """
+
+    agent: str | None
+    purpose: str
+    reference: float | None
+    reported_at: datetime | None
+    reward: float | None
+    reward_without: float | None
+    self_verified: bool | None
+    slot: int
+    task: str
+    task_id: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Version:
+    """The texts of one version."""
+
+    bank_version: int
+    known_at: datetime
+    lesson: str
+    recorded_at: datetime
+    situation: str
+    version: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class WeightChange:
+    """A memory's weight here and there; null where it did not exist."""
+
+    after: float | None
+    before: float | None
+    memory_id: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class WeightEvent:
+    """One entry of the ledger; `retrieval_id` is the receipt of its outcome."""
+
+    agent: str | None
+    bank_version: int
+    kind: str
+    known_at: datetime
+    outcome_id: str | None
+    policy: str
+    position: int
+    reason: str
+    recorded_at: datetime
+    retrieval_id: str | None
+    state_after: tuple[float, ...]
+    state_before: tuple[float, ...] | None
+    subject: str
+    superseded_by: int | None
+    weight_after: float | None
+    weight_before: float | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Weight:
+    """A memory's weight for one agent, or for none in particular."""
+
+    agent: str | None
+    credited: int
+    deviation: Mapping[str, float] | None
+    effective_weight: float
+    harmful: int
+    helpful: int
+    memory_id: str
+    ranking_weight: float
+    served: int
+    state: Mapping[str, float]
+    touched_at: datetime | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class WeightRow:
+    """A line in the list of weights."""
+
+    category: str
+    credited: int
+    effective_weight: float
+    kind: Literal["experience", "constraint", "meta_guideline"]
+    lesson: str
+    memory_id: str
+    served: int
+    situation: str
+    touched_at: datetime | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class WeightShares:
+    """Shares of the living memories by effective weight: at most .12, at least 1.95, below .3."""
+
+    at_lower_bound: float
+    at_upper_bound: float
+    below_floor: float
+    living: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Workings:
+    """
+    Every stage of a retrieval. `matching`: memories the agent may see; `head`: candidates among
+    them; `shares`: how far each ranker is believed; `timings`: milliseconds by stage.
+    """
+
+    considered: tuple[Considered, ...]
+    head: int
+    matching: int
+    routing: Routing
+    shares: Mapping[str, float]
+    timings: Mapping[str, float]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Writing:
+    """
+    One try. `prompt` and `answer` are empty where they were erased, where nothing was sent, and
+    where `private` says that they carry text this key may not see.
+    """
+
+    agent: str | None
+    answer: str
+    attempt: int
+    detail: str | None
+    duration_ms: float
+    erased_at: datetime | None
+    fault: str | None
+    """why the answer was not used, or nothing was sent"""
+    id: str
+    key_id: str | None
+    memory_id: str | None
+    memory_ids: tuple[str, ...]
+    model: str
+    private: bool
+    prompt: str
+    recorded_at: datetime
+    retrieval_id: str | None
+    role: str
+    status: str
+    task_id: str | None
+    ticket_id: str | None
+    tokens: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Branch:
+    description: str
+    name: str
+    related: tuple[str, ...]
+    subcategories: tuple[Subcategory, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Constraint:
+    """A constraint as it stands; `origin` is distilled or written."""
+
+    agent: str
+    avoid: str | None
+    bank_version: int
+    category: str
+    effective_weight: float
+    enforce: str | None
+    evidence: int
+    id: str
+    learned_at: datetime
+    lint: tuple[str, ...]
+    metadata: Mapping[str, object]
+    origin: str
+    pinned: bool
+    recorded_at: datetime
+    status: Literal[
+        "proposed", "verifying", "active", "rejected", "probation", "suspended", "retired"
+    ]
+    status_reason: str | None
+    subcategory: str | None
+    support: Support
+    task_ids: tuple[str, ...]
+    trigger: str
+    trust: Literal["trusted", "unverified", "quarantined"]
+    version: int
+    visibility: Literal["agent", "namespace"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ConstraintServed:
+    """
+    A served constraint, and the numbers it was chosen by. `similarity` is that of the nearest
+    task it was learned from, the first of `task_ids`.
+    """
+
+    agent: str
+    avoid: str | None
+    category: str
+    cited: bool
+    effective_weight: float
+    enforce: str | None
+    learned_at: datetime
+    memory_id: str
+    origin: str
+    rank: int
+    ranking_weight: float
+    relevance: float
+    score: float
+    similarity: float
+    subcategory: str | None
+    support: Support
+    task_ids: tuple[str, ...]
+    trigger: str
+    version: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Difference:
+    """
+    The largest changes first; totals count also those not shown. `memories` came, changed status
+    or changed text; they are told between two moments alone.
+    """
+
+    memories: tuple[MemoryChange, ...]
+    strengths: tuple[StrengthChange, ...]
+    total: int
+    total_memories: int
+    weights: tuple[WeightChange, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Effect:
+    """
+    What memory did for one agent in one category, pairs and randomised outcomes apart, and how
+    far (`strength`, 0 to 1) memory is to be followed there.
+    """
+
+    agent: str
+    arms: Mapping[str, Arm]
+    category: str
+    feedback_dates: int
+    n: int
+    paired: Estimate
+    randomised: Estimate
+    strength: float
+    suspended: bool
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Erased:
+    """What was erased, or (`dry_run`) what would be; `reach` is told by a dry run alone."""
+
+    erased: ErasedCounts
+    dry_run: bool = False
+    reach: Reach | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Guideline:
+    """Advice compiled for one task; `tokens` as `counter` counts them."""
+
+    counter: str
+    cut: tuple[Cut, ...]
+    lines: tuple[Line, ...]
+    text: str | None
+    tokens: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Health:
+    """
+    The health of learning. `evidence`: outcomes of the last 30 days by kind. `egl`: memories
+    admitted for a thousand retrievals, by category; null before the first retrieval.
+    """
+
+    coverage: Coverage
+    duplicates: Duplicates
+    egl: Mapping[str, float | None]
+    evidence: Mapping[str, int]
+    item_variance: ItemVariance
+    known_at: datetime
+    pending_outcomes: Ages
+    pending_receipts: Ages
+    suspended_cells: int
+    weights: WeightShares
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Namespace:
+    """A namespace as it stands."""
+
+    bank_version: int
+    clock: Literal["wall", "replay"]
+    created_at: datetime
+    deletion_requested_at: datetime | None
+    id: str
+    learning: Literal["on", "frozen"]
+    newest_known_at: datetime | None
+    policy: str
+    settings: Settings
+    slug: str
+    version: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Prediction:
+    """A prediction as its newest revision has it, and its score once its window is settled."""
+
+    agent: str
+    baseline_probabilities: Mapping[str, float] | None
+    closes_at: datetime | None
+    event: str
+    id: str
+    known_at: datetime
+    probabilities: Mapping[str, float]
+    rationale: str | None
+    recorded_at: datetime
+    retrieval_id: str | None
+    revision: int
+    score: PredictionScore | None
+    state: str
+    task_id: str
+    task_key: str | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PredictionWhole:
+    """A prediction with every revision, oldest first."""
+
+    agent: str
+    baseline_probabilities: Mapping[str, float] | None
+    closes_at: datetime | None
+    event: str
+    id: str
+    known_at: datetime
+    probabilities: Mapping[str, float]
+    rationale: str | None
+    recorded_at: datetime
+    retrieval_id: str | None
+    revision: int
+    revisions: tuple[Revision, ...]
+    score: PredictionScore | None
+    state: str
+    task_id: str
+    task_key: str | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Receipt(HasReceipt):
+    """The record of a retrieval. `sentence` of an item is filled in by `explain`."""
+
+    agent: str
+    arm: str
+    as_of: datetime
+    bank_version: int
+    category: str
+    compiler: str
+    confidence: float
+    eligible: bool
+    expires_at: datetime
+    format: Literal["guideline", "memories"]
+    gates: Gates
+    guideline: Guideline
+    items: tuple[Item, ...]
+    k: int
+    key_id: str | None
+    known_at: datetime
+    max_tokens: int
+    policy: str
+    propensity: float
+    purpose: str
+    ranker: str
+    rankers: Mapping[str, float]
+    reason: str | None
+    recorded_at: datetime
+    retrieval_id: str
+    rivals: bool
+    strength: float
+    subcategory: str | None
+    task_id: str | None
+    timings: Timings
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Retrieval(HasReceipt):
+    """
+    A guideline with its receipt. With arm `control`, `forced_off`, `empty` or `suspended` the
+    guideline is empty and `reason` says why; a preview has no receipt.
+    """
+
+    agent: str
+    arm: str
+    as_of: datetime
+    bank_version: int
+    category: str
+    compiler: str
+    confidence: float
+    constraints: tuple[ConstraintServed, ...]
+    eligible: bool
+    expires_at: datetime
+    gates: Gates
+    guideline: Guideline
+    memories: tuple[MemoryServed, ...]
+    meta_guideline: MetaGuidelineServed | None
+    policy: str
+    propensity: float
+    purpose: str
+    ranker: str
+    rankers: Mapping[str, float]
+    reason: str | None
+    retrieval_id: str | None
+    strength: float
+    subcategory: str | None
+    task_id: str | None
+    timings: Timings
+    explanation: Workings | None = None
+    sentences: Mapping[str, str] | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RolledBack:
+    """Outcomes withdrawn, memories retired, and what that changes."""
+
+    bank_version: int
+    difference: Difference
+    dry_run: bool
+    outcomes: tuple[str, ...]
+    retired: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Settlement:
+    """
+    A settlement with the scores of all predictions of its windows. `correction` is 0 for the
+    first of a window.
+    """
+
+    correction: int
+    corrects: str | None
+    crowd: Mapping[str, float] | None
+    event: str
+    id: str
+    known_at: datetime
+    recorded_at: datetime
+    resolutions: Mapping[str, str]
+    scores: tuple[SettlementScore, ...]
+    superseded_by: str | None
+    windows: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Taxonomy:
+    """
+    A version of the taxonomy; 0 is the shipped one, which names nothing as long as it is not
+    brought.
+    """
+
+    allow_new: bool
+    categories: tuple[Branch, ...]
+    recorded_at: datetime | None
+    version: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Ticket:
+    """A request to try a candidate before it is used, and what came of it."""
+
+    author: str
+    category: str
+    claims: int
+    decided_at: datetime | None
+    decision: str | None
+    evidence: str | None
+    guideline: str
+    id: str
+    known_at: datetime
+    lease_until: datetime | None
+    leased_to: str | None
+    memory_id: str
+    metric: str
+    reason: str | None
+    recorded_at: datetime
+    reward_kind: str
+    state: str
+    subcategory: str | None
+    trials: tuple[Trial, ...]
+    version: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Conjectured:
+    """What the bank would be; `held_fixed` says what the conjecture cannot change."""
+
+    difference: Difference
+    held_fixed: str
+    instead_of: str
+    outcomes: int
+    policy: str
+
+
+__all__ = [
+    "Agent",
+    "AgentRecord",
+    "Ages",
+    "Applied",
+    "Arm",
+    "Audit",
+    "Branch",
+    "Browsed",
+    "BulkItem",
+    "ByRanker",
+    "Candidate",
+    "Category",
+    "Check",
+    "Competence",
+    "Conjectured",
+    "Considered",
+    "Constraint",
+    "ConstraintAdded",
+    "ConstraintServed",
+    "Contradiction",
+    "Contrast",
+    "Contrasts",
+    "Coverage",
+    "Cut",
+    "Deletion",
+    "Derived",
+    "Difference",
+    "Directives",
+    "Duplicates",
+    "Effect",
+    "Episode",
+    "Erased",
+    "ErasedCounts",
+    "Estimate",
+    "Gates",
+    "Guideline",
+    "Health",
+    "Item",
+    "ItemVariance",
+    "Job",
+    "JobRun",
+    "Kept",
+    "Key",
+    "KeyCreated",
+    "Line",
+    "Live",
+    "Me",
+    "Memory",
+    "MemoryChange",
+    "MemoryServed",
+    "MetaGuideline",
+    "MetaGuidelineServed",
+    "Namespace",
+    "NearCategory",
+    "Neighbour",
+    "Outcome",
+    "OutcomeTaken",
+    "PastWeight",
+    "Prediction",
+    "PredictionScore",
+    "PredictionWhole",
+    "Rankers",
+    "Reach",
+    "Ready",
+    "Receipt",
+    "Remembered",
+    "Retrieval",
+    "Revision",
+    "RolledBack",
+    "Routing",
+    "Settings",
+    "Settlement",
+    "SettlementScore",
+    "Step",
+    "StrengthChange",
+    "Subcategory",
+    "Support",
+    "SupportItem",
+    "Task",
+    "Taxonomy",
+    "Ticket",
+    "Timings",
+    "TokenBudget",
+    "Trajectory",
+    "TrajectoryLine",
+    "Trial",
+    "Version",
+    "Weight",
+    "WeightChange",
+    "WeightEvent",
+    "WeightRow",
+    "WeightShares",
+    "Workings",
+    "Writing",
+]
