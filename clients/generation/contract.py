@@ -1,7 +1,6 @@
 """The published contract, read for what a client needs: operations, and the schemas they reach."""
 
-import copy
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +12,7 @@ PAGE = {"items", "total", "next_cursor"}
 BATCH_ITEM = {"index", "status", "problem"}
 REFERENCE = "#/components/schemas/"
 JSON = "application/json"
+GOOD = range(200, 300)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +78,7 @@ class Contract:
         waiting = list(names)
         while waiting:
             name = waiting.pop()
-            members = self.schemas[name].get("properties")
-            if name not in found and members:
+            if name not in found and has_members(self.schemas[name]):
                 found.add(name)
                 waiting += references(shape(name))
         return found
@@ -94,12 +93,9 @@ class Contract:
 
     def answer_schema(self, name: str) -> Schema:
         """A schema of an answer, without what belongs to the envelope of a batch's item."""
-        schema = copy.deepcopy(self.schemas[name])
-        if schema.get("properties", {}).keys() >= BATCH_ITEM:
-            kept = schema["properties"].keys() - BATCH_ITEM
-            schema["properties"] = {part: schema["properties"][part] for part in sorted(kept)}
-            schema["required"] = [part for part in schema.get("required", ()) if part in kept]
-        return schema
+        schema = self.schemas[name]
+        enveloped = schema.get("properties", {}).keys() >= BATCH_ITEM
+        return without(schema, BATCH_ITEM) if enveloped else schema
 
     def _described(self) -> Iterator[tuple[str, str, Schema]]:
         for path, item in self._document["paths"].items():
@@ -165,13 +161,13 @@ class Contract:
             empty = empty or (status == "204" and not content)
             if "schema" in content.get(JSON, {}):
                 schemas[int(status)] = content[JSON]["schema"]
-        good = next((schema for status, schema in schemas.items() if 200 <= status < 300), None)  # noqa: PLR2004 - HTTP's own numbers
+        good = next((schema for status, schema in schemas.items() if status in GOOD), None)
         if good is None:
             return (Answer("nothing") if empty else None), ()
         name = _reference(good)
         if name is None:
             raise ValueError(f"{described['operationId']} answers with a schema that has no name")
-        accepted = tuple(s for s, schema in schemas.items() if s >= 300 and schema == good)  # noqa: PLR2004
+        accepted = tuple(s for s, schema in schemas.items() if s not in GOOD and schema == good)
         return self._reader(name), accepted
 
     def _reader(self, name: str) -> Answer:
@@ -198,8 +194,15 @@ class Contract:
         return Answer("batch", next(same, item))
 
 
-def is_enumeration(schema: Schema) -> bool:
-    return "enum" in schema or "const" in schema
+def without(schema: Schema, names: Collection[str]) -> Schema:
+    """The schema without some of its members."""
+    kept = {name: part for name, part in schema["properties"].items() if name not in names}
+    required = [name for name in schema.get("required", ()) if name not in names]
+    return schema | {"properties": kept, "required": required}
+
+
+def has_members(schema: Schema) -> bool:
+    return bool(schema.get("properties"))
 
 
 def references(node: object) -> Iterator[str]:

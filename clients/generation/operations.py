@@ -10,9 +10,9 @@ from clients.generation.contract import (
     Operation,
     Parameter,
     Schema,
-    is_enumeration,
+    has_members,
 )
-from clients.generation.schemas import BY_PLACE, HEADER, REASON, fields_name, model_name
+from clients.generation.schemas import BY_PLACE, REASON, fields_name, heading, model_name
 
 # Query parameters that carry an object as JSON; the contract can only say that they are text.
 AS_JSON = {"metadata"}
@@ -44,7 +44,8 @@ def operations(contract: Contract) -> str:
     unknown = BY_PLACE.keys() - {operation.name for operation in contract.operations}
     if unknown:
         raise ValueError(f"no operation is called {', '.join(sorted(unknown))}: see BY_PLACE")
-    return HEADER + IMPORTS + "\n\n".join(_function(contract, o) for o in contract.operations)
+    head = heading("The operations of the contract, each as a call to be made.")
+    return head + IMPORTS + "\n\n".join(_function(contract, o) for o in contract.operations)
 
 
 def _function(contract: Contract, operation: Operation) -> str:
@@ -88,18 +89,19 @@ def _argument(contract: Contract, operation: Operation, part: Parameter) -> str:
 
 def _kinds(contract: Contract, schema: Schema) -> Iterator[str]:
     """The arms of a schema's type, as they are written."""
-    if "$ref" in schema and not is_enumeration(contract.resolved(schema)):
+    if "$ref" in schema and has_members(contract.resolved(schema)):
         yield f"f.{fields_name(schema['$ref'].removeprefix(REFERENCE))}"
         return
     schema = contract.resolved(schema)
-    if "anyOf" in schema:
-        for arm in schema["anyOf"]:
+    arms = schema.get("anyOf") or schema.get("oneOf")
+    if arms:
+        for arm in arms:
             yield from _kinds(contract, arm)
-    elif is_enumeration(schema):
+    elif "enum" in schema or "const" in schema:
         values = schema.get("enum", [schema.get("const")])
         yield f"Literal[{', '.join(json.dumps(value) for value in values)}]"
     elif schema.get("type") == "array":
-        yield f"Sequence[{_kind(contract, schema['items'])}]"
+        yield f"Sequence[{_kind(contract, schema.get('items', {}))}]"
     elif schema.get("type") == "object":
         inner = schema.get("additionalProperties")
         value = _kind(contract, inner) if isinstance(inner, dict) else "object"

@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from clients.generation.contract import REFERENCE, Contract, Schema, is_enumeration
+from clients.generation.contract import REFERENCE, Contract, Schema, has_members, without
 
-HEADER = "# Generated from docs/reference/openapi.json by `make client-models`; do not edit.\n"
+HEADER = "# Generated from docs/reference/openapi.json by `make client-models`; do not edit."
 ANSWERS = "memlift_client._answers"
 # Members of a body or query that are given by place as well as by name, in this order; `reason` is
 # wherever nothing else is said.
@@ -32,8 +32,11 @@ BY_PLACE = {
     "what_if": ("policy", "limit"),
 }
 REASON = ("reason",)
-# What answers can do beside carrying their members; written by hand in `_answers.py`.
-ABILITIES = {"Receipt": "HasReceipt", "Retrieval": "HasReceipt", "Ready": "HasReadiness"}
+# What an answer with these members can do beside carrying them, by hand in `_answers.py`.
+ABILITIES = {
+    "HasReceipt": {"retrieval_id", "guideline"},
+    "HasReadiness": {"status", "checks"},
+}
 # A member that is never printed.
 SECRET = re.compile(r"^(    token: str)$", re.MULTILINE)
 NESTED = re.compile(r"\bSequence\[((?:[^\[\]]|\[(?:[^\[\]]|\[[^\[\]]*\])*\])*)\]")
@@ -45,7 +48,7 @@ COMMON = (
     *("--use-generic-container-types", "--use-object-type", "--strict-nullable"),
     *("--use-schema-description", "--use-field-description", "--disable-timestamp"),
     "--use-single-line-docstring",
-    *("--formatters", "builtin", "--custom-file-header", HEADER.strip()),
+    *("--formatters", "builtin"),
 )
 
 
@@ -68,21 +71,18 @@ def models(contract: Contract) -> str:
     document = _document(contract, contract.answers(), model_name, contract.answer_schema)
     for schema in document["components"]["schemas"].values():
         _fill_defaults(schema)
-    classes = document["components"]["schemas"].keys()
-    missing = ABILITIES.keys() - classes
-    if missing:
-        raise ValueError(f"no answer is called {', '.join(sorted(missing))}: see ABILITIES")
+    classes = document["components"]["schemas"]
     text = _generate(
         document,
+        "What the server answers, by the names of the contract.",
         *("--output-model-type", "dataclasses.dataclass", "--dataclass-arguments"),
         json.dumps({"frozen": True, "slots": True, "kw_only": True}),
-        "--base-class-map",
-        json.dumps({name: f"{ANSWERS}.{ability}" for name, ability in ABILITIES.items()}),
+        *("--base-class-map", json.dumps(_abilities(classes))),
     )
     text = _with_tuples(text)
     text, hidden = SECRET.subn(r"\1 = field(repr=False)", text)
-    if hidden != 1:
-        raise ValueError(f"{hidden} answers carry a token; one was expected")
+    if not hidden:
+        raise ValueError("no answer carries a token any more: see SECRET")
     return text + _exports(classes)
 
 
@@ -91,11 +91,12 @@ def typed_dictionaries(contract: Contract) -> str:
     given = {o.body_schema: BY_PLACE[o.name] for o in contract.operations if o.name in BY_PLACE}
 
     def by_name(name: str) -> Schema:
-        return _without(contract.schemas[name], given.get(name, ()))
+        return without(contract.schemas[name], given.get(name, ()))
 
     document = _document(contract, contract.bodies(), fields_name, by_name)
     text = _generate(
         document,
+        "What is sent, as typed dictionaries by the names of the contract.",
         *("--output-model-type", "typing.TypedDict", "--use-total-false-for-typed-dict"),
         "--no-use-closed-typed-dict",
     )
@@ -119,7 +120,7 @@ def _document(
 
 
 def _typed(contract: Contract, schema: Schema, named: Callable[[str], str]) -> Schema:
-    """What a schema says of types: limits left out, enumerations written in place."""
+    """What a schema says of types: limits left out, what has no members written in place."""
 
     def typed(part: Schema) -> Schema:
         return _typed(contract, part, named)
@@ -127,27 +128,17 @@ def _typed(contract: Contract, schema: Schema, named: Callable[[str], str]) -> S
     kept: Schema = {key: schema[key] for key in KEPT if key in schema}
     if "$ref" in schema:
         name = schema["$ref"].removeprefix(REFERENCE)
-        target = contract.schemas[name]
-        if not is_enumeration(target):
+        if has_members(contract.schemas[name]):
             return kept | {"$ref": REFERENCE + named(name)}
-        kept = {key: target[key] for key in ("type", "enum", "const") if key in target} | kept
+        return typed(contract.schemas[name]) | {"description": ""} | kept
     if "properties" in schema:
         kept["properties"] = {name: typed(part) for name, part in schema["properties"].items()}
     elif isinstance(schema.get("additionalProperties"), dict):
         kept["additionalProperties"] = typed(schema["additionalProperties"])
     if "items" in schema:
         kept["items"] = typed(schema["items"])
-    return kept | (
-        {"anyOf": [typed(part) for part in schema["anyOf"]]} if "anyOf" in schema else {}
-    )
-
-
-def _without(schema: Schema, names: Iterable[str]) -> Schema:
-    """The schema without some of its members."""
-    gone = set(names)
-    kept = {name: part for name, part in schema["properties"].items() if name not in gone}
-    required = [name for name in schema.get("required", ()) if name not in gone]
-    return schema | {"properties": kept, "required": required}
+    arms = schema.get("anyOf") or schema.get("oneOf")
+    return kept | ({"anyOf": [typed(part) for part in arms]} if arms else {})
 
 
 def _fill_defaults(schema: Schema) -> None:
@@ -155,6 +146,19 @@ def _fill_defaults(schema: Schema) -> None:
     for name, part in schema.get("properties", {}).items():
         if name not in schema.get("required", ()) and part.get("type") in ("array", "object"):
             part.setdefault("default", [] if part["type"] == "array" else {})
+
+
+def _abilities(classes: Mapping[str, Schema]) -> dict[str, str]:
+    """The class that an answer's own derives from, where it can do something."""
+    able = {
+        name: ability
+        for name, schema in classes.items()
+        for ability, members in ABILITIES.items()
+        if members <= schema["properties"].keys()
+    }
+    if set(able.values()) != ABILITIES.keys():
+        raise ValueError("an ability has no answer any more: see ABILITIES")
+    return {name: f"{ANSWERS}.{ability}" for name, ability in able.items()}
 
 
 def _with_tuples(text: str) -> str:
@@ -168,11 +172,16 @@ def _exports(names: Iterable[str]) -> str:
     return f"\n\n__all__ = {sorted(names)}\n"
 
 
-def _generate(document: Mapping[str, Any], *options: str) -> str:
+def heading(docstring: str) -> str:
+    return f'{HEADER}\n"""{docstring}"""\n'
+
+
+def _generate(document: Mapping[str, Any], docstring: str, *options: str) -> str:
     with tempfile.TemporaryDirectory() as folder:
         source, target = Path(folder, "contract.json"), Path(folder, "generated.py")
         source.write_text(json.dumps(document), encoding="utf-8")
         command = [sys.executable, "-m", "datamodel_code_generator"]
         command += ["--input", str(source), "--output", str(target), *COMMON, *options]
+        command += ["--custom-file-header", heading(docstring)]
         subprocess.run(command, check=True, cwd=folder)  # noqa: S603 - with arguments of our own
         return target.read_text(encoding="utf-8")

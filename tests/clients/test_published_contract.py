@@ -7,15 +7,16 @@ import types
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from pathlib import Path
-from typing import Any, Required, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, Required, Union, get_args, get_origin, get_type_hints
 
 import memlift_client
 import pytest
-from memlift_client import MemLift, _operations
+from memlift_client import MemLift, _models, _operations
 from memlift_client._answers import BatchItem, Page
 from memlift_client._wire import Call
 
 from clients.generation.__main__ import CLIENT, main
+from tests.fixtures.answers import made
 
 CONTRACT: dict[str, Any] = json.loads(
     (Path(__file__).parents[2] / "docs" / "reference" / "openapi.json").read_text()
@@ -202,3 +203,19 @@ def test_an_answer_with_a_member_too_few_or_too_many_is_told():
     assert list(unlike(kind, several, "live")) == ["live.since"]
     assert list(unlike(kind, {"properties": {}}, "live")) == ["live.status"]
     assert list(unlike(str, several, "live")) == ["live.status", "live.since"]
+
+
+@pytest.mark.parametrize("name", _models.__all__)
+def test_every_member_of_an_answer_is_read_as_what_its_type_says(name):
+    model = getattr(_models, name)
+    hints = get_type_hints(model)
+
+    assert [n for n, hint in hints.items() if not fits(getattr(made(model), n), hint)] == []
+
+
+def fits(value: object, kind: Any) -> bool:
+    if get_origin(kind) in (Union, types.UnionType):
+        return any(fits(value, arm) for arm in get_args(kind))
+    if get_origin(kind) is Literal:
+        return value in get_args(kind)
+    return type(value) is kind or isinstance(value, get_origin(kind) or kind)

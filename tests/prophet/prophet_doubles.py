@@ -15,6 +15,7 @@ from memlift_client import (
     Prediction,
     Retrieval,
 )
+from memlift_client._reading import read
 
 from clients.prophet.agent import MemoryAgent
 from clients.prophet.event import Event
@@ -153,5 +154,5 @@ def a_memory(score: float, metadata: Body, aged: float | None = None) -> MemoryS
 
 
 def a_retrieval(*memories: MemoryServed, **parts: Any) -> Retrieval:
-    served = made(Retrieval, rankers={FLAT: 0.8, AGED: 0.2}, memories=memories)
+    served = replace(read(Retrieval, RETRIEVED), rankers={FLAT: 0.8, AGED: 0.2}, memories=memories)
     return replace(served, guideline=made(Guideline, text="", counter="words"), **parts)

@@ -26,6 +26,12 @@ def modules(*folders: str) -> list[Path]:
     return [path for path in found if ".venv" not in path.parts and "build" not in path.parts]
 
 
+def by_hand(*folders: str) -> list[Path]:
+    """Without what a command writes: nobody has to read that from top to bottom."""
+    texts = {path: path.read_text(encoding="utf-8") for path in modules(*folders)}
+    return [path for path, text in texts.items() if not text.startswith("# Generated ")]
+
+
 def named(path: Path, line: int = 1) -> str:
     return f"{path.relative_to(ROOT)}:{line}"
 
@@ -45,7 +51,7 @@ def comments(path: Path) -> Iterator[tuple[int, str]]:
 
 def test_a_module_fits_in_one_sitting() -> None:
     lengths = {
-        named(path): len(path.read_text(encoding="utf-8").splitlines()) for path in modules(*CODE)
+        named(path): len(path.read_text(encoding="utf-8").splitlines()) for path in by_hand(*CODE)
     }
     assert {name: lines for name, lines in lengths.items() if lines > MODULE_LINES} == {}
 
@@ -53,7 +59,7 @@ def test_a_module_fits_in_one_sitting() -> None:
 def test_a_function_fits_on_a_screen() -> None:
     long = [
         f"{named(path, node.lineno)} {node.name}"
-        for path in modules(*CODE)
+        for path in by_hand(*CODE)
         for node in functions(path)
         if (node.end_lineno or node.lineno) - node.lineno + 1 > FUNCTION_LINES
     ]

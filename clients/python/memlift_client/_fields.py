@@ -1,4 +1,5 @@
 # Generated from docs/reference/openapi.json by `make client-models`; do not edit.
+"""What is sent, as typed dictionaries by the names of the contract."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
 # Generated from docs/reference/openapi.json by `make client-models`; do not edit.
+"""What the server answers, by the names of the contract."""
 
 from __future__ import annotations
 

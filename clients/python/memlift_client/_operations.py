@@ -1,4 +1,5 @@
 # Generated from docs/reference/openapi.json by `make client-models`; do not edit.
+"""The operations of the contract, each as a call to be made."""
 
 from __future__ import annotations
 

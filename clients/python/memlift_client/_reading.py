@@ -1,37 +1,38 @@
-"""From JSON to frozen values: each result type states its fields, this reads them.
+"""From JSON to frozen values: each model states its fields, this reads them.
 
-Unknown members are skipped, so that a newer server does not break an older client.
+Unknown members are skipped and unknown values of an enumeration are kept, so that a newer server
+does not break an older client.
 """
 
 import types
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, Field, fields, is_dataclass
-from datetime import datetime
+from datetime import date, datetime
 from functools import cache
 from typing import Any, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 from memlift_client._faults import UnexpectedAnswer
 
-Noun = TypeVar("Noun")
+Model = TypeVar("Model")
 
 
-def read(noun: type[Noun], document: Mapping[str, object]) -> Noun:
-    """`noun` with its fields taken from `document`. Raises UnexpectedAnswer where one is missing
+def read(model: type[Model], document: Mapping[str, object]) -> Model:
+    """`model` with its fields taken from `document`. Raises UnexpectedAnswer where one is missing
     or of another shape.
     """
     values: dict[str, object] = {}
-    for part, kind in _parts(noun):
+    for part, kind in _parts(model):
         if part.name in document:
-            values[part.name] = _value(kind, document[part.name], f"{noun.__name__}.{part.name}")
+            values[part.name] = _value(kind, document[part.name], f"{model.__name__}.{part.name}")
         elif part.default is MISSING and part.default_factory is MISSING:
-            raise UnexpectedAnswer(f"the answer has no {part.name}, which {noun.__name__} needs")
-    return noun(**values)
+            raise UnexpectedAnswer(f"the answer has no {part.name}, which {model.__name__} needs")
+    return model(**values)
 
 
 @cache
-def _parts(noun: type) -> tuple[tuple[Field[object], object], ...]:
-    hints = get_type_hints(noun)
-    return tuple((part, hints[part.name]) for part in fields(noun))
+def _parts(model: type) -> tuple[tuple[Field[object], object], ...]:
+    hints = get_type_hints(model)
+    return tuple((part, hints[part.name]) for part in fields(model))
 
 
 def _value(kind: object, value: object, name: str) -> object:
@@ -63,6 +64,13 @@ def _moment(_: object, value: object, name: str) -> datetime:
         raise UnexpectedAnswer(f"{name} is no time: {value}") from fault
 
 
+def _day(_: object, value: object, name: str) -> date:
+    try:
+        return date.fromisoformat(cast("str", _of(str, value, name)))
+    except ValueError as fault:
+        raise UnexpectedAnswer(f"{name} is no day: {value}") from fault
+
+
 def _tuple(kind: object, value: object, name: str) -> tuple[object, ...]:
     inner = get_args(kind)[0]
     parts = cast("Sequence[object]", _of(list, value, name))
@@ -85,6 +93,7 @@ def _number(_: object, value: object, name: str) -> float:
 
 _READERS: dict[Any, Callable[[object, object, str], object]] = {
     datetime: _moment,
+    date: _day,
     tuple: _tuple,
     Mapping: _mapping,
     str: _plain,
