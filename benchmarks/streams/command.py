@@ -10,7 +10,7 @@ from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
-from memlift_client import MemLift, Patience
+from memlift_client import MemLift, RetryPolicy
 
 from benchmarks import hardware
 from benchmarks.streams import recorded
@@ -20,7 +20,7 @@ from benchmarks.streams.player import Agents
 from clients.demo.server import LocalServer, fresh_folder, start
 from clients.demo.streams import Stream, read_stream
 
-PATIENCE = Patience(timeout=600.0)
+RETRY_POLICY = RetryPolicy(timeout=600.0)
 SECOND_HALF = {
     "market": date(2026, 1, 22),
     "dataset": date(2026, 2, 1),
@@ -57,7 +57,7 @@ def run(given: argparse.Namespace, say: Say) -> None:
     (plan.out / "run.json").write_text(json.dumps(kept, indent=2) + "\n", encoding="utf-8")
     folders: Sequence[str] = kept["servers"]
     if given.url is not None:
-        _play(plan, [MemLift(given.url, given.key, patience=PATIENCE)], say)
+        _play(plan, [MemLift(given.url, given.key, retry_policy=RETRY_POLICY)], say)
     else:
         _with_own_servers(plan, [Path(folder) for folder in folders], say)
     kept |= {"finished_at": _now(), "load_after": hardware.load()}
@@ -130,7 +130,7 @@ def _with_own_servers(plan: Plan, folders: Sequence[Path], say: Say) -> None:
         for folder in folders:
             servers.append(start(folder, {}, say))
             ending.callback(servers[-1].stop)
-        _play(plan, [MemLift(s.url, s.key(), patience=PATIENCE) for s in servers], say)
+        _play(plan, [MemLift(s.url, s.key(), retry_policy=RETRY_POLICY) for s in servers], say)
     for server in servers:
         server.remove()
 

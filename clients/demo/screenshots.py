@@ -19,7 +19,7 @@ from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
 from clients.demo.answering import by_record
 from clients.demo.replay import AGENT, Arm, midnight, replay
 from clients.demo.server import fresh_folder, start
-from clients.demo.session import PATIENCE, PLAIN
+from clients.demo.session import PLAIN, RETRY_POLICY
 from clients.demo.streams import Stream
 from clients.demo.sums import Brought, bring_packs, bring_sums
 from clients.demo.weather import SOURCE, weather_stream
@@ -53,7 +53,7 @@ def main() -> int:
     folder = fresh_folder("memlift-screenshots")
     server = start(folder, {}, say)
     try:
-        with MemLift(server.url, server.key(), patience=PATIENCE) as memory:
+        with MemLift(server.url, server.key(), retry_policy=RETRY_POLICY) as memory:
             shots = _filled(memory)
         with sync_playwright() as playwright:
             browser = playwright.chromium.launch(executable_path=chromium, args=list(FLAGS))

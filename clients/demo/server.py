@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from memlift_client import MemLift, MemLiftError, Patience, Unreachable
+from memlift_client import ConnectionFailed, MemLift, MemLiftError, RetryPolicy
 
 READY_WITHIN = 300.0
 STOP_WITHIN = 30.0
@@ -101,7 +101,7 @@ def start(folder: Path, settings: Mapping[str, str], say: Say) -> LocalServer:
 
 def _wait(server: LocalServer, say: Say) -> None:
     began = told = time.monotonic()
-    with MemLift(server.url, patience=Patience(attempts=1, timeout=5.0)) as memory:
+    with MemLift(server.url, retry_policy=RetryPolicy(attempts=1, timeout=5.0)) as memory:
         while (missing := _missing(memory)) is not None:
             now = time.monotonic()
             if server.process.poll() is not None:
@@ -119,7 +119,7 @@ def _missing(memory: MemLift) -> str | None:
     """What readiness still waits for; None when nothing."""
     try:
         readiness = memory.ready()
-    except Unreachable:
+    except ConnectionFailed:
         return "waiting for the server to answer"
     except MemLiftError as fault:
         return f"the server answers, but not well: {fault}"

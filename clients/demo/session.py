@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
-from memlift_client import MemLift, Patience, RetrievalFields, SettingsFields
+from memlift_client import MemLift, RetrievalFields, RetryPolicy, SettingsFields
 
 from clients.demo import record, report
 from clients.demo.answering import by_record, by_similarity
@@ -13,7 +13,7 @@ from clients.demo.report import FROZEN, LEARNING
 from clients.demo.statistics import Scored, brier
 from clients.demo.streams import BadStream, Stream
 
-PATIENCE = Patience(timeout=300.0)
+RETRY_POLICY = RetryPolicy(timeout=300.0)
 # Every question is a pair, so chance withholds and explores nothing, and the agent reads outcomes,
 # not prose, so no meta-guideline shapes it. The gates stay as the server measured them. Both
 # namespaces are set alike, so that they differ in learning alone.
@@ -44,7 +44,7 @@ def described(stream: Stream) -> str:
 
 def demonstrate(url: str, key: str | None, stream: Stream, say: Say) -> None:
     """Replay and report. Raises BadStream where nothing in the stream is resolved."""
-    with MemLift(url, key, patience=PATIENCE) as memory:
+    with MemLift(url, key, retry_policy=RETRY_POLICY) as memory:
         arms = _arms(memory)
         began = time.monotonic()
         scored = replay(stream, arms, lambda progress: say(_line(progress, began)))

@@ -4,7 +4,7 @@ import importlib
 from collections.abc import Callable
 from typing import cast
 
-from memlift_client import AgentFields, MemLift, Patience
+from memlift_client import AgentFields, MemLift, RetryPolicy
 
 from clients.prophet.agent import MemoryAgent
 from clients.prophet.analog import AnalogForecaster
@@ -26,11 +26,11 @@ class BadAgent(Exception):
 
 def an_agent(asked: Forecasting) -> MemoryAgent:
     """One attempt a call, within the time given: a forecast does not wait for retries."""
-    patience = Patience(timeout=asked.memory_seconds, attempts=1)
+    retry_policy = RetryPolicy(timeout=asked.memory_seconds, attempts=1)
     about = AgentFields(own_information=asked.own_information)
     if asked.forecaster.startswith(MODEL):
         about["model"] = asked.forecaster.removeprefix(MODEL)
-    memory = client(asked.where, asked.where.key, patience)
+    memory = client(asked.where, asked.where.key, retry_policy)
     recall = Recall(memory, asked.name, about, asked.memory_seconds)
     return MemoryAgent(a_forecaster(asked), recall, asked.hide_price)
 
@@ -76,5 +76,5 @@ def some_resolutions(asked: Polling) -> Resolutions:
     return cast("Callable[[str | None], Resolutions]", api.opened)(asked.arena_url)
 
 
-def client(where: Where, key: str, patience: Patience | None = None) -> MemLift:
-    return MemLift(where.url, key, where.namespace, patience=patience)
+def client(where: Where, key: str, retry_policy: RetryPolicy | None = None) -> MemLift:
+    return MemLift(where.url, key, where.namespace, retry_policy=retry_policy)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import httpx
 import psutil
-from memlift_client import MemLift, Patience
+from memlift_client import MemLift, RetryPolicy
 
 from memory.storage.embedded import reached
 
@@ -120,8 +120,8 @@ class Server:
         self, namespace: str = "default", *, key: str | None = None, attempts: int = 5
     ) -> MemLift:
         token = key or self.home.operator_key.read_text().strip()
-        patience = Patience(timeout=60, attempts=attempts)
-        made = MemLift(self.url, token, namespace, patience=patience)
+        retry_policy = RetryPolicy(timeout=60, attempts=attempts)
+        made = MemLift(self.url, token, namespace, retry_policy=retry_policy)
         self.clients.append(made)
         return made
 

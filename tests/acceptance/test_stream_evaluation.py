@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from memlift_client import RetrievalFields, MemLift
+from memlift_client import MemLift, RetrievalFields
 
 from benchmarks.streams import command, evaluation
 from benchmarks.streams.arms import OPEN, REMEMBERING

@@ -4,10 +4,10 @@ import json
 from collections.abc import Sequence
 
 import httpx
-from memlift_client import Patience
+from memlift_client import RetryPolicy
 
 Answer = httpx.Response | Exception
-QUICK = Patience(first_delay=0.0, longest_wait=0.0)
+QUICK = RetryPolicy(first_delay=0.0, longest_wait=0.0)
 
 REMEMBERED = {
     "id": "m-1",

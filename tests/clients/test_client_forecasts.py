@@ -84,7 +84,7 @@ def test_the_client_that_waits_says_the_same():
     script = Script(an_answer(201, PREDICTION), a_page([PREDICTION], 1, None))
 
     with MemLift(
-        "http://x", "ml_k", "acme", patience=QUICK, transport=script.transport()
+        "http://x", "ml_k", "acme", retry_policy=QUICK, transport=script.transport()
     ) as memory:
         made = memory.predict(agent="oracle", task_id="t-1", probabilities={"yes": 1.0, "no": 0.0})
         [listed] = memory.each_prediction(state="pending")

@@ -8,12 +8,12 @@ import memlift_client
 import pytest
 from memlift_client import (
     AsyncMemLift,
+    ConnectionFailed,
     MemLift,
     MemLiftProblem,
     Namespace,
     Task,
     UnexpectedAnswer,
-    Unreachable,
 )
 from scripted_server import QUICK, REMEMBERED, Script, a_page, a_problem, an_answer
 
@@ -26,7 +26,7 @@ NAMESPACE = a_document(Namespace, version=7)
 
 
 def a_client(script: Script, namespace: str = "acme") -> MemLift:
-    return MemLift(URL, "ml_k", namespace, patience=QUICK, transport=script.transport())
+    return MemLift(URL, "ml_k", namespace, retry_policy=QUICK, transport=script.transport())
 
 
 def remembered(script: Script) -> object:
@@ -89,7 +89,7 @@ def test_retries_end_with_the_last_problem():
 def test_no_answer_after_every_retry_is_unreachable():
     script = Script(httpx.ConnectError("refused"))
 
-    with pytest.raises(Unreachable, match="refused"):
+    with pytest.raises(ConnectionFailed, match="refused"):
         remembered(script)
 
     assert len(script.requests) == QUICK.attempts
@@ -116,7 +116,7 @@ def test_a_conflict_is_not_asked_again():
 def test_an_edit_whose_answer_was_lost_is_not_repeated():
     script = Script(httpx.ReadTimeout("slow"), an_answer(200, NAMESPACE))
 
-    with a_client(script) as memory, pytest.raises(Unreachable):
+    with a_client(script) as memory, pytest.raises(ConnectionFailed):
         memory.change_namespace(7, learning="frozen")
 
     assert len(script.requests) == 1
@@ -289,7 +289,7 @@ async def test_awaiting_sends_what_waiting_sends():
 
     result = remembered(waited)
     async with AsyncMemLift(
-        URL, "ml_k", "acme", patience=QUICK, transport=awaited.transport()
+        URL, "ml_k", "acme", retry_policy=QUICK, transport=awaited.transport()
     ) as memory:
         other = await memory.remember(agent="bot", situation="S", lesson="L")
 
@@ -303,7 +303,9 @@ async def test_awaiting_walks_the_same_pages():
     rows = [{**TASK, "id": f"t-{n}"} for n in range(3)]
     script = Script(a_page(rows[:2], 3, "c1"), a_page(rows[2:], 3, None))
 
-    async with AsyncMemLift(URL, "ml_k", patience=QUICK, transport=script.transport()) as memory:
+    async with AsyncMemLift(
+        URL, "ml_k", retry_policy=QUICK, transport=script.transport()
+    ) as memory:
         ids = [task.id async for task in memory.each_task()]
 
     assert ids == ["t-0", "t-1", "t-2"]

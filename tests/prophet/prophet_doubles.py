@@ -11,9 +11,9 @@ from memlift_client import (
     Guideline,
     MemLift,
     MemoryServed,
-    Patience,
     Prediction,
     Retrieval,
+    RetryPolicy,
 )
 from memlift_client._reading import read
 
@@ -88,7 +88,7 @@ class SmallServer:
         memory = MemLift(
             "http://memlift.test",
             "ml_k",
-            patience=Patience(attempts=1),
+            retry_policy=RetryPolicy(attempts=1),
             transport=httpx.MockTransport(self),
         )
         return Recall(memory, "prophet", AgentFields(own_information=True))

@@ -11,29 +11,29 @@ from memlift_client._answers import BatchItem, Page
 from memlift_client._async_client import AsyncMemLift
 from memlift_client._client import MemLift
 from memlift_client._faults import (
+    ConnectionFailed,
     FieldProblem,
     MemLiftError,
     MemLiftProblem,
     Problem,
     UnexpectedAnswer,
-    Unreachable,
 )
 from memlift_client._fields import *  # noqa: F403 - what can be sent, as the contract names it
 from memlift_client._models import *  # noqa: F403 - what is answered, as the contract names it
-from memlift_client._retries import Patience
+from memlift_client._retries import RetryPolicy
 
 __all__ = [
     "AsyncMemLift",
     "BatchItem",
+    "ConnectionFailed",
     "FieldProblem",
     "MemLift",
     "MemLiftError",
     "MemLiftProblem",
     "Page",
-    "Patience",
     "Problem",
+    "RetryPolicy",
     "UnexpectedAnswer",
-    "Unreachable",
 ]
 __all__ += _fields.__all__
 __all__ += _models.__all__

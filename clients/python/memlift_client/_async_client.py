@@ -11,7 +11,7 @@ import httpx
 from memlift_client import _operations as ops
 from memlift_client._answers import Page
 from memlift_client._connection import Connection, no_answer, reply_of
-from memlift_client._retries import Event, Exchange, Patience, Pause, Step
+from memlift_client._retries import Event, Exchange, Pause, RetryPolicy, Step
 from memlift_client._wire import Call, Reply
 
 Given = ParamSpec("Given")
@@ -55,15 +55,15 @@ class AsyncMemLift:
         key: str | None = None,
         namespace: str = "default",
         *,
-        patience: Patience | None = None,
+        retry_policy: RetryPolicy | None = None,
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
-        patience = patience or Patience()
-        self._connection = Connection(url, key, namespace, patience)
+        retry_policy = retry_policy or RetryPolicy()
+        self._connection = Connection(url, key, namespace, retry_policy)
         self._http = httpx.AsyncClient(
             base_url=url,
             headers=self._connection.headers(),
-            timeout=self._connection.patience.timeout,
+            timeout=self._connection.retry_policy.timeout,
             transport=transport,
         )
 
@@ -75,7 +75,7 @@ class AsyncMemLift:
         return other
 
     async def perform(self, call: Call[Result]) -> Result:
-        """Make one call and read its answer. Raises MemLiftProblem or Unreachable."""
+        """Make one call and read its answer. Raises MemLiftProblem or ConnectionFailed."""
         ready = self._connection.prepared(call)
         return ready.result(await self._run(self._connection.exchange(ready)))
 

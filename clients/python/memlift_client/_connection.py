@@ -8,7 +8,7 @@ from typing import TypedDict, TypeVar
 
 import httpx
 
-from memlift_client._retries import Exchange, NoAnswer, Patience, exchange
+from memlift_client._retries import Exchange, NoAnswer, RetryPolicy, exchange
 from memlift_client._wire import Call, Parameter, Reply, Request
 
 Result = TypeVar("Result")
@@ -30,7 +30,7 @@ def _fresh_key() -> str:
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """One server, one key, one namespace, and how patient to be.
+    """One server, one key, one namespace, and when to ask again.
 
     `chance` gives numbers in [0, 1) for the jitter, `fresh_key` an idempotency key for each call.
     """
@@ -38,7 +38,7 @@ class Connection:
     url: str
     key: str | None
     namespace: str
-    patience: Patience
+    retry_policy: RetryPolicy
     chance: Callable[[], float] = random.random
     fresh_key: Callable[[], str] = _fresh_key
 
@@ -58,8 +58,9 @@ class Connection:
 
     def exchange(self, call: Call[Result]) -> Exchange:
         """The conversation of a prepared call. A status that is an answer is not asked again."""
-        patience = replace(self.patience, attempts=1) if call.accepted else self.patience
-        return exchange(call.request, patience, self.chance)
+        once = replace(self.retry_policy, attempts=1)
+        policy = once if call.accepted else self.retry_policy
+        return exchange(call.request, policy, self.chance)
 
     def sent(self, request: Request) -> Sent:
         return Sent(

@@ -2,7 +2,7 @@
 
 MemLiftError
 ├── MemLiftProblem      the server answered with a problem document
-├── Unreachable         no answer came, after every retry
+├── ConnectionFailed    no answer came, after every retry
 └── UnexpectedAnswer    an answer came that is not of the published contract
 """
 
@@ -71,7 +71,7 @@ class MemLiftProblem(MemLiftError):
         self.request_id = problem.request_id
 
 
-class Unreachable(MemLiftError):
+class ConnectionFailed(MemLiftError):
     """No answer came. The call may or may not have had its effect; the same idempotency key tells
     the server that it is the same call.
     """

@@ -7,15 +7,15 @@ sync client, the async client and a test drive the same code.
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
 
-from memlift_client._faults import Unreachable
+from memlift_client._faults import ConnectionFailed
 from memlift_client._wire import Reply, Request
 
 TOO_MANY, UNAVAILABLE, CONFLICT = 429, 503, 409
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
-    """How patient a client is.
+class RetryPolicy:
+    """How long a client waits, and how often it asks again.
 
     timeout: seconds an answer may take. attempts: ≥ 1, the first included. first_delay: seconds
     before the second attempt, doubled for each later one up to longest_delay; the wait is drawn
@@ -52,19 +52,19 @@ Event = Reply | NoAnswer | None
 Exchange = Generator[Step, Event, Reply]
 
 
-def exchange(request: Request, patience: Patience, chance: Callable[[], float]) -> Exchange:
+def exchange(request: Request, retry_policy: RetryPolicy, chance: Callable[[], float]) -> Exchange:
     """Send `request` until it is answered for good. Returns the last answer, whatever its status;
-    raises Unreachable when none came.
+    raises ConnectionFailed when none came.
     """
-    for attempt in range(1, patience.attempts + 1):
+    for attempt in range(1, retry_policy.attempts + 1):
         event = yield request
-        last = attempt == patience.attempts
+        last = attempt == retry_policy.attempts
         if isinstance(event, Reply) and (last or not _worth_another(event)):
             return event
         if isinstance(event, NoAnswer) and (last or not _may_repeat(request)):
-            raise Unreachable(f"{request.method} {request.path}: {event.detail}")
-        yield Pause(_wait(event, patience.delay(attempt, chance()), patience.longest_wait))
-    raise Unreachable(f"{request.method} {request.path}: no attempt was allowed")
+            raise ConnectionFailed(f"{request.method} {request.path}: {event.detail}")
+        yield Pause(_wait(event, retry_policy.delay(attempt, chance()), retry_policy.longest_wait))
+    raise ConnectionFailed(f"{request.method} {request.path}: no attempt was allowed")
 
 
 def _worth_another(reply: Reply) -> bool:
