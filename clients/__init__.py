@@ -1,4 +1,4 @@
-"""What speaks to the server over HTTP: the Python client, and the demonstration.
+"""What speaks to the server over HTTP: the Python client, what generates it, and its users.
 
 The client is a distribution of its own (`clients/python`). Where it is not installed, the checkout
 holds it.

@@ -1,5 +1,6 @@
 """The published contract, read for what a client needs: operations, and the schemas they reach."""
 
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -78,10 +79,10 @@ class Contract:
         waiting = list(names)
         while waiting:
             name = waiting.pop()
-            if name not in found and has_members(self.schemas[name]):
+            if name not in found:
                 found.add(name)
                 waiting += references(shape(name))
-        return found
+        return {name for name in found if has_members(self.schemas[name])}
 
     def bodies(self) -> set[str]:
         """The schemas of what is sent, whole bodies and items of batches."""
@@ -123,9 +124,7 @@ class Contract:
             path=path.removeprefix(SCOPE) if scoped else path,
             scoped=scoped,
             description=described.get("description") or described.get("summary") or "",
-            path_names=tuple(part[1:-1] for part in path.split("/") if part.startswith("{"))[
-                int(scoped) :
-            ],
+            path_names=tuple(re.findall(r"\{(\w+)\}", path.removeprefix(SCOPE))),
             query=tuple(
                 Parameter(part["name"], part["schema"], part.get("required", False))
                 for part in parameters
@@ -141,7 +140,8 @@ class Contract:
 
     def _body_schema(self, described: Schema) -> Schema:
         body = self.resolved(described.get("requestBody", {}))
-        return body.get("content", {}).get(JSON, {}).get("schema", {})
+        schema: Schema = body.get("content", {}).get(JSON, {}).get("schema", {})
+        return next((arm for arm in schema.get("anyOf", ()) if "$ref" in arm), schema)
 
     def _batched(self, name: str) -> str | None:
         """The schema of the items, where a body is nothing but items."""
@@ -159,7 +159,7 @@ class Contract:
         for status, response in described["responses"].items():
             content = self.resolved(response).get("content", {})
             empty = empty or (status == "204" and not content)
-            if "schema" in content.get(JSON, {}):
+            if status.isdigit() and "schema" in content.get(JSON, {}):
                 schemas[int(status)] = content[JSON]["schema"]
         good = next((schema for status, schema in schemas.items() if status in GOOD), None)
         if good is None:

@@ -91,7 +91,8 @@ def typed_dictionaries(contract: Contract) -> str:
     given = {o.body_schema: BY_PLACE[o.name] for o in contract.operations if o.name in BY_PLACE}
 
     def by_name(name: str) -> Schema:
-        return without(contract.schemas[name], given.get(name, ()))
+        schema = contract.schemas[name]
+        return without(schema, given[name]) if name in given else schema
 
     document = _document(contract, contract.bodies(), fields_name, by_name)
     text = _generate(
