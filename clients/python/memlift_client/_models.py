@@ -596,7 +596,10 @@ class MemoryServed:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MetaGuideline:
-    """A meta-guideline as it stands; `origin` is default, reflection or written."""
+    """
+    A meta-guideline as it stands; `origin` is reflection or written; default where the
+    first release built it in, retired since.
+    """
 
     agent: str
     bank_version: int
