@@ -8,12 +8,21 @@ from typing import cast
 
 from memory.domain.loop import Report
 from memory.domain.text import ANSWERS_BYTES, cleaned_json
+from memory.domain.verification import ReportedLesson
 from memory.errors import Rejected
 from memory.learning.evidence import verifier_rank
 from memory.learning.rewards import METRICS, numeric_pair, reward_of
 from memory.retrieval.rankers import RANKERS
 
 REWARD_KINDS = ("continuous", "binary")
+
+# The digest of a stored report is compared with that of the next one, whatever code made either: a
+# field that comes later belongs to the second list, where it is left out unless it was given.
+DIGESTED = (
+    *("reward", "metric", "value", "truth", "without", "full", "reward_kind", "evaluator"),
+    *("verifier", "helpful", "harmful", "answers", "stances", "known_at", "supersedes"),
+)
+DIGESTED_IF_GIVEN = ("lesson",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +72,18 @@ def numeric(metric: str, given: Mapping[str, object]) -> list[float] | None:
 
 
 def digest(one: Report) -> bytes:
-    """Two reports with the same digest say the same."""
-    # Without a lesson the digest is what it was before reports could bring one.
-    named = (name for name in Report.__slots__ if name != "lesson" or one.lesson is not None)
-    fields = {name: getattr(one, name) for name in named}
-    return sha256(json.dumps(fields, sort_keys=True, default=str).encode()).digest()
+    """Two reports with the same digest say the same; stored reports keep theirs for good."""
+    fields = {name: getattr(one, name) for name in DIGESTED}
+    added = {name: getattr(one, name) for name in DIGESTED_IF_GIVEN}
+    fields |= {name: value for name, value in added.items() if value is not None}
+    return sha256(json.dumps(fields, sort_keys=True, default=_digested).encode()).digest()
+
+
+def _digested(value: object) -> str:
+    """What JSON has no form for. A lesson by its two fields, in the words it was first told in."""
+    if isinstance(value, ReportedLesson):
+        return f"ReportedLesson(lesson={value.lesson!r}, situation={value.situation!r})"
+    return str(value)
 
 
 def other_half(metric: str, given: Mapping[str, object]) -> dict[str, object]:
