@@ -232,7 +232,7 @@ class Desk:
             "reward_full": rewards.full,
             "reward_without": rewards.without,
             "numeric": numeric(one.metric, given),
-            "ranker_rewards": None if rewards.rankers is None else list(rewards.rankers),
+            "ranker_rewards": None if rewards.rankers is None else dict(rewards.rankers),
             "helpful": list(_verdicts(one.helpful, binding, "helpful")),
             "harmful": list(_verdicts(one.harmful, binding, "harmful")),
             "authored": sorted(self._authored(binding)),

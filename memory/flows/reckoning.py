@@ -32,7 +32,7 @@ class Rewards:
     reward: float
     without: float | None
     full: float
-    rankers: tuple[float, ...] | None
+    rankers: Mapping[str, float] | None
 
 
 def reckoned(one: Report, *, rivals: bool) -> Rewards:
@@ -109,7 +109,7 @@ def _reward(one: Report, value: object, field: str) -> float:
         raise Rejected(f"{field}: {fault.detail}", field=path, limit=fault.limit) from fault
 
 
-def _rankers(one: Report, *, rivals: bool) -> tuple[float, ...] | None:
+def _rankers(one: Report, *, rivals: bool) -> dict[str, float] | None:
     """Each ranker's own answer, scored by the same metric: all of them, or none."""
     if not one.answers:
         return None
@@ -121,4 +121,4 @@ def _rankers(one: Report, *, rivals: bool) -> tuple[float, ...] | None:
             field="answers",
             limit=list(RANKERS),
         )
-    return tuple(_reward(one, one.answers[ranker], f"answers.{ranker}") for ranker in RANKERS)
+    return {ranker: _reward(one, one.answers[ranker], f"answers.{ranker}") for ranker in RANKERS}
