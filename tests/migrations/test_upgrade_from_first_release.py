@@ -28,12 +28,20 @@ from tests.fixtures.engine import DAY, an_engine
 UNKNOWN, MISSING = "flat/7d", "flat/15d"
 BY_POSITION, BY_NAME = "0009", "0010"
 TASK = {"text": "will there be rain after a storm", "category": "weather", "key": "after"}
+BRIER: dict[str, Any] = {
+    "metric": "brier",
+    "value": {"p": [0.7, 0.3]},
+    "truth": {"y": [1, 0]},
+    "without": {"value": {"p": [0.5, 0.5]}},
+    "verifier": "test",
+}
 BUILT_IN = "SELECT id FROM memory WHERE detail ->> 'origin' = 'default'"
 BY_RANKER = {
     "ranker_record": ("by_ranker",),
     "weight_event": ("by_ranker_before", "by_ranker_after"),
     "outcome": ("ranker_rewards",),
     "retrieval": ("rankers",),
+    "prediction_revision": ("answers",),
 }
 NAMED = (
     "SELECT id, state::text, by_ranker::text FROM ranker_record ORDER BY id",
@@ -174,9 +182,11 @@ async def test_records_of_other_rankers_are_read_folded_and_rebuilt(
 ) -> None:
     url = await asyncio.to_thread(first_release)
     await asyncio.to_thread(upgrade, url)
-    await asyncio.to_thread(of_other_rankers, superuser_url, url)
-
     async with serving(url, tmp_path) as server:
+        ask = {"agent": "solver", "task": TASK, "rivals": True, "format": "memories"}
+        unanswered = await server.post("wall", "/retrievals", ask)
+        await asyncio.to_thread(of_other_rankers, superuser_url, url)
+
         for slug in ("wall", "replay"):
             view = await server.learned(slug)
             assert view["exact"], slug
@@ -187,6 +197,11 @@ async def test_records_of_other_rankers_are_read_folded_and_rebuilt(
             for scope in (await survey(server.client, slug))["rankers"]:
                 assert set(scope["probabilities"]) == set(scope["losses"]) == set(RANKERS)
                 assert sum(scope["probabilities"].values()) == pytest.approx(1)
+        of_its_time = {*RANKERS, UNKNOWN} - {MISSING}
+        said = BRIER | {"answers": dict.fromkeys(of_its_time, BRIER["value"])}
+        path = f"/retrievals/{unanswered['retrieval_id']}/outcome"
+        assert (await server.post("wall", path, said))["status"] == "accepted"
+        assert (await settle_anew(server))["correction"] == 2
         await goes_on(server, "wall")
         records = (await server.learned("wall"))["states"]["records"]
     assert all({UNKNOWN, MISSING} <= set(record["by_ranker"]) for record in records.values())
@@ -232,6 +247,14 @@ async def goes_on(server: Serving, slug: str) -> None:
     assert after["states"]["records"] != before["states"]["records"]
     assert after["states"]["memories"] != before["states"]["memories"]
     assert before["ledger"].items() < after["ledger"].items()
+
+
+async def settle_anew(server: Serving) -> dict[str, Any]:
+    """Correct the settlement of an event with a prediction that answered from each ranker."""
+    [newest] = (await every(server.client, "/v1/namespaces/wall/settlements"))[-1:]
+    resolved = {"yes": "yes", "no": "no"}
+    mended = {"event": newest["event"], "resolutions": resolved, "corrects": newest["id"]}
+    return await server.post("wall", "/settlements", mended)
 
 
 async def outcomes(server: Serving, slug: str) -> list[dict[str, Any]]:
