@@ -12,7 +12,14 @@ from datetime import UTC, datetime, timedelta
 from random import Random
 from statistics import fmean
 
-from memory.learning.guard import Lot, initial_record, learn_losses, probabilities, sampled_losses
+from memory.learning.guard import (
+    Draw,
+    Losses,
+    initial_record,
+    learn_losses,
+    probabilities,
+    sampled_losses,
+)
 from memory.learning.states import State
 from memory.retrieval.rankers import RANKERS, draw_ranker, prior
 
@@ -20,49 +27,49 @@ START = datetime(2026, 1, 1, tzinfo=UTC)
 DATES, OUTCOMES, SEEDS = 60, 10, range(40)
 LOSS, NOISE = 0.25, 0.25
 GAPS = (-0.05, -0.02, 0.0, 0.02, 0.05)
-NAMES = tuple(RANKERS)
 
-Shown = Callable[[list[float], Lot], tuple[float | None, ...]]
+Shown = Callable[[dict[str, float], Draw], Losses]
 
 
-def all_scored(losses: list[float], lot: Lot) -> tuple[float | None, ...]:  # noqa: ARG001 - one form of several
+def all_scored(losses: dict[str, float], draw: Draw) -> Losses:  # noqa: ARG001 - one form of several
     """Every ranker answered, and every answer was scored."""
-    return tuple(losses)
+    return losses
 
 
-def one_drawn(losses: list[float], lot: Lot) -> tuple[float | None, ...]:
+def one_drawn(losses: dict[str, float], draw: Draw) -> Losses:
     """The drawn ranker's loss beyond the usual one."""
-    return sampled_losses(len(NAMES), lot, 1.0 - losses[lot.ranker], 1.0 - LOSS)
+    return sampled_losses(draw, 1.0 - losses[draw.ranker], 1.0 - LOSS)
 
 
-def one_drawn_whole(losses: list[float], lot: Lot) -> tuple[float | None, ...]:
+def one_drawn_whole(losses: dict[str, float], draw: Draw) -> Losses:
     """The drawn ranker's whole loss: as if the usual one were nought."""
-    return sampled_losses(len(NAMES), lot, 1.0 - losses[lot.ranker], 1.0)
+    return sampled_losses(draw, 1.0 - losses[draw.ranker], 1.0)
 
 
 def regret(shown: Shown, gap: float, chance: Random) -> Iterator[float]:
     """Of each retrieval, the expected loss of what served beyond that of flat."""
-    record: State = initial_record(len(NAMES))
-    means = [LOSS + (gap if name.startswith("weighted") else 0.0) for name in NAMES]
+    record: State = initial_record(RANKERS)
+    means = {name: LOSS + (gap if name.startswith("weighted") else 0.0) for name in RANKERS}
     for date in range(DATES):
         now = START + timedelta(days=date)
         shares = _shares(record, date, now)
         for _ in range(OUTCOMES):
             drawn = draw_ranker(shares, chance)
-            lot = Lot(NAMES.index(drawn.ranker), drawn.propensity)
+            draw = Draw(drawn.ranker, drawn.shares)
             common = chance.gauss(0, NOISE)
-            losses = [min(1.0, max(0.0, m + common + chance.gauss(0, NOISE / 5))) for m in means]
+            losses = {
+                name: min(1.0, max(0.0, mean + common + chance.gauss(0, NOISE / 5)))
+                for name, mean in means.items()
+            }
             if shown is all_scored:
-                yield gap * sum(shares[name] for name in NAMES if name.startswith("weighted"))
+                yield gap * sum(shares[name] for name in RANKERS if name.startswith("weighted"))
             else:
-                yield means[lot.ranker] - LOSS
-            record = learn_losses(record, shown(losses, lot), now)
+                yield means[draw.ranker] - LOSS
+            record = learn_losses(record, shown(losses, draw), now)
 
 
 def _shares(record: State, dates: int, now: datetime) -> dict[str, float]:
-    believed = prior(dates)
-    found = probabilities([believed[name] for name in NAMES], record, record, now)
-    return dict(zip(NAMES, found, strict=True))
+    return probabilities(prior(dates), record, record, now)
 
 
 def main() -> None:

@@ -14,7 +14,8 @@ from memory.domain.prediction import Forecast, PredictionDraft
 from memory.domain.task import Agent, Task
 from memory.errors import Forbidden, MemoryFault, NotFound, Rejected
 from memory.flows.actors import Names
-from memory.retrieval.rankers import RANKERS
+from memory.flows.reckoning import require_answers
+from memory.retrieval.rankers import rivals_of
 from memory.storage.database import Connection
 from memory.storage.predictions import PredictionStore
 from memory.storage.receipts import Claim, ReceiptStore
@@ -155,13 +156,6 @@ def _order(draft: PredictionDraft) -> tuple[str, str]:
 
 def _require_answers(forecast: Forecast, claim: Claim | None) -> None:
     """All rankers' answers or none, and only where the receipt has rivals."""
-    if forecast.answers is None:
-        return
-    if claim is None or not claim.rivals:
-        raise Rejected("only a retrieval with rivals has an answer a ranker", field="answers")
-    if set(forecast.answers) != set(RANKERS):
-        raise Rejected(
-            f"answers has one entry for each of {', '.join(RANKERS)}",
-            field="answers",
-            limit=list(RANKERS),
-        )
+    if forecast.answers is not None:
+        rivals = None if claim is None or not claim.rivals else rivals_of(claim.rankers)
+        require_answers(forecast.answers, rivals)

@@ -27,6 +27,7 @@ from memory.learning.evidence import (
     verifier_rank,
 )
 from memory.learning.states import Evidence
+from memory.retrieval.rankers import rivals_of
 from memory.storage.halves import HalfStore
 from memory.storage.outcomes import OutcomeStore, StoredOutcome, stored_outcome
 from memory.storage.receipts import Binding
@@ -91,7 +92,7 @@ class Desk:
         """Store the outcome, or find that it is stored. It may be written only by `write`."""
         binding = self._binding(retrieval_id)
         self._require_right(binding, one)
-        rewards = reckoned(one, rivals=binding.rivals)
+        rewards = reckoned(one, rivals=_rivals(binding))
         replay = self._replayed(retrieval_id, one)
         if replay is not None:
             return Reported(replay.outcome, replayed=True)
@@ -124,7 +125,7 @@ class Desk:
         if any(known.outcome.reason == reason for known in self._known.get(retrieval_id, [])):
             return None
         binding = self._binding(retrieval_id)
-        row = self._row(binding, one, reckoned(one, rivals=binding.rivals), position)
+        row = self._row(binding, one, reckoned(one, rivals=_rivals(binding)), position)
         return self._enter(row | self._refused(reason))
 
     async def take_back(self, stores: Stores, retrieval_id: UUID, *, above: int = 0) -> None:
@@ -232,7 +233,7 @@ class Desk:
             "reward_full": rewards.full,
             "reward_without": rewards.without,
             "numeric": numeric(one.metric, given),
-            "ranker_rewards": None if rewards.rankers is None else list(rewards.rankers),
+            "ranker_rewards": None if rewards.rankers is None else dict(rewards.rankers),
             "helpful": list(_verdicts(one.helpful, binding, "helpful")),
             "harmful": list(_verdicts(one.harmful, binding, "harmful")),
             "authored": sorted(self._authored(binding)),
@@ -272,6 +273,10 @@ class Desk:
             for memory in binding.cited
         ]
         return author_of(self._reporters.speaks_for, served, agents=self._reporters.agents)
+
+
+def _rivals(binding: Binding) -> tuple[str, ...] | None:
+    return rivals_of(binding.rankers) if binding.rivals else None
 
 
 def utc_day(moment: datetime) -> tuple[datetime, datetime]:

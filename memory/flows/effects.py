@@ -91,5 +91,5 @@ def _record(
         category=None if category is None else names[category],
         feedback_dates=feedback_dates(record),
         probabilities=dict(shares),
-        losses=dict(zip(RANKERS, losses_of(record), strict=True)),
+        losses=losses_of(record, RANKERS),
     )

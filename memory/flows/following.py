@@ -72,13 +72,13 @@ def ranker_shares(
     records: Mapping[UUID | None, State], category: UUID | None, now: datetime, *, signal: bool
 ) -> Mapping[str, float]:
     """How far each ranker is believed in a category (None: by the whole namespace's record)."""
-    fresh = initial_record(len(RANKERS))
+    fresh = initial_record(RANKERS)
     record = records.get(category) or fresh
     believed = prior(feedback_dates(record), signal=signal)
     shares = probabilities(
-        [believed[ranker] for ranker in RANKERS],
+        {ranker: believed[ranker] for ranker in RANKERS},
         fresh if category is None else record,
         records.get(None) or fresh,
         now,
     )
-    return MappingProxyType(dict(zip(RANKERS, shares, strict=True)))
+    return MappingProxyType(shares)

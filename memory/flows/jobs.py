@@ -1,9 +1,9 @@
 """Jobs run once a period, whatever number of processes ask; a dry run says what would change."""
 
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Protocol
 
@@ -45,9 +45,13 @@ Think = Callable[[Engine, Namespace, When], Awaitable[object]]
 After = Callable[[Engine, Namespace, datetime, Leadership | None], Awaitable[None]]
 
 
+BEGINNING = datetime(2024, 1, 1, tzinfo=UTC)
+"""Periods are counted from this Monday's midnight: so days are those of the calendar."""
+
+
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A line of the timetable.
+    """A line of the timetable: it runs once in each period, which is `every` long.
 
     `work` is done in the transaction of the run; what needs a model cannot be. `think` comes before
     it, with no transaction open, and `work` gets its `plan`. `after` comes when the run is
@@ -62,8 +66,13 @@ class Job:
     after: After | None = None
 
     def period(self, now: datetime) -> str:
-        """Which run `now` belongs to: computed from the calendar, never from ticks."""
-        return now.date().isoformat()
+        """Which run `now` belongs to: computed from the calendar, never from ticks. The day where
+        periods are days, else when the period began.
+        """
+        began = BEGINNING + (now - BEGINNING) // self.every * self.every
+        if self.every % timedelta(days=1):
+            return began.isoformat()
+        return began.date().isoformat()
 
 
 JOBS = (
@@ -184,12 +193,17 @@ async def _run_by_hand(engine: Engine, call: Call, job: Job, times: Times) -> Jo
 
 
 async def run_due(
-    engine: Engine, namespace: Namespace, now: datetime, leadership: Leadership
+    engine: Engine,
+    namespace: Namespace,
+    now: datetime,
+    leadership: Leadership,
+    *,
+    jobs: Sequence[Job] = JOBS,
 ) -> list[JobRun]:
-    """Every job of this namespace whose period has had no run; for the leader."""
+    """Each of these jobs of this namespace whose period has had no run; for the leader."""
     done: list[JobRun] = []
     times = Times(now, now)
-    for job in JOBS:
+    for job in jobs:
         ready = await _thought(engine, namespace, job, times)
         async with engine.database.transaction(namespace.id) as connection:
             await WorkStore(connection).guard(leadership)
@@ -199,6 +213,19 @@ async def run_due(
                 done.append(run)
         await _finished(engine, namespace, job, (now, leadership))
     return done
+
+
+async def finish_left(
+    engine: Engine,
+    namespace: Namespace,
+    now: datetime,
+    leadership: Leadership,
+    *,
+    jobs: Sequence[Job] = JOBS,
+) -> None:
+    """What runs of these jobs left to be done with a model, as far as it can be done now."""
+    for job in jobs:
+        await _finished(engine, namespace, job, (now, leadership))
 
 
 async def list_runs(

@@ -7,16 +7,13 @@ from uuid import UUID
 from memory.domain.namespace import Namespace
 from memory.learning.effect import Acted
 from memory.learning.fold import Beside, Entry, Learn, Learned, Operation, Set, fold
-from memory.learning.guard import Losses, Lot
+from memory.learning.guard import Draw, Losses
 from memory.learning.policy import policy_named
 from memory.learning.states import Evidence, Observation
-from memory.retrieval.rankers import RANKERS
 from memory.storage.database import Connection
 from memory.storage.ledger import LedgerStore
 from memory.storage.outcomes import OutcomeStore, StoredOutcome
 from memory.storage.receipts import Binding, ReceiptStore
-
-_PLACES = {ranker: place for place, ranker in enumerate(RANKERS)}
 
 
 async def past_states(connection: Connection, namespace: Namespace, as_of: datetime) -> Learned:
@@ -84,8 +81,7 @@ def _beside(stored: StoredOutcome, binding: Binding, evidence: Evidence) -> Besi
         acted=Acted(binding.arm, binding.propensity, outcome.reward, without),
         numeric=stored.numeric if evidence is Evidence.PAIRED else None,
         losses=None if evidence is Evidence.CONTROL else _losses(stored),
-        lot=None if evidence is Evidence.CONTROL else _lot(stored, binding),
-        rankers=len(RANKERS),
+        draw=None if evidence is Evidence.CONTROL else _draw(stored, binding),
         own_information=binding.own_information,
     )
 
@@ -94,14 +90,17 @@ def _losses(stored: StoredOutcome) -> Losses | None:
     """Those of all rankers, where each gave an answer of its own."""
     if stored.ranker_rewards is None:
         return None
-    return tuple(1.0 - reward for reward in stored.ranker_rewards)
+    return {ranker: 1.0 - reward for ranker, reward in stored.ranker_rewards.items()}
 
 
-def _lot(stored: StoredOutcome, binding: Binding) -> Lot | None:
-    """The ranker that was drawn, where one was and nobody answered for the others."""
-    if stored.ranker_rewards is not None or binding.rivals or len(binding.rankers) < len(RANKERS):
+def _draw(stored: StoredOutcome, binding: Binding) -> Draw | None:
+    """The ranker that was drawn from those of its time, where one was and nobody answered for the
+    others. One alone was not drawn.
+    """
+    alone = set(binding.rankers) == {binding.ranker}
+    if stored.ranker_rewards is not None or binding.rivals or alone:
         return None
-    return Lot(_PLACES[binding.ranker], binding.rankers[binding.ranker])
+    return Draw(binding.ranker, binding.rankers)
 
 
 def _off(evidence: Evidence, reward_without: float | None) -> float | None:

@@ -1,19 +1,28 @@
 """A report's numbers, reckoned once: rewards, a numeric pair's sums, what each ranker earned."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import cast
 
 from memory.domain.loop import Report
+from memory.domain.prediction import SETTLEMENT
 from memory.domain.text import ANSWERS_BYTES, cleaned_json
+from memory.domain.verification import ReportedLesson
 from memory.errors import Rejected
 from memory.learning.evidence import verifier_rank
 from memory.learning.rewards import METRICS, numeric_pair, reward_of
-from memory.retrieval.rankers import RANKERS
 
 REWARD_KINDS = ("continuous", "binary")
+
+# The digest of a stored report is compared with that of the next one, whatever code made either: a
+# field that comes later belongs to the second list, where it is left out unless it was given.
+DIGESTED = (
+    *("reward", "metric", "value", "truth", "without", "full", "reward_kind", "evaluator"),
+    *("verifier", "helpful", "harmful", "answers", "stances", "known_at", "supersedes"),
+)
+DIGESTED_IF_GIVEN = ("lesson",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,11 +32,13 @@ class Rewards:
     reward: float
     without: float | None
     full: float
-    rankers: tuple[float, ...] | None
+    rankers: Mapping[str, float] | None
 
 
-def reckoned(one: Report, *, rivals: bool) -> Rewards:
-    """Every number of the report as a reward in [0, 1]. Raises Rejected naming the field."""
+def reckoned(one: Report, *, rivals: Sequence[str] | None) -> Rewards:
+    """Every number of the report as a reward in [0, 1]; `rivals`: who answers beside the agent.
+    Raises Rejected naming the field.
+    """
     if one.metric not in METRICS:
         raise Rejected(f"metric must be one of {METRICS}", field="metric", limit=list(METRICS))
     if one.reward_kind not in REWARD_KINDS:
@@ -42,7 +53,7 @@ def reckoned(one: Report, *, rivals: bool) -> Rewards:
         reward,
         _half(one, one.without, "without"),
         reward if full is None else full,
-        _rankers(one, rivals=rivals),
+        _rankers(one, rivals),
     )
 
 
@@ -63,11 +74,18 @@ def numeric(metric: str, given: Mapping[str, object]) -> list[float] | None:
 
 
 def digest(one: Report) -> bytes:
-    """Two reports with the same digest say the same."""
-    # Without a lesson the digest is what it was before reports could bring one.
-    named = (name for name in Report.__slots__ if name != "lesson" or one.lesson is not None)
-    fields = {name: getattr(one, name) for name in named}
-    return sha256(json.dumps(fields, sort_keys=True, default=str).encode()).digest()
+    """Two reports with the same digest say the same; stored reports keep theirs for good."""
+    fields = {name: getattr(one, name) for name in DIGESTED}
+    added = {name: getattr(one, name) for name in DIGESTED_IF_GIVEN}
+    fields |= {name: value for name, value in added.items() if value is not None}
+    return sha256(json.dumps(fields, sort_keys=True, default=_digested).encode()).digest()
+
+
+def _digested(value: object) -> str:
+    """What JSON has no form for. A lesson by its two fields, in the words it was first told in."""
+    if isinstance(value, ReportedLesson):
+        return f"ReportedLesson(lesson={value.lesson!r}, situation={value.situation!r})"
+    return str(value)
 
 
 def other_half(metric: str, given: Mapping[str, object]) -> dict[str, object]:
@@ -93,16 +111,25 @@ def _reward(one: Report, value: object, field: str) -> float:
         raise Rejected(f"{field}: {fault.detail}", field=path, limit=fault.limit) from fault
 
 
-def _rankers(one: Report, *, rivals: bool) -> tuple[float, ...] | None:
+def require_answers(answers: Collection[str], rivals: Sequence[str] | None) -> None:
+    """All rivals' answers, and only where there are rivals."""
+    if rivals is None:
+        raise Rejected("only a retrieval with rivals has an answer a ranker", field="answers")
+    if set(answers) != set(rivals):
+        raise Rejected(
+            f"answers has one entry for each of {', '.join(rivals)}",
+            field="answers",
+            limit=list(rivals),
+        )
+
+
+def _rankers(one: Report, rivals: Sequence[str] | None) -> dict[str, float] | None:
     """Each ranker's own answer, scored by the same metric: all of them, or none."""
     if not one.answers:
         return None
-    if not rivals:
-        raise Rejected("only a retrieval with rivals has an answer a ranker", field="answers")
-    if set(one.answers) != set(RANKERS):
-        raise Rejected(
-            f"answers has one entry for each of {', '.join(RANKERS)}",
-            field="answers",
-            limit=list(RANKERS),
-        )
-    return tuple(_reward(one, one.answers[ranker], f"answers.{ranker}") for ranker in RANKERS)
+    # Of a forecast this was asked when it was made, perhaps of other rankers than today's.
+    if rivals is None or one.evaluator != SETTLEMENT:
+        require_answers(one.answers, rivals)
+    return {
+        ranker: _reward(one, one.answers[ranker], f"answers.{ranker}") for ranker in one.answers
+    }

@@ -50,12 +50,14 @@ def read(sheet: Sheet) -> Learned:
     """Stored states as learning reads them."""
     parts: dict[str, dict[object, State]] = {name: {} for name in _FIELDS.values()}
     for subject, stored in sheet.items():
-        parts[_FIELDS[subject.kind]][_key(subject)] = State(stored.values, stored.touched_at)
+        parts[_FIELDS[subject.kind]][_key(subject)] = State(
+            stored.values, stored.touched_at, stored.by_ranker
+        )
     return Learned(**parts)  # pyright: ignore[reportArgumentType] - keys follow the kind, above
 
 
 def stored(state: State) -> Stored:
-    return Stored(state.values, state.touched)
+    return Stored(state.values, state.touched, state.by_ranker)
 
 
 def changes(before: Learned, after: Learned) -> list[Change]:

@@ -10,32 +10,21 @@ import asyncio
 import logging
 import os
 import socket
-from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
 
-from apscheduler.schedulers.asyncio import AsyncIOScheduler
-
-from memory.domain.learning import JobRun
-from memory.domain.namespace import Clock
 from memory.engine import Engine
 from memory.errors import Conflict, MemoryFault
-from memory.flows.health import vitals
-from memory.flows.jobs import run_due
 from memory.flows.learn import drain
-from memory.flows.upkeep import forget, namespaces
+from memory.flows.upkeep import namespaces
+from memory.jobs.timetable import Now, Timetable
 from memory.storage.leadership import SessionLock
 from memory.storage.work import Leadership, WorkStore
 
 log = logging.getLogger(__name__)
 
-TIMETABLE_SECONDS = 60
-"""How often the leader looks whether a job's period has had its run."""
-
 GATHER_SECONDS = 0.1
 """Outcomes that arrive this close together are applied in one transaction."""
-
-Now = Callable[[], datetime]
 
 
 def wall() -> datetime:
@@ -60,17 +49,7 @@ async def _lead(engine: Engine, lock: SessionLock, now: Now) -> None:
     async with engine.database.transaction() as connection:
         leadership = await WorkStore(connection).lead(holder(), now())
     log.info("leading, term %s", leadership.epoch)
-    scheduler = AsyncIOScheduler(timezone=UTC)
-    scheduler.add_job(
-        _keep_timetable,
-        "interval",
-        args=(engine, leadership, now),
-        seconds=TIMETABLE_SECONDS,
-        next_run_time=now(),
-        max_instances=1,
-        coalesce=True,
-        misfire_grace_time=None,
-    )
+    scheduler = Timetable(engine, leadership, now).scheduler()
     scheduler.start()
     applier = asyncio.create_task(_apply(engine, leadership, now))
     try:
@@ -104,21 +83,6 @@ async def _apply(engine: Engine, leadership: Leadership, now: Now) -> None:
         with suppress(TimeoutError):
             interval = engine.settings.applier_interval.total_seconds()
             await asyncio.wait_for(engine.arrived.wait(), interval)
-
-
-async def _keep_timetable(engine: Engine, leadership: Leadership, now: Now) -> None:
-    """Run what is due in namespaces that live by the wall clock."""
-    moment = now()
-    try:
-        await forget(engine, moment)
-        runs: list[JobRun] = []
-        for namespace in await namespaces(engine):
-            if namespace.clock is Clock.WALL:
-                runs += await run_due(engine, namespace, moment, leadership)
-        if runs or not engine.vitals:
-            engine.vitals = await vitals(engine)
-    except MemoryFault as fault:
-        log.warning("the timetable waits: %s", fault.detail)
 
 
 def holder() -> str:

@@ -12,7 +12,7 @@ from enum import StrEnum
 from uuid import UUID
 
 from memory.learning.effect import Acted, counted, initial_day
-from memory.learning.guard import Losses, Lot, initial_record, learn_losses, sampled_losses
+from memory.learning.guard import Draw, Losses, initial_record, learn_losses, sampled_losses
 from memory.learning.policy import Policy
 from memory.learning.states import Evidence, Observation, State, States
 from memory.learning.strength import Shown, initial_strength, learn_strength
@@ -36,15 +36,14 @@ class Beside:
     """What an outcome tells beside its rewards: for the effect, the strength and the guard.
 
     `numeric` is d·e and d² of a numeric pair, d from the answer without memory to the one had
-    memory been followed wholly, e to the truth. `losses` has one entry a ranker, where each
-    gave an answer of its own; `lot` says which one served, where one was drawn.
+    memory been followed wholly, e to the truth. `losses` has one entry a ranker of that time,
+    where each gave an answer of its own; `draw` says which one served, where one was drawn.
     """
 
     acted: Acted
     numeric: tuple[float, float] | None = None
     losses: Losses | None = None
-    lot: Lot | None = None
-    rankers: int = 0
+    draw: Draw | None = None
     own_information: bool = False
 
 
@@ -223,16 +222,16 @@ class _Book:
 
     def _losses(self, entry: Learn, beside: Beside, before: States) -> Losses | None:
         reward = entry.observation.reward_on
-        if beside.lot is None or reward is None:
+        if beside.draw is None or reward is None:
             return beside.losses
         usual = self._policy.baseline(before)
-        return sampled_losses(beside.rankers, beside.lot, reward, USUAL if usual is None else usual)
+        return sampled_losses(beside.draw, reward, USUAL if usual is None else usual)
 
     def _score(self, entry: Learn, losses: Losses | None) -> None:
         if losses is None:
             return
         for scope in (entry.category, None):
-            record = self._records.get(scope) or initial_record(len(losses))
+            record = self._records.get(scope) or initial_record(losses)
             self._records[scope] = learn_losses(record, losses, entry.now)
 
     def before(self, entry: Learn) -> States:

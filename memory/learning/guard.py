@@ -4,12 +4,15 @@ Losses are kept per feedback date, because outcomes of one day stand or fall tog
 hundred outcomes says little more than a day with ten. A record halves in 90 days. Weights earn
 their place this way, and a category where they carry no signal falls back to plain similarity.
 
-A record of R rankers holds: discounted dates N, feedback dates, the open day as an ordinal (0 for
-none) and its outcomes, then R closed losses and R sums of the open day. Closed numbers are
+A record holds: discounted dates N, feedback dates, the open day as an ordinal (0 for none) and its
+outcomes; and by ranker what it lost on closed days, and its sum of the open day. Closed numbers are
 discounted to the open day, so that the order of days is all the time that it needs.
+
+Rankers go by name, so that one may come or go. Who has no entry stands where those who have one
+stand on average: what was lost before it came, or without it, counts neither for it nor against it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from math import exp, fsum
 from typing import NamedTuple
@@ -23,14 +26,19 @@ HALF_LIFE = 90.0  # days
 WORST_LOSS = 5.0  # where the importance-weighted loss of a rarely drawn ranker is clipped
 
 
-Losses = tuple[float | None, ...]
+Losses = Mapping[str, float | None]
+"""By ranker; None stands for one that was not scored."""
 
 
-class Lot(NamedTuple):
-    """Which ranker was drawn, by its place in the rankers' order, and how likely that was."""
+class Draw(NamedTuple):
+    """Which ranker was drawn, and how likely each was."""
 
-    ranker: int
-    propensity: float
+    ranker: str
+    shares: Mapping[str, float]
+
+    @property
+    def propensity(self) -> float:
+        return self.shares[self.ranker]
 
 
 class _Record(NamedTuple):
@@ -40,14 +48,15 @@ class _Record(NamedTuple):
     dates: float
     day: float
     outcomes: float  # of the open day
-    closed: tuple[float, ...]
-    running: tuple[float, ...]  # of the open day
+    by_ranker: Mapping[str, tuple[float, float]]  # of the closed dates, of the open day
 
     @property
-    def losses(self) -> tuple[float, ...]:
+    def losses(self) -> dict[str, float]:
         """Losses with the open day's as they stand: a mean that one more, lost nothing, tempers."""
-        parts = zip(self.closed, self.running, strict=True)
-        return tuple(closed + running / (self.outcomes + 1.0) for closed, running in parts)
+        return {
+            ranker: closed + running / (self.outcomes + 1.0)
+            for ranker, (closed, running) in self.by_ranker.items()
+        }
 
     @property
     def total_weight(self) -> float:
@@ -55,32 +64,40 @@ class _Record(NamedTuple):
         return self.weight + (1.0 if self.outcomes else 0.0)
 
 
-def initial_record(rankers: int) -> State:
+def initial_record(rankers: Iterable[str]) -> State:
     """A record in which no ranker has lost anything."""
-    return _state(_Record(0.0, 0.0, 0.0, 0.0, (0.0,) * rankers, (0.0,) * rankers), None)
+    return _state(_Record(0.0, 0.0, 0.0, 0.0, dict.fromkeys(rankers, (0.0, 0.0))), None)
 
 
-def learn_losses(state: State, losses: Sequence[float | None], now: datetime) -> State:
-    """The record after one outcome; None stands for a ranker that was not scored.
+def learn_losses(state: State, losses: Losses, now: datetime) -> State:
+    """The record after one outcome.
 
     An outcome of an earlier day joins the open one. Raises Rejected for a loss outside its range
-    or for another number of rankers.
+    or for no loss at all.
     """
+    if not losses:
+        raise Rejected("Losses of no ranker are no outcome.", field="losses")
     record = _opened(_record(state), _day(now))
-    if len(losses) != len(record.running):
-        raise Rejected(
-            f"{len(losses)} losses are no record of {len(record.running)} rankers.", field="losses"
-        )
-    sums = tuple(sum_ + _taken(loss) for sum_, loss in zip(record.running, losses, strict=True))
+    taken = {ranker: _taken(loss) for ranker, loss in losses.items()}
+    unscored = _mean(taken.values())
+    newcomer = (
+        _mean(closed for closed, _ in record.by_ranker.values()),
+        _mean(running for _, running in record.by_ranker.values()),
+    )
+    by_ranker: dict[str, tuple[float, float]] = {}
+    for ranker in {**record.by_ranker, **taken}:
+        closed, running = record.by_ranker.get(ranker, newcomer)
+        by_ranker[ranker] = (closed, running + taken.get(ranker, unscored))
     return _state(
-        record._replace(outcomes=record.outcomes + 1.0, running=sums), later(state.touched, now)
+        record._replace(outcomes=record.outcomes + 1.0, by_ranker=by_ranker),
+        later(state.touched, now),
     )
 
 
 def probabilities(
-    prior: Sequence[float], cell: State, namespace: State, now: datetime
-) -> tuple[float, ...]:
-    """How far each ranker is to be believed in this category now, summing to 1.
+    prior: Mapping[str, float], cell: State, namespace: State, now: datetime
+) -> dict[str, float]:
+    """How far each ranker of `prior` is to be believed in this category now, summing to 1.
 
     prior · exp(-eta (L of the category + 3 L/N of the namespace)). At least one prior is positive.
     """
@@ -88,21 +105,19 @@ def probabilities(
     kept = _kept(_day(now) - own.day) if own.day else 1.0
     # Numerator and denominator of the namespace's mean loss age alike, so its age cancels.
     share = NAMESPACE_DATES / all_.total_weight if all_.total_weight else 0.0
-    lost = [
-        kept * mine + share * everyones
-        for mine, everyones in zip(own.losses, all_.losses, strict=True)
-    ]
+    mine, everyones = _losses_for(prior, own), _losses_for(prior, all_)
+    lost = {ranker: kept * mine[ranker] + share * everyones[ranker] for ranker in prior}
     # From the least loss that counts, so that the best ranker never underflows to nothing.
-    least = min(loss for share_, loss in zip(prior, lost, strict=True) if share_ > 0.0)
-    worth = [
-        share_ * exp(-RATE * (loss - least)) if share_ > 0.0 else 0.0
-        for share_, loss in zip(prior, lost, strict=True)
-    ]
-    total = fsum(worth)
-    return tuple(each / total for each in worth)
+    least = min(lost[ranker] for ranker, before in prior.items() if before > 0.0)
+    worth = {
+        ranker: before * exp(-RATE * (lost[ranker] - least)) if before > 0.0 else 0.0
+        for ranker, before in prior.items()
+    }
+    total = fsum(worth.values())
+    return {ranker: each / total for ranker, each in worth.items()}
 
 
-def sampled_losses(rankers: int, lot: Lot, reward: float, usual: float) -> Losses:
+def sampled_losses(draw: Draw, reward: float, usual: float) -> Losses:
     """The losses when one ranker alone was drawn: its own, by how rarely it is; none for the rest.
 
     Divided by the probability of the draw, the loss is right on average for every ranker. It is
@@ -110,19 +125,40 @@ def sampled_losses(rankers: int, lot: Lot, reward: float, usual: float) -> Losse
     without that, whoever is drawn first would lose most. Clipped, it is a little too mild for a
     ranker that is drawn seldom.
     """
-    loss = (usual - reward) / lot.propensity
+    loss = (usual - reward) / draw.propensity
     clipped = min(WORST_LOSS, max(-WORST_LOSS, loss))
-    return tuple(clipped if ranker == lot.ranker else None for ranker in range(rankers))
+    return {ranker: clipped if ranker == draw.ranker else None for ranker in draw.shares}
+
+
+def losses_of(record: State, rankers: Iterable[str]) -> dict[str, float]:
+    """What each of these rankers has lost, the open day with it."""
+    return _losses_for(rankers, _record(record))
+
+
+def feedback_dates(record: State) -> int:
+    """On how many UTC days rankers were scored."""
+    return int(_record(record).dates)
+
+
+def _losses_for(rankers: Iterable[str], record: _Record) -> dict[str, float]:
+    known = record.losses
+    unknown = _mean(known.values())
+    return {ranker: known.get(ranker, unknown) for ranker in rankers}
+
+
+def _mean(numbers: Iterable[float]) -> float:
+    """0 of none; exact, so that the order of rankers carries no meaning."""
+    known = tuple(numbers)
+    return fsum(known) / len(known) if known else 0.0
 
 
 def _record(state: State) -> _Record:
-    weight, dates, day, outcomes, *losses = state.values
-    half = len(losses) // 2
-    return _Record(weight, dates, day, outcomes, tuple(losses[:half]), tuple(losses[half:]))
+    weight, dates, day, outcomes = state.values
+    return _Record(weight, dates, day, outcomes, state.by_ranker)
 
 
 def _state(record: _Record, touched: datetime | None) -> State:
-    return State((*record[:4], *record.closed, *record.running), touched)
+    return State(record[:4], touched, record.by_ranker)
 
 
 def _opened(record: _Record, day: float) -> _Record:
@@ -135,8 +171,7 @@ def _opened(record: _Record, day: float) -> _Record:
         dates=record.dates + 1.0,
         day=day,
         outcomes=0.0,
-        closed=tuple(kept * loss for loss in record.losses),
-        running=(0.0,) * len(record.running),
+        by_ranker={ranker: (kept * loss, 0.0) for ranker, loss in record.losses.items()},
     )
 
 
@@ -157,13 +192,3 @@ def _taken(loss: float | None) -> float:
             f"A loss lies between ±{WORST_LOSS:g}.", field="losses", limit=[-WORST_LOSS, WORST_LOSS]
         )
     return loss
-
-
-def losses_of(record: State) -> tuple[float, ...]:
-    """What each ranker has lost, the open day with it."""
-    return _record(record).losses
-
-
-def feedback_dates(record: State) -> int:
-    """On how many UTC days rankers were scored."""
-    return int(_record(record).dates)

@@ -5,7 +5,7 @@ moved. Everything here is a value; one step of learning is `policy.update(states
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from uuid import UUID
@@ -24,10 +24,16 @@ class Evidence(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """A policy's numbers about one subject; `touched` is None until the first event moves them."""
+    """A policy's numbers about one subject; `touched` is None until the first event moves them.
+
+    `by_ranker`: in a record of rankers, the two numbers of each; empty in any other state.
+    """
 
     values: tuple[float, ...]
     touched: datetime | None = None
+    by_ranker: Mapping[str, tuple[float, float]] = field(
+        default_factory=dict[str, tuple[float, float]]
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +65,9 @@ class Observation:
     now: datetime
 
     def __post_init__(self) -> None:
-        for field, reward in (("reward_on", self.reward_on), ("reward_off", self.reward_off)):
+        for name, reward in (("reward_on", self.reward_on), ("reward_off", self.reward_off)):
             if reward is not None and not 0.0 <= reward <= 1.0:
-                raise Rejected("A reward lies between 0 and 1.", field=field, limit=[0, 1])
+                raise Rejected("A reward lies between 0 and 1.", field=name, limit=[0, 1])
         if self.evidence is not Evidence.NONE and self._shape() is not self.evidence:
             raise Rejected(
                 f"These rewards are no evidence of kind {self.evidence}.", field="evidence"

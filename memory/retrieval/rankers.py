@@ -5,7 +5,7 @@ age of 2^(-age / half-life) on `learned_at`. Which of the ten serves is for the 
 """
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from types import MappingProxyType
@@ -89,6 +89,16 @@ def draw_ranker(probabilities: Mapping[str, float], chance: random.Random) -> Dr
     shares = {ranker: DRAW_FLOOR + DRAW_SHARE * probabilities[ranker] for ranker in RANKERS}
     [ranker] = chance.choices(list(shares), list(shares.values()))
     return Drawn(ranker, MappingProxyType(shares))
+
+
+def rivals_of(shares: Collection[str]) -> tuple[str, ...]:
+    """Who answers for a receipt with rivals, of which these had a share: the rankers of its time;
+    today's where its policy knows but one.
+    """
+    if len(shares) == 1:
+        return tuple(RANKERS)
+    known = tuple(ranker for ranker in RANKERS if ranker in shares)
+    return (*known, *sorted(set(shares) - set(known)))
 
 
 def order_scores(ranker: str, candidates: Sequence[Candidate], as_of: datetime) -> list[float]:

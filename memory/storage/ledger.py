@@ -10,7 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from memory.domain.learning import WeightEvent
 from memory.domain.task import Page
-from memory.storage.states import Stored, Subject
+from memory.storage.states import Stored, Subject, by_ranker
 from memory.storage.tables import agent, memory, outcome, weight_event
 
 
@@ -68,6 +68,8 @@ class LedgerStore:
             "policy": policy,
             "state_before": None if before is None else list(before.values),
             "state_after": [] if after is None else list(after.values),
+            "by_ranker_before": None if before is None else dict(before.by_ranker) or None,
+            "by_ranker_after": None if after is None else dict(after.by_ranker) or None,
             "touched_before": None if before is None else before.touched_at,
             "touched_after": None if after is None else after.touched_at,
             "weight_before": step.weights[0],
@@ -129,7 +131,9 @@ class LedgerStore:
             _AT, {"ns": self._namespace_id, "version": bank_version}
         )
         return {
-            _subject(row): Stored(tuple(row["state_after"]), row["touched_after"])
+            _subject(row): Stored(
+                tuple(row["state_after"]), row["touched_after"], by_ranker(row["by_ranker_after"])
+            )
             for row in rows.mappings()
             if row["state_after"]
         }
@@ -178,7 +182,8 @@ class LedgerStore:
 
 _AT = text("""
     SELECT DISTINCT ON (subject, memory_id, agent_id, category_id, reward_kind, day)
-        subject, memory_id, agent_id, category_id, reward_kind, day, state_after, touched_after
+        subject, memory_id, agent_id, category_id, reward_kind, day, state_after, by_ranker_after,
+        touched_after
     FROM weight_event WHERE namespace_id = :ns AND bank_version <= :version
     ORDER BY subject, memory_id, agent_id, category_id, reward_kind, day,
         bank_version DESC, position DESC

@@ -32,7 +32,7 @@ class StoredOutcome:
     sha256: bytes
     authored: tuple[UUID, ...]
     numeric: tuple[float, float] | None
-    ranker_rewards: tuple[float, ...] | None
+    ranker_rewards: Mapping[str, float] | None
     key_id: UUID | None
 
 
@@ -229,6 +229,11 @@ _DECIDE = text("""
 """)
 
 
+def _by_ranker(rewards: Mapping[str, float]) -> dict[str, float]:
+    """Numbers as JSON kept them: one without a fraction comes back whole."""
+    return {ranker: float(reward) for ranker, reward in rewards.items()}
+
+
 def stored_outcome(row: RowMapping | Mapping[str, Any]) -> StoredOutcome:
     """A row as it was read, or as it is about to be written."""
     lists = {"helpful", "harmful", "muted"}
@@ -239,6 +244,6 @@ def stored_outcome(row: RowMapping | Mapping[str, Any]) -> StoredOutcome:
         sha256=bytes(row["sha256"]),
         authored=tuple(row["authored"]),
         numeric=None if numeric is None else (numeric[0], numeric[1]),
-        ranker_rewards=None if rewards is None else tuple(rewards),
+        ranker_rewards=None if rewards is None else _by_ranker(rewards),
         key_id=row["key_id"],
     )

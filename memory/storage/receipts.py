@@ -84,6 +84,7 @@ class Claim:
     task_id: UUID
     key_id: UUID | None
     rivals: bool
+    rankers: Mapping[str, float]
 
 
 class ReceiptStore:
@@ -174,7 +175,7 @@ class ReceiptStore:
                 retrieval.c.namespace_id == self._namespace_id, retrieval.c.id.in_(retrieval_ids)
             )
         )
-        return {r.id: Claim(r.agent_id, r.task_id, r.key_id, r.rivals) for r in rows}
+        return {r.id: Claim(r.agent_id, r.task_id, r.key_id, r.rivals, r.rankers) for r in rows}
 
     async def of_attempts(self, attempts: Sequence[Attempt]) -> dict[Attempt, list[UUID]]:
         """The receipts of each agent for each task, oldest first."""

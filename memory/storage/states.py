@@ -5,7 +5,7 @@ one order, and reads what it is about to change after that.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date, datetime
 from uuid import UUID
 
@@ -39,10 +39,13 @@ _LOCK = text("SELECT pg_advisory_xact_lock(hashtextextended(:name, 0))")
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """Policy numbers and when they were last touched."""
+    """Policy numbers and when they were last touched; a record has two more for each ranker."""
 
     values: tuple[float, ...]
     touched_at: datetime | None
+    by_ranker: Mapping[str, tuple[float, float]] = field(
+        default_factory=dict[str, tuple[float, float]]
+    )
 
 
 @dataclass(slots=True)
@@ -141,7 +144,9 @@ class StateStore:
         if condition is not None:
             rows = rows.where(condition)
         return {
-            home.subject(kind, row): Stored(tuple(row["state"]), row["touched_at"])
+            home.subject(kind, row): Stored(
+                tuple(row["state"]), row["touched_at"], by_ranker(row.get("by_ranker"))
+            )
             for row in (await self._connection.execute(rows)).mappings()
         }
 
@@ -161,6 +166,8 @@ class StateStore:
         row: dict[str, object] = {name: getattr(subject, name) for name in home.key}
         if "id" in home.table.c:
             row["id"] = new_id()
+        if "by_ranker" in home.table.c:
+            row["by_ranker"] = dict(state.by_ranker)
         return row | {
             "namespace_id": self._namespace_id,
             "state": list(state.values),
@@ -218,13 +225,21 @@ _COUNTS = text("""
 """)
 
 
+def by_ranker(stored: Mapping[str, Sequence[float]] | None) -> dict[str, tuple[float, float]]:
+    """The numbers of each ranker, as they were stored; none where the subject is no record."""
+    return {
+        ranker: (float(closed), float(running))
+        for ranker, (closed, running) in (stored or {}).items()
+    }
+
+
 def _written(home: _Home) -> Insert:
     made = insert(home.table)
     # A record is unique in its namespace, and the whole namespace's has no category.
     key = [*home.key, "namespace_id"] if home.table in (noise, ranker_record) else home.key
+    numbers = {"state", "touched_at", "by_ranker"} & set(home.table.c.keys())
     return made.on_conflict_do_update(
-        index_elements=key,
-        set_={"state": made.excluded.state, "touched_at": made.excluded.touched_at},
+        index_elements=key, set_={name: made.excluded[name] for name in sorted(numbers)}
     )
 
 

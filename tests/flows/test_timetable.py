@@ -2,23 +2,29 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 import pytest
+from apscheduler.job import Job as Entry
 from sqlalchemy import text
 
 from memory.domain.access import Key
 from memory.domain.learning import JobRun, WeightEvent
+from memory.domain.namespace import Namespace
 from memory.domain.task import Page
 from memory.engine import Engine
-from memory.flows.jobs import JOBS, list_runs
+from memory.errors import Unavailable
+from memory.flows.jobs import JOBS, Done, Job, job_named, list_runs
 from memory.flows.learn import apply_now
 from memory.flows.weights import weight_events
-from memory.jobs.leader import _keep_timetable
+from memory.jobs.leader import wall
+from memory.jobs.timetable import CATCH_UP, Timetable
 from memory.learning.belief import HALF_LIFE
+from memory.storage.database import Connection
 from memory.storage.work import Leadership
 from tests.fixtures.builders import a_draft
 from tests.fixtures.engine import DAY, NOON, a_namespace
@@ -63,7 +69,7 @@ async def a_bank(engine: Engine, key: Key) -> Bank:
 
 
 async def tick(engine: Engine, leadership: Leadership, moment: datetime) -> None:
-    await _keep_timetable(engine, leadership, FakeClock(moment))
+    await Timetable(engine, leadership, FakeClock(moment)).catch_up()
 
 
 async def runs(engine: Engine, key: Key, bank: Bank) -> list[JobRun]:
@@ -175,3 +181,150 @@ async def test_a_clock_that_goes_back_makes_no_belief_younger(
     await tick(replicas[0], term, MIDNIGHT)
 
     await assert_faded(replicas[0], chief, bank, MIDNIGHT + 3 * DAY - NOON)
+
+
+@contextmanager
+def entries(timetable: Timetable) -> Generator[dict[str, Entry]]:
+    """What the scheduler would do, by name; it does nothing yet."""
+    scheduler = timetable.scheduler()
+    scheduler.start(paused=True)
+    try:
+        yield {entry.id: entry for entry in scheduler.get_jobs()}
+    finally:
+        scheduler.shutdown(wait=False)
+
+
+def every(length: timedelta, name: str = "decay") -> Job:
+    return replace(job_named(name), every=length)
+
+
+async def test_each_job_has_an_entry_that_fires_at_the_start_of_its_periods(
+    replicas: Replicas,
+) -> None:
+    hourly, weekly = every(timedelta(hours=1)), every(7 * DAY, "rebuild")
+    jobs = (*(job for job in JOBS if job.name not in ("decay", "rebuild")), hourly, weekly)
+    timetable = Timetable(replicas[0], await a_term(replicas[0]), FakeClock(NOON), jobs=jobs)
+
+    with entries(timetable) as found:
+        for job in jobs:
+            entry = found[job.name]
+            first = entry.trigger.get_next_fire_time(None, NOON + timedelta(minutes=7))
+            second = entry.trigger.get_next_fire_time(first, first)
+            assert second - first == job.every
+            assert job.period(first - timedelta(microseconds=1)) != job.period(first)
+            assert job.period(second - timedelta(microseconds=1)) == job.period(first)
+            # A slot that was missed has one run, however late and however many there were.
+            assert (entry.coalesce, entry.misfire_grace_time, entry.max_instances) == (
+                True,
+                None,
+                1,
+            )
+            assert entry.next_run_time > datetime.now(UTC)
+
+    names = {entry.id for entry in found.values() if entry.id in {job.name for job in jobs}}
+    assert names == {job.name for job in JOBS}
+    [look] = [entry for entry in found.values() if entry.id not in names]
+    assert look.trigger.interval == CATCH_UP
+    assert look.next_run_time == NOON
+
+
+@pytest.mark.parametrize(
+    ("length", "period"),
+    [
+        (DAY, "2026-03-01"),
+        (7 * DAY, "2026-02-23"),
+        (timedelta(hours=6), "2026-03-01T12:00:00+00:00"),
+        (timedelta(minutes=5), "2026-03-01T12:05:00+00:00"),
+    ],
+)
+def test_a_period_is_as_long_as_the_job_says(length: timedelta, period: str) -> None:
+    job, moment = every(length), NOON + timedelta(minutes=7)
+
+    assert job.period(moment) == period
+    assert job.period(moment + length) != period
+
+
+async def test_a_job_runs_once_in_each_of_its_own_periods(replicas: Replicas, chief: Key) -> None:
+    bank = await a_bank(replicas[0], chief)
+    clock = FakeClock(MIDNIGHT)
+    jobs = (every(QUARTER), every(DAY, "health"))
+    timetable = Timetable(replicas[0], await a_term(replicas[0]), clock, jobs=jobs)
+
+    for hour in range(48):
+        clock.now = MIDNIGHT + timedelta(hours=hour)
+        await timetable.fire("decay")
+        await timetable.fire("health")
+        await timetable.catch_up()
+
+    found = await runs(replicas[0], chief, bank)
+    assert Counter(run.job for run in found) == {"decay": 8, "health": 2}
+    assert [run.now for run in found if run.job == "decay"] == list(quarters(days=2))
+    assert len(await decays(replicas[0], chief, bank)) == 8
+
+
+async def test_what_is_due_at_once_runs_in_the_order_of_the_timetable(
+    replicas: Replicas, chief: Key
+) -> None:
+    bank = await a_bank(replicas[0], chief)
+    timetable = Timetable(replicas[0], await a_term(replicas[0]), FakeClock(MIDNIGHT))
+
+    await asyncio.gather(*(timetable.fire(job.name) for job in reversed(JOBS)))
+
+    found = await runs(replicas[0], chief, bank)
+    assert [run.job for run in sorted(found, key=lambda run: run.id)] == [job.name for job in JOBS]
+
+
+async def test_entries_fire_by_themselves_at_the_jobs_interval(
+    replicas: Replicas, chief: Key
+) -> None:
+    bank = await a_bank(replicas[0], chief)
+    often = every(timedelta(milliseconds=50), "health")
+    timetable = Timetable(replicas[0], await a_term(replicas[0]), wall, jobs=(often,))
+    scheduler = timetable.scheduler()
+    scheduler.start()
+    try:
+        for _ in range(400):
+            if len(await runs(replicas[0], chief, bank)) >= 4:
+                break
+            await asyncio.sleep(0.025)
+    finally:
+        scheduler.shutdown(wait=False)
+    found = await runs(replicas[0], chief, bank)
+    # The looks alone would have come to one run a minute.
+    assert len(found) >= 4
+    assert len({run.period for run in found}) == len(found)
+
+
+async def test_a_namespace_that_is_new_or_whose_job_failed_is_caught_up_with(
+    replicas: Replicas, chief: Key
+) -> None:
+    failing = await a_bank(replicas[0], chief)
+    other = await a_bank(replicas[0], chief)
+    decay, tries = job_named("decay"), Counter[str]()
+
+    async def flaky(
+        connection: Connection,
+        namespace: Namespace,
+        times: tuple[datetime, datetime],
+        *,
+        dry: bool,
+    ) -> Done:
+        tries[namespace.slug] += 1
+        if (namespace.slug, tries[namespace.slug]) == (failing.slug, 1):
+            raise Unavailable("not now")
+        return await decay.work(connection, namespace, times, dry=dry)
+
+    jobs = (replace(decay, work=flaky), job_named("health"))
+    timetable = Timetable(replicas[0], await a_term(replicas[0]), FakeClock(MIDNIGHT), jobs=jobs)
+
+    await timetable.fire("decay")
+    then = [len(await runs(replicas[0], chief, bank)) for bank in (failing, other)]
+    new = await a_bank(replicas[0], chief)
+    for _ in range(2):
+        await timetable.catch_up()
+
+    assert then == [0, 1]
+    for bank in (failing, other, new):
+        found = await runs(replicas[0], chief, bank)
+        assert sorted(run.job for run in found) == ["decay", "health"]
+    assert [tries[bank.slug] for bank in (failing, other, new)] == [2, 1, 1]

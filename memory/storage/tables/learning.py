@@ -14,7 +14,7 @@ from sqlalchemy import (
     UniqueConstraint,
     Uuid,
 )
-from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION
+from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION, JSONB
 
 from memory.storage.tables.base import NUMBERS, identity, metadata, moment, namespace_id, one_of
 
@@ -97,6 +97,8 @@ ranker_record = Table(
     # Null: the record of the whole namespace.
     Column("category_id", Uuid, ForeignKey("category.id", ondelete="CASCADE")),
     Column("state", NUMBERS, nullable=False),
+    # By name of ranker: what it lost on closed days, and its sum of the open day.
+    Column("by_ranker", JSONB, nullable=False),
     moment("touched_at", nullable=True),
     UniqueConstraint("namespace_id", "category_id", postgresql_nulls_not_distinct=True),
 )
@@ -120,6 +122,9 @@ weight_event = Table(
     Column("policy", Text, nullable=False),
     Column("state_before", NUMBERS),
     Column("state_after", NUMBERS, nullable=False),
+    # Of a record of rankers, beside its state: as in `ranker_record`.
+    Column("by_ranker_before", JSONB(none_as_null=True)),
+    Column("by_ranker_after", JSONB(none_as_null=True)),
     moment("touched_before", nullable=True),
     moment("touched_after", nullable=True),
     Column("weight_before", DOUBLE_PRECISION),

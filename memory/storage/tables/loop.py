@@ -124,8 +124,8 @@ outcome = Table(
     Column("muted", ARRAY(Uuid), nullable=False, server_default=text("'{}'::uuid[]")),
     # Of a numeric pair: d·e and d², d from the answer without memory to the one with, e to truth.
     Column("numeric", NUMBERS),
-    # What each ranker's own answer would have earned, in the rankers' order.
-    Column("ranker_rewards", NUMBERS),
+    # What each ranker's own answer would have earned, by name of ranker.
+    Column("ranker_rewards", JSONB(none_as_null=True)),
     # The off-run's outcome that completed this pair.
     Column("partner_id", Uuid, ForeignKey("outcome.id")),
     Column("answers", JSONB),

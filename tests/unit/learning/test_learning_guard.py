@@ -9,25 +9,35 @@ from learning_builders import DAY, NOON
 
 from memory.errors import Rejected
 from memory.learning.guard import (
-    Lot,
+    Draw,
     initial_record,
     learn_losses,
+    losses_of,
     probabilities,
     sampled_losses,
 )
 
-NOTHING = initial_record(2)
+NAMES = ("a", "b", "c")
+NOTHING = initial_record("ab")
+THREE = initial_record(NAMES)
+
+
+def named(numbers):
+    """By ranker: the first number is a's, the second b's."""
+    return dict(zip(NAMES, numbers, strict=False))
 
 
 def after(*events, state=NOTHING):
     """Events are (losses, day)."""
     for losses, day in events:
-        state = learn_losses(state, losses, NOON + day * DAY)
+        told = losses if isinstance(losses, dict) else named(losses)
+        state = learn_losses(state, told, NOON + day * DAY)
     return state
 
 
 def believed(cell, namespace=NOTHING, prior=(0.5, 0.5), *, day=0.0):
-    return probabilities(prior, cell, namespace, NOON + day * DAY)
+    found = probabilities(named(prior), cell, namespace, NOON + day * DAY)
+    return tuple(found[name] for name in named(prior))
 
 
 def odds(pi):
@@ -92,11 +102,9 @@ def test_a_clock_that_ran_back_forgets_nothing():
 
 
 def test_the_best_ranker_never_underflows_beside_one_that_is_ruled_out():
-    record = initial_record(3)
-    for day in range(400):
-        record = learn_losses(record, (0.0, 4.0, 5.0), NOON + day * DAY)
+    record = after(*[((0.0, 4.0, 5.0), day) for day in range(400)], state=THREE)
 
-    pi = probabilities((0.0, 0.5, 0.5), record, initial_record(3), NOON + 399 * DAY)
+    pi = believed(record, THREE, (0.0, 0.5, 0.5), day=399)
 
     assert pi[0] == 0.0
     assert pi[1] == pytest.approx(1.0)
@@ -108,19 +116,51 @@ def test_a_loss_outside_its_range_is_refused(loss):
         after(((0.0, loss), 0))
 
 
-def test_losses_of_another_number_of_rankers_are_refused():
+def test_losses_of_no_ranker_are_refused():
     with pytest.raises(Rejected):
-        after(((0.0, 0.0, 0.0), 0))
+        after(({}, 0))
 
 
 def test_the_ranker_that_was_drawn_answers_for_how_rarely_it_is():
-    assert sampled_losses(3, Lot(1, 0.5), 0.6, 1.0) == (None, pytest.approx(0.8), None)
-    assert sampled_losses(3, Lot(1, 0.5), 0.6, 0.5) == (None, pytest.approx(-0.2), None)
+    drawn = Draw("b", {"a": 0.3, "b": 0.5, "c": 0.2})
+
+    assert sampled_losses(drawn, 0.6, 1.0) == {"a": None, "b": pytest.approx(0.8), "c": None}
+    assert sampled_losses(drawn, 0.6, 0.5) == {"a": None, "b": pytest.approx(-0.2), "c": None}
 
 
 def test_a_rarely_drawn_ranker_loses_at_most_five():
-    assert sampled_losses(2, Lot(0, 0.01), 0.0, 1.0) == (5.0, None)
-    assert sampled_losses(2, Lot(0, 0.01), 1.0, 0.0) == (-5.0, None)
+    drawn = Draw("a", {"a": 0.01, "b": 0.99})
+
+    assert sampled_losses(drawn, 0.0, 1.0) == {"a": 5.0, "b": None}
+    assert sampled_losses(drawn, 1.0, 0.0) == {"a": -5.0, "b": None}
+
+
+def test_a_ranker_that_comes_later_stands_where_the_others_stand_on_average():
+    record = after(((1.0, 0.0), 0), ((1.0, 0.0), 1))
+
+    pi = believed(record, THREE, (0.25, 0.25, 0.5), day=1)
+    learned = after(({"a": 1.0, "b": 0.0, "c": 0.5}, 1), state=record)
+
+    assert odds((pi[2], pi[0])) == pytest.approx(odds((pi[1], pi[2])) / 4)
+    assert losses_of(record, NAMES)["c"] == pytest.approx(
+        fsum(losses_of(record, "ab").values()) / 2
+    )
+    assert losses_of(learned, NAMES)["c"] == pytest.approx(
+        fsum(losses_of(learned, "ab").values()) / 2
+    )
+
+
+def test_a_ranker_that_an_outcome_says_nothing_of_loses_what_the_others_do_on_average():
+    record = after(({"a": 1.0, "b": 0.0}, 0), state=THREE)
+
+    assert losses_of(record, NAMES) == {"a": 0.5, "b": 0.0, "c": 0.25}
+
+
+def test_a_ranker_that_has_gone_stays_in_the_record_and_is_not_believed_in():
+    record = after(((1.0, 0.0, 0.0), 0), state=THREE)
+
+    assert set(record.by_ranker) == set(NAMES)
+    assert believed(record) == believed(after(((1.0, 0.0), 0)))
 
 
 losses = st.lists(st.none() | st.floats(0, 5), min_size=3, max_size=3)
@@ -134,8 +174,8 @@ quick = settings(max_examples=40, deadline=None)
 @given(own=events, everyone=events, prior=priors, day=moments)
 def test_probabilities_sum_to_one_and_no_prior_comes_from_nothing(own, everyone, prior, day):
     pi = believed(
-        after(*own, state=initial_record(3)),
-        after(*everyone, state=initial_record(3)),
+        after(*own, state=THREE),
+        after(*everyone, state=THREE),
         prior,
         day=day,
     )
@@ -148,11 +188,10 @@ def test_probabilities_sum_to_one_and_no_prior_comes_from_nothing(own, everyone,
 @quick
 @given(own=events, prior=priors, order=st.permutations(range(3)), day=moments)
 def test_the_order_of_rankers_carries_no_meaning(own, prior, order, day):
-    blank = initial_record(3)
-    pi = believed(after(*own, state=blank), blank, prior, day=day)
+    pi = believed(after(*own, state=THREE), THREE, prior, day=day)
     permuted = [([losses[i] for i in order], at) for losses, at in own]
 
-    turned = believed(after(*permuted, state=blank), blank, [prior[i] for i in order], day=day)
+    turned = believed(after(*permuted, state=THREE), THREE, [prior[i] for i in order], day=day)
 
     assert turned == pytest.approx([pi[i] for i in order], rel=1e-9, abs=1e-300)
 
@@ -160,12 +199,11 @@ def test_the_order_of_rankers_carries_no_meaning(own, prior, order, day):
 @quick
 @given(own=events, day=moments, worse=st.floats(0.01, 5))
 def test_losing_more_is_never_believed_more(own, day, worse):
-    blank = initial_record(3)
-    mild = after(*own, ([0.0, 1.0, 1.0], day), state=blank)
-    hard = after(*own, ([worse, 1.0, 1.0], day), state=blank)
+    mild = after(*own, ([0.0, 1.0, 1.0], day), state=THREE)
+    hard = after(*own, ([worse, 1.0, 1.0], day), state=THREE)
     prior = (0.2, 0.4, 0.4)
 
-    before, now = believed(mild, blank, prior, day=day), believed(hard, blank, prior, day=day)
+    before, now = believed(mild, THREE, prior, day=day), believed(hard, THREE, prior, day=day)
 
     assert now[0] <= before[0] + 1e-12
 
