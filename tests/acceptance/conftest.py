@@ -1,18 +1,13 @@
 """Real processes on real data directories, none of which outlives its module."""
 
 import shutil
-import sys
 import tempfile
 from collections.abc import Callable, Generator
 from pathlib import Path
 
 import pytest
 
-# The client is a distribution of its own; the checkout is what is tested, not what is installed.
-ROOT = Path(__file__).parents[2]
-sys.path[:0] = [str(ROOT), str(ROOT / "clients" / "python")]
-
-from tests.acceptance.servers import Home, Server  # noqa: E402 - reached through the path above
+from tests.acceptance.servers import Home, Server
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,5 @@
 """What two agents' runs teach reaches a third, over real HTTP, the real embedder, two processes."""
 
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from uuid import uuid4
@@ -8,7 +7,7 @@ from uuid import uuid4
 import pytest
 from memlift_client import MemLift, TaskFields, TrajectoryFields
 
-from tests.acceptance.servers import Home, Server
+from tests.acceptance.servers import Server
 
 FAMILIES = {"north": "qwen", "south": "llama", "reader": "gpt"}
 THINGS = (
@@ -28,14 +27,9 @@ class Shop:
 
 
 @pytest.fixture(scope="module")
-def shop(home: Home, begin: Callable[..., Server]) -> Shop:
-    owner = begin(home)
-    owner.until(home.address.exists)
-    owner.until(home.operator_key.exists)
-    other = begin(Home(home.data.with_name("other")), MEMLIFT_DATABASE_URL=home.url())
-    owner.await_ready()
-    other.await_ready()
-    operator = home.operator_key.read_text().strip()
+def shop(shared_pair: tuple[Server, Server]) -> Shop:
+    owner, other = shared_pair
+    operator = owner.home.operator_key.read_text().strip()
     slug = f"shop-{uuid4().hex[:8]}"
     keeper = owner.client(slug, key=operator)
     keeper.create_namespace(slug)
