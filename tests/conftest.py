@@ -17,6 +17,7 @@ pytest_plugins = (
     "tests.fixtures.engine",
     "tests.fixtures.http",
     "tests.fixtures.language_model",
+    "tests.fixtures.profiles",
     "tests.fixtures.replicas",
     "tests.fixtures.served",
 )

@@ -15,14 +15,12 @@ from schemathesis.specs.openapi.checks import response_schema_conformance, statu
 from server.app import create_app
 from server.settings import Settings
 from tests.fixtures.http import BASE, a_namespace
+from tests.fixtures.profiles import examples
 
 CHECKS = [not_a_server_error, response_schema_conformance, status_code_conformance]
 BOUNDED = settings(
     # Of well-formed requests, and as many again of ill-formed ones.
-    max_examples=4,
-    derandomize=True,
-    database=None,
-    deadline=None,
+    examples(4),
     phases=[Phase.generate],
     suppress_health_check=list(HealthCheck),
 )
