@@ -13,6 +13,7 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 pytest_plugins = (
     "tests.fixtures.run",
+    "tests.fixtures.clusters",
     "tests.fixtures.database",
     "tests.fixtures.engine",
     "tests.fixtures.http",

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.acceptance.servers import Home, Server
+from tests.fixtures.clusters import CopyCluster
 
 
 @pytest.fixture(scope="module")
@@ -25,6 +26,13 @@ def home(above: Path) -> Generator[Home]:
     home = Home(above / "data")
     yield home
     home.clear()
+
+
+@pytest.fixture(scope="module")
+def used_home(home: Home, copy_cluster: CopyCluster) -> Home:
+    """A data directory whose Postgres need not be made first; MemLift has not served it."""
+    copy_cluster(home.data)
+    return home
 
 
 @pytest.fixture(scope="module")
