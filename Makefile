@@ -5,11 +5,14 @@ VENV := .venv
 PYTHON = $(VENV)/bin/python
 STAMP := $(VENV)/.installed
 CODE := memory server clients benchmarks tests migrations .ci
+# Two workers by file; those that take long come first. WORKERS=0 runs all in one process.
+WORKERS ?= 2
+PYTEST = $(PYTHON) -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 SUITE ?= loop
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help install format lint test check migrate serve bench soak docs demo screenshots lock openapi client-models
+.PHONY: help install format lint test check check-fast nightly migrate serve bench soak docs demo screenshots lock openapi client-models
 
 help:     ## Show this list
 	@grep -hE '^[a-z-]+: .*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 15
@@ -41,9 +44,15 @@ lint: $(STAMP)  ## ruff, import contracts, types
 	$(PYTHON) -m basedpyright
 
 test: $(STAMP)  ## All tests, with an embedded database unless TEST_DATABASE_URL names one
-	$(PYTHON) -m pytest $(ARGS)
+	$(PYTEST) $(ARGS)
 
-check: lint test  ## lint + test: what CI runs
+check: lint test  ## lint + test
+
+check-fast: lint  ## lint + unit tests: within two minutes
+	$(PYTEST) tests/unit $(ARGS)
+
+nightly: $(STAMP)  ## All tests, the long ones too, with ten times the examples
+	$(PYTEST) -m "" --hypothesis-profile=nightly $(ARGS)
 
 migrate: $(STAMP)  ## Bring the database to head
 	$(VENV)/bin/memlift migrate $(ARGS)

@@ -1,18 +1,14 @@
 """Real processes on real data directories, none of which outlives its module."""
 
 import shutil
-import sys
 import tempfile
 from collections.abc import Callable, Generator
 from pathlib import Path
 
 import pytest
 
-# The client is a distribution of its own; the checkout is what is tested, not what is installed.
-ROOT = Path(__file__).parents[2]
-sys.path[:0] = [str(ROOT), str(ROOT / "clients" / "python")]
-
-from tests.acceptance.servers import Home, Server  # noqa: E402 - reached through the path above
+from tests.acceptance.servers import Home, Server
+from tests.fixtures.clusters import CopyCluster
 
 
 @pytest.fixture(scope="module")
@@ -30,6 +26,13 @@ def home(above: Path) -> Generator[Home]:
     home = Home(above / "data")
     yield home
     home.clear()
+
+
+@pytest.fixture(scope="module")
+def used_home(home: Home, copy_cluster: CopyCluster) -> Home:
+    """A data directory whose Postgres need not be made first; MemLift has not served it."""
+    copy_cluster(home.data)
+    return home
 
 
 @pytest.fixture(scope="module")

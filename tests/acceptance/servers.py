@@ -58,13 +58,20 @@ class Home:
                 pass
 
 
+class Elsewhere(psutil.Process):
+    """A process that another worker of this run has started."""
+
+    def poll(self) -> int | None:
+        return None if self.is_running() and self.status() != psutil.STATUS_ZOMBIE else -1
+
+
 @dataclass
 class Server:
     """One serving process."""
 
     home: Home
     port: int
-    process: "subprocess.Popen[bytes]"
+    process: "subprocess.Popen[bytes] | Elsewhere"
     log: Path
     clients: list[MemLift] = field(default_factory=list)
 
@@ -128,16 +135,20 @@ class Server:
     def stop(self) -> int:
         """As an operator does; the exit status."""
         self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(PATIENCE_SECONDS)
+        return self.process.wait(PATIENCE_SECONDS) or 0
 
     def kill(self) -> None:
         """As the kernel does: the whole process group, at once."""
         os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait(PATIENCE_SECONDS)
 
-    def end(self) -> None:
+    def hang_up(self) -> None:
+        """Of ours alone: the process goes on."""
         for client in self.clients:
             client.close()
+
+    def end(self) -> None:
+        self.hang_up()
         if self.process.poll() is None:
             self.stop()
 

@@ -82,8 +82,8 @@ class Writer(threading.Thread):
 
 
 @pytest.fixture(scope="module")
-def first(home: Home, begin: Begin) -> Server:
-    return begin(home).await_ready()
+def first(used_home: Home, begin: Begin) -> Server:
+    return begin(used_home).await_ready()
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,6 @@ from memory.flows.rebuild import rebuilt
 from memory.flows.sheets import read
 from memory.learning.fold import Learned
 from memory.storage.database import Database
-from memory.storage.migrate import upgrade
 from memory.storage.namespaces import NamespaceStore
 from memory.storage.states import StateStore
 from tests.acceptance.servers import Home, Server
@@ -24,11 +23,9 @@ NAMESPACE = "killed"
 
 
 @pytest.fixture(scope="module")
-def url(fresh_database: Callable[[], str]) -> str:
+def url(migrated_database: Callable[[], str]) -> str:
     """A database that no serving process owns, so that any of them can be killed."""
-    made = fresh_database()
-    upgrade(made)
-    return made
+    return migrated_database()
 
 
 @pytest.fixture(scope="module")

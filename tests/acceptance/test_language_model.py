@@ -14,9 +14,9 @@ ATTEMPTS = 60
 
 
 @pytest.fixture(scope="module")
-def server(home: Home, begin: Begin, language_model: Script) -> Server:
+def server(used_home: Home, begin: Begin, language_model: Script) -> Server:
     return begin(
-        home,
+        used_home,
         MEMLIFT_LLM_MODEL="openai/stub",
         MEMLIFT_LLM_API_BASE=language_model.url,
         MEMLIFT_LLM_API_KEY=API_KEY,

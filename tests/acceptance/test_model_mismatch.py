@@ -60,9 +60,9 @@ def _random(chance: np.random.Generator, like: np.ndarray, width: int) -> np.nda
 
 
 @pytest.fixture(scope="module")
-def written(home: Home, begin: Begin) -> Server:
+def written(used_home: Home, begin: Begin) -> Server:
     """A server of the default model, its namespace written to, ended again."""
-    server = begin(home).await_ready()
+    server = begin(used_home).await_ready()
     memory = server.client()
     memory.create_namespace("untouched")
     for lesson in LESSONS:

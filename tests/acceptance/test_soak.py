@@ -5,6 +5,7 @@ import pytest
 from benchmarks.soak.run import NAMESPACES, Plan, soak
 
 
+@pytest.mark.nightly
 # A process that is killed in mid-answer leaves pipes and sockets to the collector.
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_a_short_soak_with_a_kill_ends_with_an_exact_rebuild() -> None:

@@ -3,7 +3,7 @@
 import argparse
 import gzip
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date, timedelta
 from pathlib import Path
@@ -14,7 +14,7 @@ from memlift_client import MemLift, RetrievalFields
 
 from benchmarks.streams import command, evaluation
 from benchmarks.streams.arms import OPEN, REMEMBERING
-from tests.acceptance.servers import Home, Server
+from tests.acceptance.servers import Server
 
 MONDAY = date(2026, 2, 2)
 WEEKS, A_WEEK = 4, 6
@@ -60,8 +60,8 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def server(home: Home, begin: Callable[..., Server]) -> Server:
-    return begin(home).await_ready()
+def server(shared_server: Server) -> Server:
+    return shared_server
 
 
 @pytest.fixture(autouse=True)
@@ -71,12 +71,12 @@ def nothing_by_lot(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(evaluation, "REMEMBERING", arms)
 
 
-def asked(server: Server, home: Home, data: Path, out: Path) -> argparse.Namespace:
+def asked(server: Server, data: Path, out: Path) -> argparse.Namespace:
     parser = argparse.ArgumentParser()
     command.options(parser)
     words = ["--stream", "dataset", "--data", str(data), "--out", str(out), "--k", "4"]
     words += ["--arms", *ARMS, "--hide-price", "--url", server.url]
-    return parser.parse_args([*words, "--key", home.operator_key.read_text().strip()])
+    return parser.parse_args([*words, "--key", server.home.operator_key.read_text().strip()])
 
 
 def rows(out: Path, arm: str, name: str) -> list[dict[str, Any]]:
@@ -116,16 +116,16 @@ class Ending(MemLift):
 
 
 def test_a_run_that_was_ended_goes_on_to_the_forecasts_of_a_whole_one(
-    server: Server, home: Home, data: Path, tmp_path: Path
+    server: Server, data: Path, tmp_path: Path
 ) -> None:
     whole, halted = tmp_path / "whole", tmp_path / "halted"
-    command.run(asked(server, home, data, whole), lambda _: None)
+    command.run(asked(server, data, whole), lambda _: None)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(command, "MemLift", Ending)
         with pytest.raises(Ended):
-            command.run(asked(server, home, data, halted), lambda _: None)
+            command.run(asked(server, data, halted), lambda _: None)
     begun = len(rows(halted, "memlift", "forecasts"))
-    command.run(asked(server, home, data, halted), lambda _: None)
+    command.run(asked(server, data, halted), lambda _: None)
 
     assert begun == 2 * A_WEEK
     for arm in ARMS:
@@ -138,9 +138,9 @@ def test_a_run_that_was_ended_goes_on_to_the_forecasts_of_a_whole_one(
 
 
 def test_memory_moves_a_forecast_once_its_like_has_resolved(
-    server: Server, home: Home, data: Path, tmp_path: Path
+    server: Server, data: Path, tmp_path: Path
 ) -> None:
-    command.run(asked(server, home, data, tmp_path), lambda _: None)
+    command.run(asked(server, data, tmp_path), lambda _: None)
 
     for arm in ("similarity", "memlift", "paper"):
         made = {row["id"]: row for row in rows(tmp_path, arm, "forecasts")}

@@ -1,7 +1,7 @@
 """Two processes on one database are one server: whichever is asked, the same is answered."""
 
 import itertools
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -15,7 +15,7 @@ from clients.demo.replay import Arm, replay
 from clients.demo.session import PLAIN
 from clients.demo.statistics import Scored, brier
 from clients.demo.streams import Question, Resolution, Stream
-from tests.acceptance.servers import Home, Server
+from tests.acceptance.servers import Server
 
 ARM = "replayed"
 FIRST_DAY = date(2026, 3, 2)
@@ -24,25 +24,25 @@ SUBJECTS = ("rain", "a frost", "a storm", "fog before noon", "more than 20 degre
 DAYS = 5
 AT_ONCE = 50
 
-Begin = Callable[..., Server]
+
+@pytest.fixture(scope="module")
+def pair(shared_pair: tuple[Server, Server]) -> tuple[Server, Server]:
+    """The owner of the database, and another process that was given its address."""
+    return shared_pair
 
 
 @pytest.fixture(scope="module")
-def pair(home: Home, begin: Begin) -> tuple[Server, Server]:
-    """The owner of the database, and another process that was given its address."""
-    owner = begin(home)
-    owner.until(home.address.exists)
-    owner.until(home.operator_key.exists)
-    other = begin(Home(home.data.with_name("other")), MEMLIFT_DATABASE_URL=home.url())
-    owner.await_ready()
-    other.await_ready()
-    return owner, other
+def namespace(pair: tuple[Server, Server]) -> str:
+    slug = f"pair-{uuid4().hex[:8]}"
+    pair[0].client().create_namespace(slug)
+    return slug
 
 
-def clients_of(pair: Sequence[Server]) -> list[MemLift]:
+@pytest.fixture
+def clients(pair: tuple[Server, Server], namespace: str) -> list[MemLift]:
     """One for each; the operator's key lies with the process that came first."""
     key = pair[0].home.operator_key.read_text().strip()
-    return [server.client(key=key) for server in pair]
+    return [server.client(namespace, key=key) for server in pair]
 
 
 class Alternating(httpx.BaseTransport):
@@ -138,8 +138,7 @@ def test_a_replay_through_both_in_turn_gives_what_one_alone_gives(
     assert shared.weights == pytest.approx(alone.weights, abs=1e-9)
 
 
-def test_equal_experiences_sent_to_both_at_once_are_one_memory(pair: tuple[Server, Server]) -> None:
-    clients = clients_of(pair)
+def test_equal_experiences_sent_to_both_at_once_are_one_memory(clients: list[MemLift]) -> None:
     before = clients[0].list_experiences().total
 
     def remember(number: int) -> str:
@@ -160,14 +159,14 @@ def test_equal_experiences_sent_to_both_at_once_are_one_memory(pair: tuple[Serve
 
 
 def test_an_idempotency_key_is_honoured_by_the_process_that_did_not_see_it(
-    pair: tuple[Server, Server],
+    pair: tuple[Server, Server], namespace: str
 ) -> None:
     key = pair[0].home.operator_key.read_text().strip()
     headers = {"authorization": f"Bearer {key}", "idempotency-key": uuid4().hex}
     body = {"agent": "solver", "task": {"text": "asked twice", "category": "race"}}
 
     def ask(server: Server, **changes: object) -> httpx.Response:
-        url = f"{server.url}/v1/namespaces/default/retrievals"
+        url = f"{server.url}/v1/namespaces/{namespace}/retrievals"
         return httpx.post(url, json=body | changes, headers=headers, timeout=60)
 
     first = ask(pair[0])
@@ -179,9 +178,8 @@ def test_an_idempotency_key_is_honoured_by_the_process_that_did_not_see_it(
 
 
 def test_an_outcome_reported_to_both_at_once_moves_a_weight_once(
-    pair: tuple[Server, Server],
+    clients: list[MemLift],
 ) -> None:
-    clients = clients_of(pair)
     lesson = clients[0].remember(
         agent="solver", situation="a tide table for the bay", lesson="add the wind", category="sea"
     )

@@ -31,13 +31,14 @@ def filled(path: str, namespace: str) -> str:
     return path.replace("{job}", "decay")
 
 
-@pytest.mark.parametrize(("method", "path"), every_operation())
-async def test_no_route_answers_without_a_key(app, namespace, method, path):
+async def test_no_route_answers_without_a_key(app, namespace, subtests):
     async with a_client(app, None) as stranger:
-        answer = await stranger.request(method, filled(path, namespace))
+        for method, path in every_operation():
+            with subtests.test(f"{method} {path}"):
+                answer = await stranger.request(method, filled(path, namespace))
 
-    assert problem(answer)[:2] == (401, "unauthenticated")
-    assert answer.headers["www-authenticate"] == "Bearer"
+                assert problem(answer)[:2] == (401, "unauthenticated")
+                assert answer.headers["www-authenticate"] == "Bearer"
 
 
 @pytest.mark.parametrize(
@@ -52,16 +53,15 @@ async def test_no_made_up_token_opens_anything(app, token):
     assert answer.status_code == 401
 
 
-@pytest.mark.parametrize(
-    ("method", "path"),
-    [(method, path) for method, path in every_operation() if "{namespace}" in path],
-)
-async def test_another_namespace_is_not_there(agent_client, replay, method, path):
+async def test_another_namespace_is_not_there(agent_client, replay, subtests):
     admin = await agent_client("admin")
 
-    answer = await admin.request(method, filled(path, replay))
+    for method, path in every_operation():
+        if "{namespace}" in path:
+            with subtests.test(f"{method} {path}"):
+                answer = await admin.request(method, filled(path, replay))
 
-    assert answer.status_code == 404, answer.text
+                assert answer.status_code == 404, answer.text
 
 
 async def test_another_namespaces_ids_are_not_there(client, agent_client, replay, namespace):

@@ -8,7 +8,6 @@ from memory.domain.access import Token
 from memory.domain.ids import new_id
 from memory.errors import Unauthenticated
 from memory.flows.access import authenticate
-from memory.storage.migrate import upgrade
 from server.app import create_app
 from server.operator_key import introduce
 from server.settings import Settings
@@ -17,11 +16,9 @@ from tests.fixtures.http import a_client
 
 
 @pytest.fixture
-async def first_start(fresh_database):
+async def first_start(migrated_database):
     """An engine over a database that has seen no start."""
-    url = fresh_database()
-    upgrade(url)
-    engine = an_engine(url)
+    engine = an_engine(migrated_database())
     yield engine
     await engine.close()
 

@@ -2,23 +2,15 @@
 
 import os
 import shutil
-import sys
-import tempfile
 from collections.abc import Callable, Generator
-from pathlib import Path
 
 import psycopg
 import pytest
+from memlift_client import MemLift
 from playwright.sync_api import Browser, BrowserContext, Page, Request, Response, sync_playwright
 
-ROOT = Path(__file__).parents[2]
-# The client is a distribution of its own; the checkout is what is tested, not what is installed.
-sys.path[:0] = [str(ROOT / "clients" / "python")]
-
-from memlift_client import MemLift  # noqa: E402 - reached through the path above
-
-from tests.acceptance.servers import Home, Server  # noqa: E402 - reached through the path above
-from tests.browser import story  # noqa: E402 - reached through the path above
+from tests.acceptance.servers import Server
+from tests.browser import story
 
 FLAGS = (
     "--no-sandbox",
@@ -32,18 +24,8 @@ HOW = "the browser tests need Chromium: apt-get install chromium"
 
 
 @pytest.fixture(scope="package")
-def server() -> Generator[Server]:
-    """In a folder with a short path, so that a socket fits, and open enough for root."""
-    folder = Path(tempfile.mkdtemp(prefix="memlift-"))
-    folder.chmod(0o711)
-    home = Home(folder / "data")
-    started = Server.of(home)
-    try:
-        yield started.await_ready()
-    finally:
-        started.end()
-        home.clear()
-        shutil.rmtree(folder)
+def server(shared_server: Server) -> Server:
+    return shared_server
 
 
 @pytest.fixture(scope="package")

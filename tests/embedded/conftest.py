@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.fixtures.clusters import CopyCluster
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -23,7 +25,14 @@ def above() -> Generator[Path]:
 
 @pytest.fixture
 def data(above: Path) -> Path:
+    """A data directory that is not there yet: what starts in it starts for the first time."""
     return above / "data"
+
+
+@pytest.fixture
+def used(data: Path, copy_cluster: CopyCluster) -> Path:
+    """A data directory that a server has run in before."""
+    return copy_cluster(data)
 
 
 @pytest.fixture

@@ -22,16 +22,16 @@ BEFORE = (
 
 
 def test_the_init_script_makes_a_server_fit_for_use_and_may_run_again(
-    data: Path, tmp_path: Path
+    used: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "password").write_text("it's #1\n")
-    with EmbeddedPostgres(data, tcp=True) as address:
+    with EmbeddedPostgres(used, tcp=True) as address:
         with psycopg.connect(address.superuser_url, autocommit=True) as connection:
             for statement in BEFORE:
                 connection.execute(statement)
 
         for _ in range(2):
-            assert initialised(data, address.superuser_url, tmp_path / "password") == ""
+            assert initialised(used, address.superuser_url, tmp_path / "password") == ""
 
         port = urlsplit(address.superuser_url).port
         url = f"postgresql://memlift:it%27s%20%231@127.0.0.1:{port}/memlift"
@@ -46,8 +46,8 @@ def test_the_init_script_refuses_an_empty_password(tmp_path: Path, content: str)
         initialised(tmp_path, "postgresql://postgres@127.0.0.1:1/postgres", tmp_path / "password")
 
 
-def test_a_superuser_is_told_not_to_serve(data: Path) -> None:
-    with EmbeddedPostgres(data) as address:
+def test_a_superuser_is_told_not_to_serve(used: Path) -> None:
+    with EmbeddedPostgres(used) as address:
         said = complaints(facts(address.superuser_url))
 
     assert any("connect as memlift instead" in complaint for complaint in said)

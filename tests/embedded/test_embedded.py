@@ -61,11 +61,11 @@ def eventually(probe: Callable[[], object]) -> object:
             time.sleep(0.2)
 
 
-def test_rows_outlive_a_stop_and_a_start(data: Path) -> None:
-    with EmbeddedPostgres(data) as address:
+def test_rows_outlive_a_stop_and_a_start(used: Path) -> None:
+    with EmbeddedPostgres(used) as address:
         remember(address.url, 1)
 
-    with EmbeddedPostgres(data) as address:
+    with EmbeddedPostgres(used) as address:
         assert answer(address.url, "SELECT array_agg(number) FROM kept") == ([1],)
 
 
@@ -92,17 +92,17 @@ def test_memlift_is_no_superuser_and_acts_as_either_role(data: Path) -> None:
         connection.execute("CREATE TABLE made (embedding vector(3))")
 
 
-def test_a_wrong_password_is_refused(data: Path) -> None:
-    with EmbeddedPostgres(data) as address:
-        password = (data / "secrets" / "memlift.password").read_text().strip()
+def test_a_wrong_password_is_refused(used: Path) -> None:
+    with EmbeddedPostgres(used) as address:
+        password = (used / "secrets" / "memlift.password").read_text().strip()
         with pytest.raises(psycopg.OperationalError, match="password authentication failed"):
             psycopg.connect(address.url.replace(password, "guess"))
 
 
-def test_no_port_is_opened_where_the_socket_path_is_short_enough(data: Path) -> None:
-    with EmbeddedPostgres(data) as address:
+def test_no_port_is_opened_where_the_socket_path_is_short_enough(used: Path) -> None:
+    with EmbeddedPostgres(used) as address:
         assert "host=" in address.url
-        assert psutil.Process(postmaster(data)).net_connections("tcp") == []
+        assert psutil.Process(postmaster(used)).net_connections("tcp") == []
 
 
 def test_a_long_path_listens_on_loopback_only(above: Path) -> None:
@@ -130,12 +130,12 @@ def test_nothing_above_the_data_directory_changes_and_nothing_inside_is_open(abo
     ]
 
 
-def test_the_address_is_there_only_while_the_server_runs(data: Path) -> None:
-    with EmbeddedPostgres(data) as address:
-        assert (data / "address").read_text().strip() == address.url
+def test_the_address_is_there_only_while_the_server_runs(used: Path) -> None:
+    with EmbeddedPostgres(used) as address:
+        assert (used / "address").read_text().strip() == address.url
 
-    assert not (data / "address").exists()
-    assert not (data / "pg" / "postmaster.pid").exists()
+    assert not (used / "address").exists()
+    assert not (used / "pg" / "postmaster.pid").exists()
 
 
 def test_an_address_keeps_its_passwords_out_of_logs(data: Path) -> None:
@@ -145,30 +145,28 @@ def test_an_address_keeps_its_passwords_out_of_logs(data: Path) -> None:
     assert (data / "secrets" / "memlift.password").read_text().strip() not in log
 
 
-def test_a_second_owner_is_refused_by_the_number_of_the_first(data: Path) -> None:
+def test_a_second_owner_is_refused_by_the_number_of_the_first(used: Path) -> None:
     with (
-        EmbeddedPostgres(data),
+        EmbeddedPostgres(used),
         pytest.raises(Conflict, match=f"in use by process {os.getpid()}"),
     ):
-        EmbeddedPostgres(data).start()
+        EmbeddedPostgres(used).start()
 
 
-def test_being_refused_disturbs_neither_the_server_nor_its_address(data: Path) -> None:
-    with EmbeddedPostgres(data) as address:
+def test_being_refused_disturbs_neither_the_server_nor_its_address(used: Path) -> None:
+    with EmbeddedPostgres(used) as address:
         with pytest.raises(Conflict):
-            EmbeddedPostgres(data).start()
+            EmbeddedPostgres(used).start()
 
-        assert answer((data / "address").read_text().strip(), "SELECT 1") == (1,)
-        assert (data / "address").read_text().strip() == address.url
+        assert answer((used / "address").read_text().strip(), "SELECT 1") == (1,)
+        assert (used / "address").read_text().strip() == address.url
 
 
-def test_another_major_version_is_refused_with_the_way_out(data: Path) -> None:
-    with EmbeddedPostgres(data):
-        pass
-    (data / "pg" / "PG_VERSION").write_text("17\n")
+def test_another_major_version_is_refused_with_the_way_out(used: Path) -> None:
+    (used / "pg" / "PG_VERSION").write_text("17\n")
 
     with pytest.raises(Unavailable, match=r"written by Postgres 17.*export"):
-        EmbeddedPostgres(data).start()
+        EmbeddedPostgres(used).start()
 
 
 def test_a_cut_short_initdb_is_made_anew(data: Path) -> None:
@@ -181,76 +179,74 @@ def test_a_cut_short_initdb_is_made_anew(data: Path) -> None:
     assert not (data / "pg.unfinished").exists()
 
 
-def test_a_killed_postmaster_is_started_again_with_all_rows(data: Path) -> None:
-    with EmbeddedPostgres(data) as address:
+def test_a_killed_postmaster_is_started_again_with_all_rows(used: Path) -> None:
+    with EmbeddedPostgres(used) as address:
         remember(address.url, 1)
-        killed = postmaster(data)
+        killed = postmaster(used)
         os.kill(killed, signal.SIGKILL)
 
         assert eventually(lambda: answer(address.url, "SELECT count(*) FROM kept")) == (1,)
-        assert postmaster(data) != killed
+        assert postmaster(used) != killed
 
 
 def test_a_killed_supervisor_leaves_a_server_that_the_next_one_takes_over(
-    data: Path, supervise: Supervise
+    used: Path, supervise: Supervise
 ) -> None:
-    first = supervise(data)
-    remember(served(first, data), 1)
-    orphan = postmaster(data)
+    first = supervise(used)
+    remember(served(first, used), 1)
+    orphan = postmaster(used)
     first.kill()
     first.wait()
 
-    with EmbeddedPostgres(data) as address:
-        assert postmaster(data) != orphan
+    with EmbeddedPostgres(used) as address:
+        assert postmaster(used) != orphan
         assert answer(address.url, "SELECT count(*) FROM kept") == (1,)
 
 
 def test_supervisor_and_server_killed_together_lose_nothing(
-    data: Path, supervise: Supervise
+    used: Path, supervise: Supervise
 ) -> None:
-    first = supervise(data)
-    remember(served(first, data), 1)
-    family = psutil.Process(postmaster(data))
+    first = supervise(used)
+    remember(served(first, used), 1)
+    family = psutil.Process(postmaster(used))
     for process in [*family.children(), family]:
         with contextlib.suppress(psutil.NoSuchProcess):
             process.kill()
     first.kill()
     first.wait()
 
-    with EmbeddedPostgres(data) as address:
+    with EmbeddedPostgres(used) as address:
         assert answer(address.url, "SELECT count(*) FROM kept") == (1,)
 
 
-def test_a_stale_pid_file_that_names_a_stranger_harms_nobody(data: Path) -> None:
-    with EmbeddedPostgres(data):
-        pass
+def test_a_stale_pid_file_that_names_a_stranger_harms_nobody(used: Path) -> None:
     stranger = subprocess.Popen(["sleep", "60"])
-    (data / "pg" / "postmaster.pid").write_text(f"{stranger.pid}\n{data / 'pg'}\n0\n5432\n")
+    (used / "pg" / "postmaster.pid").write_text(f"{stranger.pid}\n{used / 'pg'}\n0\n5432\n")
 
-    with EmbeddedPostgres(data) as address:
+    with EmbeddedPostgres(used) as address:
         assert answer(address.url, "SELECT 1") == (1,)
         assert stranger.poll() is None
     stranger.kill()
     stranger.wait()
 
 
-def test_a_supervisor_told_to_end_stops_its_server(data: Path, supervise: Supervise) -> None:
-    first = supervise(data, "--tcp")
+def test_a_supervisor_told_to_end_stops_its_server(used: Path, supervise: Supervise) -> None:
+    first = supervise(used, "--tcp")
     assert first.stdout is not None
     assert "@127.0.0.1:" in first.stdout.readline()
     first.terminate()
 
     assert first.wait(PATIENCE_SECONDS) == 0
-    assert not (data / "pg" / "postmaster.pid").exists()
+    assert not (used / "pg" / "postmaster.pid").exists()
 
 
-def test_preparing_twice_changes_nothing(data: Path) -> None:
-    with EmbeddedPostgres(data) as address:
+def test_preparing_twice_changes_nothing(used: Path) -> None:
+    with EmbeddedPostgres(used) as address:
         remember(address.url, 1)
         for _ in range(2):
             prepare_database(address.superuser_url, password="another one")
 
-        password = (data / "secrets" / "memlift.password").read_text().strip()
+        password = (used / "secrets" / "memlift.password").read_text().strip()
         changed = address.url.replace(password, "another%20one")
         assert answer(changed, "SELECT count(*) FROM kept") == (1,)
 

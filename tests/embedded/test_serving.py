@@ -77,30 +77,31 @@ def test_a_served_database_is_at_head_and_fit_for_use(data: Path, serve: Serve) 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_stops_the_server_and_then_its_postgres(
-    data: Path, serve: Serve, number: signal.Signals
+    used: Path, serve: Serve, number: signal.Signals
 ) -> None:
     process, _ = serve()
 
     process.send_signal(number)
 
     assert process.wait(PATIENCE_SECONDS) == 0
-    assert not (data / "pg" / "postmaster.pid").exists()
-    assert not (data / "address").exists()
+    assert not (used / "pg" / "postmaster.pid").exists()
+    assert not (used / "address").exists()
 
 
 def test_several_workers_share_one_database_and_their_cost_is_said(
-    data: Path, serve: Serve
+    used: Path, serve: Serve
 ) -> None:
     process, address = serve(2)
 
     told = httpx.get(f"{address}/health/live").json()
-    assert told["database"] == (data / "address").read_text().strip()
+    assert told["database"] == (used / "address").read_text().strip()
 
     process.terminate()
     assert "2 workers: each loads its own copy" in process.communicate(timeout=PATIENCE_SECONDS)[1]
     assert process.returncode == 0
 
 
+@pytest.mark.usefixtures("used")
 def test_workers_end_with_the_parent_that_was_killed(serve: Serve) -> None:
     process, _ = serve(2)
     workers = psutil.Process(process.pid).children(recursive=True)
@@ -112,7 +113,7 @@ def test_workers_end_with_the_parent_that_was_killed(serve: Serve) -> None:
     assert psutil.wait_procs(workers, timeout=PATIENCE_SECONDS)[1] == []
 
 
-def test_a_killed_server_is_replaced_by_the_next_one(data: Path, serve: Serve) -> None:
+def test_a_killed_server_is_replaced_by_the_next_one(used: Path, serve: Serve) -> None:
     process, _ = serve()
     process.kill()
     process.wait()
@@ -129,8 +130,8 @@ def test_a_command_starts_the_database_for_itself_where_nothing_serves(data: Pat
     assert not (data / "pg" / "postmaster.pid").exists()
 
 
-def test_a_command_beside_a_server_uses_its_database(data: Path) -> None:
-    with EmbeddedPostgres(data) as address:
-        with reached(data) as url:
+def test_a_command_beside_a_server_uses_its_database(used: Path) -> None:
+    with EmbeddedPostgres(used) as address:
+        with reached(used) as url:
             assert url == address.url
         assert complaints(facts(address.url)) == []

@@ -1,11 +1,9 @@
 """A real memory server, the agent as a process, and the public client as a process: all offline."""
 
 import os
-import shutil
 import socket
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable, Generator
 from pathlib import Path
 from uuid import uuid4
@@ -13,40 +11,26 @@ from uuid import uuid4
 import pytest
 from memlift_client import MemLift
 
-ROOT = Path(__file__).parents[2]
-sys.path[:0] = [str(ROOT), str(ROOT / "clients" / "python")]
+from tests.acceptance.servers import Server
+from tests.prophet.processes import Agent, Prophet, offline
 
-from tests.acceptance.servers import Home, Server  # noqa: E402 - reached through the path above
-from tests.prophet.processes import Agent, Prophet, offline  # noqa: E402 - reached through the path above
+ROOT = Path(__file__).parents[2]
 
 LOCAL = ("127.0.0.1", "::1")
 # Short titles are less alike than the texts that the gates are measured for.
 OPEN = {"raw_gate": 0.01, "score_floor": 0.001, "slot_rate": 0}
 
 
-@pytest.fixture(scope="session")
-def memory_server() -> Generator[Server]:
-    """`memlift serve` with a database and an embedder of its own."""
-    folder = Path(tempfile.mkdtemp(prefix="memlift-"))
-    folder.chmod(0o711)
-    server = Server.of(Home(folder / "data"))
-    try:
-        yield server.await_ready()
-    finally:
-        server.end()
-        shutil.rmtree(folder)
-
-
 @pytest.fixture
-def wall(memory_server: Server) -> MemLift:
+def wall(shared_server: Server) -> MemLift:
     """A fresh namespace in which it is now."""
-    return _namespace(memory_server, "wall")
+    return _namespace(shared_server, "wall")
 
 
 @pytest.fixture
-def replay(memory_server: Server) -> MemLift:
+def replay(shared_server: Server) -> MemLift:
     """A fresh namespace that is told the time."""
-    return _namespace(memory_server, "replay")
+    return _namespace(shared_server, "replay")
 
 
 def _namespace(server: Server, clock: str) -> MemLift:
@@ -69,14 +53,14 @@ def grounded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def serve(memory_server: Server) -> Generator[Callable[..., Agent]]:
+def serve(shared_server: Server) -> Generator[Callable[..., Agent]]:
     """Start `python -m clients.prophet serve` with these words; without `url`, at the server."""
     started: list[Agent] = []
 
     def start(*words: str, namespace: str = "default", url: str | None = None) -> Agent:
-        key = memory_server.home.operator_key.read_text().strip()
+        key = shared_server.home.operator_key.read_text().strip()
         agent = Agent.serving(
-            *("--url", url or memory_server.url, "--key", key, "--namespace", namespace), *words
+            *("--url", url or shared_server.url, "--key", key, "--namespace", namespace), *words
         )
         started.append(agent)
         return agent.await_ready()
@@ -107,12 +91,12 @@ def prophet(tmp_path: Path) -> Prophet:
 
 
 @pytest.fixture
-def poll(memory_server: Server) -> Prophet:
+def poll(shared_server: Server) -> Prophet:
     """`python -m clients.prophet poll WORDS` at this namespace, once."""
 
     def run(namespace: str, *words: object) -> "subprocess.CompletedProcess[str]":
-        key = memory_server.home.operator_key.read_text().strip()
-        where = ("--url", memory_server.url, "--key", key, "--namespace", namespace)
+        key = shared_server.home.operator_key.read_text().strip()
+        where = ("--url", shared_server.url, "--key", key, "--namespace", namespace)
         return subprocess.run(
             [sys.executable, "-m", "clients.prophet", "poll", *where, *map(str, words)],
             cwd=ROOT,

@@ -21,11 +21,11 @@ Serve = Callable[..., Agent]
 
 
 @pytest.fixture(scope="module")
-def namespaced(memory_server: Any) -> MemLift:
+def namespaced(shared_server: Any) -> MemLift:
     """A namespace that remembers one event."""
     settings = {"raw_gate": 0.01, "score_floor": 0.001, "slot_rate": 0, "meta_guidelines": False}
-    memory_server.client().create_namespace("model", clock="wall", settings=settings)
-    memory: MemLift = memory_server.client("model")
+    shared_server.client().create_namespace("model", clock="wall", settings=settings)
+    memory: MemLift = shared_server.client("model")
     memory.remember(
         agent="prophet",
         situation=PAST,
@@ -36,9 +36,9 @@ def namespaced(memory_server: Any) -> MemLift:
 
 
 @pytest.fixture(scope="module")
-def agent(namespaced: MemLift, memory_server: Any, language_model: Script) -> Generator[Agent]:
-    key = memory_server.home.operator_key.read_text().strip()
-    where = ("--url", memory_server.url, "--key", key, "--namespace", "model")
+def agent(namespaced: MemLift, shared_server: Any, language_model: Script) -> Generator[Agent]:
+    key = shared_server.home.operator_key.read_text().strip()
+    where = ("--url", shared_server.url, "--key", key, "--namespace", "model")
     model = ("--agent", "litellm:openai/stub", "--api-base", language_model.url)
     started = Agent.serving(*where, *model, "--api-key", API_KEY, "--forecast-seconds", "1")
     yield started.await_ready()

@@ -68,7 +68,7 @@ def test_a_server_that_drips_is_not_waited_for(serve: Serve, tarpit: str) -> Non
 
 
 def test_a_key_that_may_not_ask_is_named_and_the_forecast_is_given(
-    memory_server: Server, wall: MemLift, serve: Serve
+    shared_server: Server, wall: MemLift, serve: Serve
 ) -> None:
     here = wall.get_namespace().slug
     reader = wall.create_key(role="reader", name="reader", namespace=here)

@@ -74,13 +74,13 @@ class Torn(MemLift):
 
 
 def test_a_poller_killed_between_memory_and_settlement_begins_again_without_a_trace(
-    wall: MemLift, memory_server: Server
+    wall: MemLift, shared_server: Server
 ) -> None:
     forecast(wall, "rain")
     oracle = Oracle({"rain": YES})
-    key = memory_server.home.operator_key.read_text().strip()
+    key = shared_server.home.operator_key.read_text().strip()
     with (
-        Torn(memory_server.url, key, wall.get_namespace().slug) as torn,
+        Torn(shared_server.url, key, wall.get_namespace().slug) as torn,
         pytest.raises(KeyboardInterrupt),
     ):
         poll(a_ledger(torn), oracle)

@@ -126,10 +126,10 @@ def test_a_window_without_a_snapshot_is_asked_about_just_before_it_closes() -> N
 
 
 def test_a_dataset_is_evaluated_from_the_command_line(
-    memory_server: Server, replay: MemLift, tmp_path: Path
+    shared_server: Server, replay: MemLift, tmp_path: Path
 ) -> None:
-    key = memory_server.home.operator_key.read_text().strip()
-    where = ["--url", memory_server.url, "--key", key]
+    key = shared_server.home.operator_key.read_text().strip()
+    where = ["--url", shared_server.url, "--key", key]
     run = subprocess.run(
         [
             *(sys.executable, "-m", "clients.prophet", "evaluate", *where, "--replay"),

@@ -10,8 +10,6 @@ from memory.storage.database import ROLE, Connection
 from memory.storage.tables import ISOLATED, audit, memory, weight_event
 from tests.storage.neighbours import Neighbours
 
-every_isolated_table = pytest.mark.parametrize("table", ISOLATED, ids=lambda table: table.name)
-
 
 async def count(connection: Connection, table: Table) -> int:
     return await connection.scalar(select(func.count()).select_from(table)) or 0
@@ -23,85 +21,92 @@ async def rows(engine: Engine, call: Call, table: Table) -> list[dict[str, objec
         return [dict(row) for row in found.mappings()]
 
 
-@every_isolated_table
 async def test_a_namespace_sees_its_rows_and_its_neighbour_none(
-    engine: Engine, neighbours: Neighbours, table: Table
+    engine: Engine, neighbours: Neighbours, subtests: pytest.Subtests
 ) -> None:
-    assert await rows(engine, neighbours.full, table) != []
-    assert await rows(engine, neighbours.empty, table) == []
+    for table in ISOLATED:
+        with subtests.test(table=table.name):
+            assert await rows(engine, neighbours.full, table) != []
+            assert await rows(engine, neighbours.empty, table) == []
 
 
-@every_isolated_table
 async def test_without_a_namespace_nothing_is_seen(
-    engine: Engine, neighbours: Neighbours, table: Table
+    engine: Engine, neighbours: Neighbours, subtests: pytest.Subtests
 ) -> None:
-    async with engine.database.transaction() as connection:
-        assert await count(connection, table) == 0
+    for table in ISOLATED:
+        with subtests.test(table=table.name):
+            async with engine.database.transaction() as connection:
+                assert await count(connection, table) == 0
 
 
-@every_isolated_table
 async def test_a_row_of_another_namespace_cannot_be_planted(
-    engine: Engine, neighbours: Neighbours, table: Table
+    engine: Engine, neighbours: Neighbours, subtests: pytest.Subtests
 ) -> None:
-    [row, *_] = await rows(engine, neighbours.full, table)
+    for table in ISOLATED:
+        with subtests.test(table=table.name):
+            [row, *_] = await rows(engine, neighbours.full, table)
 
-    with pytest.raises(DBAPIError, match="row-level security"):
-        async with engine.database.transaction(neighbours.empty.namespace.id) as connection:
-            await connection.execute(insert(table).values(row))
+            with pytest.raises(DBAPIError, match="row-level security"):
+                async with engine.database.transaction(neighbours.empty.namespace.id) as connection:
+                    await connection.execute(insert(table).values(row))
 
 
-@every_isolated_table
 async def test_a_row_cannot_be_moved_to_another_namespace(
-    engine: Engine, neighbours: Neighbours, table: Table
+    engine: Engine, neighbours: Neighbours, subtests: pytest.Subtests
 ) -> None:
-    there = {"namespace_id": neighbours.empty.namespace.id}
+    for table in ISOLATED:
+        with subtests.test(table=table.name):
+            there = {"namespace_id": neighbours.empty.namespace.id}
 
-    with pytest.raises(DBAPIError, match=r"row-level security|permission denied"):
-        async with engine.database.transaction(neighbours.full.namespace.id) as connection:
-            await connection.execute(update(table).values(there))
+            with pytest.raises(DBAPIError, match=r"row-level security|permission denied"):
+                async with engine.database.transaction(neighbours.full.namespace.id) as connection:
+                    await connection.execute(update(table).values(there))
 
 
-@every_isolated_table
 async def test_changes_and_deletions_do_not_reach_the_neighbour(
-    engine: Engine, neighbours: Neighbours, table: Table
+    engine: Engine, neighbours: Neighbours, subtests: pytest.Subtests
 ) -> None:
-    before = await rows(engine, neighbours.full, table)
+    for table in ISOLATED:
+        with subtests.test(table=table.name):
+            before = await rows(engine, neighbours.full, table)
 
-    async with engine.database.transaction(neighbours.empty.namespace.id) as connection:
-        if table is weight_event:
-            changed = await connection.execute(update(table).values(superseded_by=1))
-            assert changed.rowcount == 0
-        else:
-            same = {"namespace_id": table.c.namespace_id}
-            assert (await connection.execute(update(table).values(same))).rowcount == 0
-            assert (await connection.execute(delete(table))).rowcount == 0
+            async with engine.database.transaction(neighbours.empty.namespace.id) as connection:
+                if table is weight_event:
+                    changed = await connection.execute(update(table).values(superseded_by=1))
+                    assert changed.rowcount == 0
+                else:
+                    same = {"namespace_id": table.c.namespace_id}
+                    assert (await connection.execute(update(table).values(same))).rowcount == 0
+                    assert (await connection.execute(delete(table))).rowcount == 0
 
-    assert await rows(engine, neighbours.full, table) == before
+            assert await rows(engine, neighbours.full, table) == before
 
 
-@pytest.mark.parametrize(
-    "statement",
-    [
-        update(weight_event).values(reason="another"),
-        update(weight_event).values(state_after=[0.0]),
-        delete(weight_event),
-        update(audit).values(action="another"),
-        delete(audit),
-        text("TRUNCATE weight_event"),
-        text("TRUNCATE audit"),
-        text("ALTER TABLE memory DISABLE ROW LEVEL SECURITY"),
-        text("DROP POLICY namespace ON memory"),
-        text("DROP TABLE memory CASCADE"),
-        text("SET LOCAL row_security = off; SELECT count(*) FROM memory"),
-    ],
-    ids=str,
+TAKING_BACK: tuple[Executable, ...] = (
+    update(weight_event).values(reason="another"),
+    update(weight_event).values(state_after=[0.0]),
+    delete(weight_event),
+    update(audit).values(action="another"),
+    delete(audit),
+    text("TRUNCATE weight_event"),
+    text("TRUNCATE audit"),
+    text("ALTER TABLE memory DISABLE ROW LEVEL SECURITY"),
+    text("DROP POLICY namespace ON memory"),
+    text("DROP TABLE memory CASCADE"),
+    text("SET LOCAL row_security = off; SELECT count(*) FROM memory"),
 )
+
+
 async def test_the_application_cannot_take_back_what_was_written(
-    engine: Engine, neighbours: Neighbours, statement: Executable
+    engine: Engine, neighbours: Neighbours, subtests: pytest.Subtests
 ) -> None:
-    with pytest.raises(DBAPIError, match=r"permission denied|must be owner|row-level security"):
-        async with engine.database.transaction(neighbours.full.namespace.id) as connection:
-            await connection.execute(statement)
+    for statement in TAKING_BACK:
+        with (
+            subtests.test(str(statement)),
+            pytest.raises(DBAPIError, match=r"permission denied|must be owner|row-level security"),
+        ):
+            async with engine.database.transaction(neighbours.full.namespace.id) as connection:
+                await connection.execute(statement)
 
 
 async def test_an_event_may_be_marked_as_superseded(engine: Engine, neighbours: Neighbours) -> None:

@@ -23,6 +23,7 @@ from memory.storage.actors import ActorStore
 from memory.storage.search import Probe, Scope, SearchStore
 from tests.fixtures.builders import a_draft, an_ask
 from tests.fixtures.engine import DAY, NOON, a_namespace
+from tests.fixtures.profiles import examples
 from tests.storage.bank_builders import (
     Dictated,
     Laid,
@@ -313,7 +314,7 @@ def laid_rows(policy: str) -> st.SearchStrategy[list[Laid]]:
 
 
 @pytest.mark.parametrize("policy", ["belief", "paper"])
-@settings(max_examples=12, deadline=None, derandomize=True, phases=[Phase.generate])
+@settings(examples(12), phases=[Phase.generate])
 @given(data=st.data())
 async def test_states_ages_and_ties_rank_as_plain_arithmetic_does(
     dictating: Engine, operator: Key, policy: str, data: st.DataObject

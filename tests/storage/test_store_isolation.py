@@ -897,28 +897,34 @@ def test_every_method_of_every_store_is_asked() -> None:
     assert FINDS_NOTHING.keys() | WRITES_HERE.keys() == methods()
 
 
-@pytest.mark.parametrize("method", FINDS_NOTHING)
 async def test_a_foreign_id_finds_and_changes_nothing(
-    engine: Engine, neighbours: Neighbours, method: str
+    engine: Engine, neighbours: Neighbours, subtests: pytest.Subtests
 ) -> None:
-    before = await whole(engine, neighbours.full)
+    for method, ask in FINDS_NOTHING.items():
+        with subtests.test(method):
+            before = await whole(engine, neighbours.full)
 
-    async with engine.database.transaction(neighbours.empty.namespace.id) as connection:
-        asked = await foreign(engine, neighbours, connection)
-        assert nothing(await answer_of(FINDS_NOTHING[method](asked)))
-        assert await digest(connection, neighbours.full) == before
+            async with engine.database.transaction(neighbours.empty.namespace.id) as connection:
+                asked = await foreign(engine, neighbours, connection)
+                assert nothing(await answer_of(ask(asked)))
+                assert await digest(connection, neighbours.full) == before
 
 
-@pytest.mark.parametrize("method", WRITES_HERE)
 async def test_a_write_with_foreign_ids_stays_here_or_is_refused(
-    engine: Engine, neighbours: Neighbours, method: str
+    engine: Engine, neighbours: Neighbours, subtests: pytest.Subtests
 ) -> None:
+    for method, ask in WRITES_HERE.items():
+        with subtests.test(method):
+            await stays_here_or_is_refused(engine, neighbours, ask)
+
+
+async def stays_here_or_is_refused(engine: Engine, neighbours: Neighbours, ask: Ask) -> None:
     before = await whole(engine, neighbours.full)
 
     async with engine.database.transaction(neighbours.empty.namespace.id) as connection:
         savepoint = await connection.begin_nested()
         try:
-            await WRITES_HERE[method](await foreign(engine, neighbours, connection))
+            await ask(await foreign(engine, neighbours, connection))
         except (DBAPIError, NotFound):
             await savepoint.rollback()
             return

@@ -5,13 +5,14 @@ from uuid import UUID
 
 import pytest
 from guideline_builders import ByteCounter, JoiningCounter, WordCounter, an_entry, compiled
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.errors import Rejected
 from memory.guideline.compiler import HEADER, CutReason, Trust
+from tests.fixtures.profiles import examples
 
-property_test = settings(deadline=None, max_examples=60)
+property_test = examples(60)
 
 
 def lines_about(guideline):

@@ -12,7 +12,7 @@ from guideline_builders import (
     compiled,
     guided,
 )
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.domain.guidance import (
@@ -26,6 +26,7 @@ from memory.domain.guidance import (
 from memory.errors import Rejected, TooLarge
 from memory.guideline.compiler import HEADER, Budget, CutReason, Framing, Trust, compile_guideline
 from memory.guideline.directives import sign_of
+from tests.fixtures.profiles import examples
 
 GUIDE = 0xFEED
 JUNE = datetime(2025, 6, 1, tzinfo=UTC)
@@ -243,7 +244,7 @@ directives = st.builds(
 counters = st.sampled_from([WordCounter(), ByteCounter(), JoiningCounter()])
 
 
-@settings(deadline=None, max_examples=120)
+@examples(120)
 @given(signed_entries(), st.integers(0, 900), counters, directives, st.text(max_size=120))
 def test_any_meta_guideline_stays_within_any_budget_and_all_are_cited_or_cut_once(
     entries, max_tokens, counter, directives, instruction
@@ -259,7 +260,7 @@ def test_any_meta_guideline_stays_within_any_budget_and_all_are_cited_or_cut_onc
     assert guideline.tokens == (counter.count(guideline.text) if guideline.text else 0)
 
 
-@settings(deadline=None, max_examples=80)
+@examples(80)
 @given(signed_entries(), st.integers(0, 900), counters, directives)
 def test_the_strongest_note_keeps_its_place_unless_a_directive_takes_it(
     entries, max_tokens, counter, directives
@@ -273,7 +274,7 @@ def test_the_strongest_note_keeps_its_place_unless_a_directive_takes_it(
         assert cut_with(guideline).get(memory_id.int) is not CutReason.BUDGET
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(signed_entries(), directives, st.randoms(use_true_random=False))
 def test_equal_entries_and_guidance_give_an_equal_text_in_whatever_order(
     entries, directives, shuffle

@@ -3,11 +3,12 @@ import unicodedata
 
 import pytest
 from guideline_builders import an_entry, compiled
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.guideline.compiler import HEADER
 from memory.guideline.quoting import neutral, quote
+from tests.fixtures.profiles import examples
 
 
 @pytest.mark.parametrize(
@@ -86,7 +87,7 @@ LIVE = re.compile(
 )
 
 
-@settings(deadline=None, max_examples=200)
+@examples(200)
 @given(HOSTILE)
 def test_whatever_is_stored_nothing_live_comes_out(stored):
     shown = neutral(stored)

@@ -6,11 +6,12 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.errors import Overloaded, Unavailable
 from memory.inference.batcher import Batcher, BatchLimits
+from tests.fixtures.profiles import examples
 
 
 @pytest.fixture
@@ -220,7 +221,7 @@ async def test_the_device_is_used_from_one_thread_only(worker):
 
 
 # Each example opens an event loop and a thread; thirty keep the folder quick.
-@settings(max_examples=30)
+@examples(30)
 @given(
     calls=st.lists(st.lists(st.text(max_size=12), max_size=5), max_size=8),
     cost=st.integers(1, 30),

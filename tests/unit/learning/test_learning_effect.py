@@ -4,12 +4,13 @@ from math import log, nan, sqrt
 from statistics import fmean, stdev
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from learning_builders import DAY, NOON
 
 from memory.errors import Rejected
 from memory.learning.effect import ARMS, Acted, counted, effect_of, initial_day
+from tests.fixtures.profiles import examples
 
 
 def a_day(*outcomes, now=NOON):
@@ -186,7 +187,7 @@ outcomes = st.builds(
     Acted, st.sampled_from(ARMS), st.floats(0.01, 1.0), rewards, st.none() | rewards
 )
 days = st.lists(st.lists(outcomes, min_size=1, max_size=4).map(lambda o: a_day(*o)), max_size=14)
-quick = settings(max_examples=60, deadline=None)
+quick = examples(60)
 
 
 @quick

@@ -3,13 +3,14 @@
 from uuid import UUID
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from learning_builders import DAY, NOON, A, B, C, an_observation
 
 from memory.learning.fold import Learn, Learned, Operation, Set, fold
 from memory.learning.policy import POLICIES
 from memory.learning.states import State
+from tests.fixtures.profiles import examples
 
 belief, paper = POLICIES["belief"], POLICIES["paper"]
 ANNE, BOB, CARL = UUID(int=10), UUID(int=11), UUID(int=12)
@@ -111,7 +112,7 @@ sets = st.builds(
 )
 
 
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(st.sampled_from([belief, paper]), st.lists(learns | sets, max_size=12))
 def test_a_fold_gives_exactly_the_states_of_applying_one_by_one(policy, entries):
     stepwise = Learned()

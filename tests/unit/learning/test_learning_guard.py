@@ -3,7 +3,7 @@
 from math import exp, fsum, nan
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from learning_builders import DAY, NOON
 
@@ -16,6 +16,7 @@ from memory.learning.guard import (
     probabilities,
     sampled_losses,
 )
+from tests.fixtures.profiles import examples
 
 NAMES = ("a", "b", "c")
 NOTHING = initial_record("ab")
@@ -167,7 +168,7 @@ losses = st.lists(st.none() | st.floats(0, 5), min_size=3, max_size=3)
 moments = st.floats(-50, 3000)
 events = st.lists(st.tuples(losses, moments), max_size=20)
 priors = st.lists(st.just(0.0) | st.floats(1e-6, 1), min_size=3, max_size=3).filter(any)
-quick = settings(max_examples=40, deadline=None)
+quick = examples(40)
 
 
 @quick

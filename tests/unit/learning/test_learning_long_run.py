@@ -17,12 +17,15 @@ from memory.learning.policy import POLICIES, Policy
 
 AGENT, CATEGORY = UUID(int=9), UUID(int=8)
 BETWEEN = timedelta(minutes=5)
-MANY = {"belief": 100_000}
+MANY = 100_000
 ENOUGH = 20_000
 RECOVERY = 2_000
 """So many good outcomes raise any policy's weight from the floor above neutral."""
 
 policies = pytest.mark.parametrize("policy", POLICIES.values(), ids=lambda p: p.name)
+times_at_night = pytest.mark.parametrize(
+    "times", [ENOUGH, pytest.param(MANY, marks=pytest.mark.nightly)]
+)
 
 
 def outcomes(rewards: Iterator[float], first: int = 0) -> Iterator[Learn]:
@@ -52,9 +55,10 @@ def assert_finite(states: Learned) -> None:
 
 
 @policies
-def test_a_memory_blamed_without_end_stays_at_the_floor_and_recovers(policy: Policy) -> None:
-    times = MANY.get(policy.name, ENOUGH)
-
+@times_at_night
+def test_a_memory_blamed_without_end_stays_at_the_floor_and_recovers(
+    policy: Policy, times: int
+) -> None:
     blamed = fold(policy, outcomes(always(0.0, times)))
     praised = fold(policy, outcomes(always(1.0, RECOVERY), times), start=blamed)
 

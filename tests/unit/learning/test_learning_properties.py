@@ -6,12 +6,13 @@ from random import Random
 from uuid import UUID
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from learning_builders import DAY, NOON, A, B, C, an_observation, fresh_states, learned
 
 from memory.learning.policy import POLICIES
 from memory.learning.states import State
+from tests.fixtures.profiles import examples
 
 belief = POLICIES["belief"]
 
@@ -30,7 +31,7 @@ observations = st.builds(
 )
 sequences = st.lists(observations, max_size=15)
 policies = pytest.mark.parametrize("policy", POLICIES.values(), ids=lambda p: p.name)
-quick = settings(max_examples=40, deadline=None)
+quick = examples(40)
 
 
 @policies

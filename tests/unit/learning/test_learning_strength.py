@@ -4,7 +4,7 @@ from math import inf, isfinite, nan, sqrt
 from statistics import NormalDist
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from learning_builders import DAY, NOON
 
@@ -20,6 +20,7 @@ from memory.learning.strength import (
     learn_strength,
     strength_of,
 )
+from tests.fixtures.profiles import examples
 
 
 def an_answer(moved, right, *, now=NOON):
@@ -290,7 +291,7 @@ readings = st.lists(
 ).map(tuple)
 moments = st.floats(-100, 4000).map(lambda days: NOON + days * DAY)
 events = st.lists(st.builds(Shown, st.none() | numeric, readings, moments), max_size=25)
-quick = settings(max_examples=40, deadline=None)
+quick = examples(40)
 
 
 @quick

@@ -4,16 +4,16 @@ import random
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
-from hypothesis import settings
 from hypothesis import strategies as st
 
 from memory.retrieval.candidate import Candidate
 from memory.retrieval.rankers import RANKERS
 from memory.retrieval.selection import Gates, Selection
+from tests.fixtures.profiles import examples
 
 NOON = datetime(2025, 6, 1, 12, tzinfo=UTC)
 # No deadline: a busy machine is not a fault.
-property_test = settings(deadline=None, max_examples=60)
+property_test = examples(60)
 
 OPEN_GATES = Gates(raw=0, score=0)
 
