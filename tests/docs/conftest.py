@@ -52,6 +52,8 @@ def reader(
     os.environ["PATH"] = os.pathsep.join((f"{sys.prefix}/bin", before["PATH"]))
     os.environ["PYTHONPATH"] = os.pathsep.join((str(ROOT), str(ROOT / "clients" / "python")))
     monkeypatch.chdir(tmp_path)
-    yield Reader(tmp_path, f"127.0.0.1:{documented_server.port}")
+    reader = Reader(tmp_path, f"127.0.0.1:{documented_server.port}")
+    yield reader
+    reader.leave()
     os.environ.clear()
     os.environ.update(before)

@@ -19,6 +19,8 @@ import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from memlift_client import MemLift
+
 ROOT = Path(__file__).parents[2]
 PAGES = [
     ROOT / "README.md",
@@ -118,6 +120,12 @@ class Reader:
             elif block.is_printed:
                 difference = find_difference(self._here(block.text), printed)
                 assert difference is None, f"{block}: {difference}"
+
+    def leave(self) -> None:
+        """Close the clients that a page left open."""
+        for value in self.names.values():
+            if isinstance(value, MemLift):
+                value.close()
 
     def _here(self, text: str) -> str:
         return text.replace(DOCUMENTED_ADDRESS, self.address)
