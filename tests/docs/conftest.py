@@ -51,6 +51,7 @@ def reader(
     os.environ["HOME"] = str(home)
     os.environ["PATH"] = os.pathsep.join((f"{sys.prefix}/bin", before["PATH"]))
     os.environ["PYTHONPATH"] = os.pathsep.join((str(ROOT), str(ROOT / "clients" / "python")))
+    os.environ["MEMLIFT_URL"] = documented_server.url
     monkeypatch.chdir(tmp_path)
     reader = Reader(tmp_path, f"127.0.0.1:{documented_server.port}")
     yield reader

@@ -15,6 +15,7 @@ import contextlib
 import io
 import os
 import re
+import signal
 import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -107,6 +108,7 @@ class Reader:
     folder: Path
     address: str
     names: dict[str, object] = field(default_factory=dict[str, object])
+    shells: list[int] = field(default_factory=list[int])
 
     def follow(self, blocks: list[Block]) -> None:
         """Run every block; what is printed has to be what the page shows."""
@@ -122,7 +124,10 @@ class Reader:
                 assert difference is None, f"{block}: {difference}"
 
     def leave(self) -> None:
-        """Close the clients that a page left open."""
+        """End what the page left running in the background, and close its clients."""
+        for group in self.shells:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(group, signal.SIGTERM)
         for value in self.names.values():
             if isinstance(value, MemLift):
                 value.close()
@@ -133,21 +138,22 @@ class Reader:
     def _run_bash(self, block: Block) -> str:
         """With `-a` every variable and function goes into the environment, and so to the next."""
         left = self.folder / ".environment"
-        done = subprocess.run(
+        shell = subprocess.Popen(
             ["bash", "-euac", f"set -o pipefail\n{self._here(block.text)}\nenv -0 > '{left}'"],
             cwd=self.folder,
-            capture_output=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
             text=True,
-            timeout=BLOCK_SECONDS,
-            check=False,
+            start_new_session=True,
         )
-        said = done.stdout + done.stderr
-        assert done.returncode == 0, f"{block} ended with {done.returncode}: {said}"
+        self.shells.append(shell.pid)
+        printed, errors = shell.communicate(timeout=BLOCK_SECONDS)
+        assert shell.returncode == 0, f"{block} ended with {shell.returncode}: {printed}{errors}"
         for entry in left.read_text().split("\0"):
             name, _, value = entry.partition("=")
             if name:
                 os.environ[name] = value
-        return done.stdout
+        return printed
 
     def _run_python(self, block: Block) -> str:
         output = io.StringIO()

@@ -49,7 +49,10 @@ def test_every_make_target_that_is_named_exists(page: Path) -> None:
     assert named - targets == set()
 
 
-def test_pages_and_clients_name_the_port_that_the_server_listens_on() -> None:
+def test_pages_and_clients_name_the_port_that_the_server_listens_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("MEMLIFT_URL", raising=False)
     assert f"127.0.0.1:{Settings.model_fields['port'].default}" == DOCUMENTED_ADDRESS
     asked = parse(["poll", "--key", "any"])
     assert isinstance(asked, Polling)

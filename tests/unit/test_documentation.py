@@ -6,7 +6,12 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PAGES = sorted((ROOT / "docs").rglob("*.md"))
+PAGES = [
+    *sorted((ROOT / "docs").rglob("*.md")),
+    *sorted(ROOT.glob("*.md")),
+    ROOT / "benchmarks/README.md",
+    ROOT / "clients/python/README.md",
+]
 LINK = re.compile(r"\]\((?!https?:|mailto:)([^)\s]+)\)")
 DECISIONS = sorted((ROOT / "docs/decisions").glob("[0-9]*.md"))
 
@@ -16,7 +21,7 @@ def anchors(page: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_every_link_leads_somewhere(page: Path) -> None:
     broken = []
     for link in LINK.findall(page.read_text(encoding="utf-8")):
