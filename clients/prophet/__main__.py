@@ -11,7 +11,14 @@ import uvicorn
 from memlift_client import MemLiftError
 
 from clients.prophet.arguments import Asked, Evaluating, Polling, Serving, parse
-from clients.prophet.making import BadAgent, a_ledger, an_agent, some_resolutions
+from clients.prophet.making import (
+    BadAgent,
+    NoMemory,
+    a_ledger,
+    an_agent,
+    check_memory,
+    some_resolutions,
+)
 from clients.prophet.poller import poll
 from clients.prophet.resolutions import BadRecords
 from clients.prophet.service import application
@@ -24,7 +31,7 @@ def main(words: Sequence[str]) -> int:
     logging.basicConfig(stream=sys.stderr, format="%(asctime)s %(levelname)s %(message)s")
     try:
         return _done(asked)
-    except (BadAgent, BadRecords, MemLiftError, OSError) as fault:
+    except (BadAgent, BadRecords, MemLiftError, NoMemory, OSError) as fault:
         print(f"prophet: {fault}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
@@ -34,13 +41,16 @@ def main(words: Sequence[str]) -> int:
 def _done(asked: Asked) -> int:
     match asked:
         case Serving():
-            app = application(an_agent(asked.forecasting))
+            agent = an_agent(asked.forecasting)
+            check_memory(asked.forecasting.where)
+            app = application(agent)
             uvicorn.run(app, host=asked.host, port=asked.port, log_level="warning")
             return 0
         case Evaluating():
             evaluation = importlib.import_module("clients.prophet.evaluation")
             evaluate = cast("Callable[..., int]", evaluation.evaluate)
             agent = an_agent(asked.forecasting)
+            check_memory(asked.forecasting.where)
             return evaluate(asked.dataset, agent, replay=asked.replay, say=_say)
         case Polling():
             return _polled(asked)
@@ -49,6 +59,7 @@ def _done(asked: Asked) -> int:
 def _polled(asked: Polling) -> int:
     """Rounds until interrupted, or one; then the exit status is 1 where an event failed."""
     ledger, resolutions = a_ledger(asked), some_resolutions(asked)
+    check_memory(asked.where)
     while True:
         try:
             done = poll(ledger, resolutions)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 AGENT = "prophet"
+SERVER = "http://127.0.0.1:8000"
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +129,8 @@ def _parser() -> argparse.ArgumentParser:
 
 def _common(command: argparse.ArgumentParser) -> argparse.ArgumentParser:
     key = os.environ.get("MEMLIFT_KEY")
-    command.add_argument("--url", default="http://127.0.0.1:8077", help="the memory server")
+    url = os.environ.get("MEMLIFT_URL", SERVER)
+    command.add_argument("--url", default=url, help=f"the memory server, or MEMLIFT_URL ({SERVER})")
     command.add_argument("--key", default=key, required=key is None, help="or MEMLIFT_KEY")
     command.add_argument("--namespace", default="default")
     command.add_argument("--name", default=AGENT, help="the agent's name in memory")

@@ -4,11 +4,12 @@ import importlib
 from collections.abc import Callable
 from typing import cast
 
-from memlift_client import AgentFields, MemLift, RetryPolicy
+from memlift_client import AgentFields, MemLift, MemLiftError, RetryPolicy
 
 from clients.prophet.agent import MemoryAgent
 from clients.prophet.analog import AnalogForecaster
 from clients.prophet.arguments import Forecasting, Polling, Where
+from clients.prophet.deadline import TooSlow, within
 from clients.prophet.endpoint import EndpointForecaster
 from clients.prophet.forecaster import Forecaster
 from clients.prophet.language_model import ModelForecaster, ModelSettings
@@ -18,10 +19,16 @@ from clients.prophet.resolutions import LocalResolutions, Resolutions
 
 MODEL = "litellm:"
 ADDRESSES = ("http://", "https://")
+# A memory server that is being started beside the agent may take its time.
+FIRST_ANSWER_SECONDS = 15.0
 
 
 class BadAgent(Exception):
     """No forecaster goes by this name."""
+
+
+class NoMemory(Exception):
+    """The memory server is not there, or does not let this key into this namespace."""
 
 
 def an_agent(asked: Forecasting) -> MemoryAgent:
@@ -74,6 +81,22 @@ def some_resolutions(asked: Polling) -> Resolutions:
     except ModuleNotFoundError as fault:
         raise BadAgent(f"{fault.name} is not installed: pip install prophet-arena") from fault
     return cast("Callable[[str | None], Resolutions]", api.opened)(asked.arena_url)
+
+
+def check_memory(where: Where) -> None:
+    """Ask the memory server for the namespace, once, before anything is forecast.
+
+    Raises NoMemory. What fails later costs the memory of one event; what fails here would cost
+    that of all, and nobody would notice.
+    """
+    memory = client(where, where.key)
+    try:
+        within(FIRST_ANSWER_SECONDS, memory.get_namespace)
+    except (TooSlow, MemLiftError) as fault:
+        raise NoMemory(
+            f"cannot use namespace {where.namespace} of the memory server at {where.url}: {fault}. "
+            "Start the server (make serve), or correct --url, --key and --namespace."
+        ) from fault
 
 
 def client(where: Where, key: str, retry_policy: RetryPolicy | None = None) -> MemLift:

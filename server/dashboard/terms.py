@@ -1,153 +1,166 @@
-"""One line per term, shown where a page uses the word: the glossary's, word for word.
+"""One line per term, shown where a page uses the word.
 
-A test holds them against docs/reference/glossary.md, which is not installed with the server.
+Words of docs/reference/glossary.md are explained as they are there; a test compares the two, since
+that page is not installed with the server. The others are names of columns and figures.
 """
 
-TERMS: dict[str, str] = {
-    "agent": "whoever attempts tasks and asks for guidelines; known by a name within its namespace",
-    "namespace": "the boundary that no data crosses; has a clock, a policy and settings",
-    "key": "what a caller shows: a role, a namespace, perhaps the agents it may speak for",
-    "role": "what a key is for: agent, evaluator, reader, admin, operator",
+GLOSSARY: dict[str, str] = {
+    "agent": (
+        "a program that attempts tasks and asks for guidelines; known by a name within its "
+        "namespace"
+    ),
+    "namespace": "the unit of isolation: no data crosses it; has a clock, a policy and settings",
+    "key": (
+        "the secret a caller authenticates with; it has a role, a namespace and perhaps the "
+        "agents it may speak for"
+    ),
+    "role": "what a key may do: agent, evaluator, reader, admin or operator",
     "task": (
-        "what an agent is about to attempt, in its own words; a caller's `key` makes it the "
-        "same task again"
+        "what an agent is about to attempt, in its own words; the same `key` means the same "
+        "task again"
     ),
-    "category": (
-        "the kind of task, in two levels; the first is the coarse key for baselines and effects"
+    "category": "the kind of task, in two levels; baselines and effects are kept by the first",
+    "memory": "one stored item: an experience, a constraint or a meta-guideline",
+    "experience": "a memory of what a past task taught: a situation and a lesson",
+    "constraint": (
+        "a memory of what separates success from failure for any agent: when (the trigger), "
+        "enforce, avoid"
     ),
-    "memory": "one remembered thing, of kind experience, constraint or meta-guideline",
-    "experience": "a memory of what a past task taught: situation and lesson",
     "meta-guideline": (
-        "a memory of how memories are to be used: a failure reason and an instruction"
+        "a memory of how memories should be used: a reason for failure and an instruction"
     ),
-    "situation": "when a memory applies; what a task is held against",
-    "lesson": "what to do then",
-    "version": "a text of a memory as it was served; an edit of the words makes the next one",
+    "situation": "when a memory applies; the text that a task is compared with",
+    "lesson": "what to do in that situation",
+    "bank": "all memories of a namespace",
+    "bank version": (
+        "a number that grows with every change a retrieval can see; it orders all changes"
+    ),
     "status": (
         "active, suspended or retired; before that proposed, verifying, probation or rejected"
     ),
-    "retirement": "a memory is no longer served; its record stays and can return",
-    "trust": "whether the source is believed: trusted, unverified, quarantined; apart from weight",
-    "visibility": "who may be served it: the agent's bound keys, or the namespace",
-    "erasure": "texts and vectors go wherever they are kept; ids and numbers stay",
-    "receipt": "its record, by which an outcome finds what was served; named by `retrieval_id`",
-    "guideline": "the advice compiled for one task in one retrieval",
-    "cited": "in the compiled text, hence credited; with `format: memories` all that was served",
-    "eligible": (
-        "something would be served by similarity alone, so that a comparison with none says "
-        "something"
+    "trust": (
+        "whether the source is believed: trusted, unverified or quarantined; independent of weight"
     ),
+    "visibility": (
+        "who may be served the memory: the whole namespace, or only keys bound to its agent"
+    ),
+    "candidate": "an experience that is tried before it is used",
+    "ticket": "a request to try a candidate, leased to one agent at a time",
+    "probation": "being served at half weight until enough outcomes have arrived",
+    "erasure": "deleting texts and vectors wherever they are kept; ids and numbers stay",
+    "trajectory": "the ordered steps of one run of a task, with its result and its verdict",
+    "contrast": "two runs of one task, compared to find out why one succeeded and the other failed",
+    "receipt": (
+        "the record of a retrieval, under which its outcome is reported; named by `retrieval_id`"
+    ),
+    "guideline": "the advice compiled for one task in one retrieval",
     "arm": (
         "how a retrieval was served: on, control, forced on, forced off, paired, empty, "
-        "suspended, probe"
+        "suspended or retest (`probe`)"
     ),
-    "control": "the arm that goes without memory by lot, so that a comparison exists",
-    "propensity": "the probability that chance gave to what happened",
-    "slot": "the last place, now and then given to a memory that was rarely credited",
-    "purpose": "what the caller will do: act, run a pair, replay, or only look (preview)",
-    "outcome": "what became of an attempt; one is effective a retrieval",
-    "episode": "a retrieval that served a memory, with what came of it",
-    "prediction": (
-        "an agent's forecast for a window, tied to a receipt; how it stood from a moment on"
+    "control": (
+        "the arm that gets no memory, chosen at random, so that there is something to compare with"
     ),
-    "settlement": (
-        "which outcomes of an event came true, whereby its predictions become outcomes; one "
-        "that takes another's place"
+    "probe": (
+        "a retrieval that a suspended cell serves at random, to see whether memory helps again"
     ),
-    "verifier": "who found out: human, test, judge, self, in falling order of belief",
-    "reward": "the outcome as a number in [0, 1], larger is better",
-    "evidence": "what comparison an outcome offers: paired, control, single, none",
-    "cell": "agent \N{MULTIPLICATION SIGN} category: where a baseline is kept",
-    "baseline": "the usual reward in a cell",
-    "verdict": "an agent's word that a memory was helpful or harmful",
-    "effect": (
-        "what memory did in a cell: means by arm, and the paired and the randomised "
-        "difference with intervals"
-    ),
-    "lift": (
-        "by how much the mean reward with memory is above the one without, of pairs or by "
-        "lot; never of both together"
-    ),
-    "interval": (
-        "between its ends the true number lies, with 95 % confidence, however often one looks"
-    ),
-    "coverage": "the share of the last 30 days' receipts that an effective outcome came for",
-    "pair": "two runs of one task that differ in memory alone; either of them",
-    "superseded": "out of effect: another took its place, or its source was rolled back",
-    "withdrawn": "superseded after it was applied, and taken out of the states by a refold",
-    "candidate": "a memory under consideration, with its numbers",
-    "ticket": "a request to try a candidate, leased to one agent at a time",
-    "trial": "a run that a ticket asks for",
-    "self-verified": "tried by the candidate's own author",
-    "probation": "serving at half weight until outcomes have spoken",
+    "propensity": "the probability with which chance chose what happened",
+    "outcome": "the reported result of an attempt; one per retrieval is in effect",
+    "verifier": "who judged the result: human, test, judge or self, in falling order of precedence",
+    "reward": "the result as a number from 0 to 1; larger is better",
+    "evidence": "the kind of comparison an outcome allows: paired, control, single or none",
+    "pair": "two runs of one task that differ only in memory",
+    "event": "something that will be decided, and a task that asks about it until a closing time",
     "policy": (
-        "how outcomes become states and states become weights: `belief`, `paper`, `steps` or "
+        "how outcomes change states and states become weights: `belief`, `paper`, `steps` or "
         "`delta`"
     ),
-    "state": "the policy's numbers of a memory, a deviation, a cell or a noise",
     "belief": (
-        "what a memory is thought to add to the reward beyond the rest of the served set: "
-        "mean and variance"
+        "how much a memory is thought to add to the reward, and how sure that is: mean and variance"
     ),
-    "deviation": "how one agent's belief about a memory differs",
-    "noise": "how much of a reward nothing explains",
-    "residual": "the part of a reward that neither baseline nor served set had led to expect",
     "effective weight": (
-        "the weight that belief, deviation and age amount to; 1 is neutral, floor .1, ceiling 2"
+        "what belief, the agent's deviation and age amount to; 1 is neutral, .1 the lowest, 2"
+        " the highest"
     ),
-    "ranking weight": "the same with half a standard deviation of optimism; it orders the head",
-    "at a bound": "of an effective weight: at most .12, or at least 1.95",
     "score": "effective weight \N{MULTIPLICATION SIGN} relevance",
-    "ranker": "one way to order the head",
-    "guard": "the record of rankers that decides which one serves",
-    "strength": "how far, from 0 to 1, memory is to be followed in a cell",
-    "suspended": "served without memory, because strength fell below .05",
-    "probe": "a retrieval that a suspended cell serves by lot, to see whether memory helps again",
+    "ranker": (
+        "one way to order the most similar memories: with or without weights, with one of "
+        "five half-lives"
+    ),
+    "guard": "the record of how well each ranker did; it decides how often each one is used",
+    "cell": "one agent in one category; baselines, strength and effects are kept per cell",
+    "strength": "how far, from 0 to 1, memory should be followed in a cell",
+    "lift": (
+        "the mean reward with memory minus the mean without, from pairs or from random "
+        "assignment, never from both together"
+    ),
+    "interval": (
+        "the range that contains the true value with 95 % confidence, however often one looks"
+    ),
     "feedback date": (
-        "a UTC day on which outcomes of a cell became known; the unit of effect, strength and guard"
+        "a UTC day on which outcomes of a cell became known; the unit that intervals count"
     ),
-    "ageing": "a belief returns to its prior while no evidence comes; acts whenever it is read",
-    "decay": "the job that writes ageing down",
-    "near-twins": "two memories that say the same in other words; a job merges them",
-    "echo": "a text that only repeats what its key was served; no evidence",
-    "health": (
-        "what is counted of learning: coverage, shares at the bounds, pending, duplicates, signal"
+    "ledger": (
+        "every change of every state, in order, with its reason; all weights can be computed "
+        "from it"
     ),
-    "weight event": "one learning step or setting of a state, in the ledger",
-    "ledger": "all weight events; every state is a fold of what it records",
-    "correction": (
-        "which outcomes of an event came true, whereby its predictions become outcomes; one "
-        "that takes another's place"
+    "rollback": "taking back everything that an agent or a key reported and wrote",
+    "known at": (
+        "when a fact could be known: the server's clock, or what the caller says in a replay"
     ),
-    "rollback": "taking back all that an agent or a key said and wrote",
-    "rebuild": "the fold of the whole ledger, held against the live states",
-    "bank version": "the number that grows with every change a retrieval can see; the only order",
-    "similarity": "the largest cosine of a query and the text it aims at, clamped at 0",
-    "relevance": "how well a memory fits the task, in [0, 1]: the reranker's word, else similarity",
-    "head": (
-        "the 4 k most similar memories that may be seen; weights re-rank these and nothing else"
-    ),
-    "neighbour": "a memory whose situation has a similar vector, whatever its status",
-    "gates": "floors under similarity (raw) and score, measured for the model unless set",
-    "confidence": "how clearly the nearest category is the nearest",
-    "known at": "when a fact could be known; the server's clock, or the caller's word in a replay",
-    "recorded at": "when it was written down, by the server's clock",
-    "learned at": "the `known_at` of a memory",
-    "as of": "the one moment a retrieval looks from",
-    "moment": (
-        "where the bank is looked at: by what was known, or by a bank version; neither is now"
-    ),
-    "clock": "`wall` or `replay`: who sets `known_at`",
-    "frozen": "a namespace that stores outcomes and learns nothing",
-    "leader": "the process that applies outcomes and keeps the timetable; its numbered turn",
-    "job": "a line of the timetable; one doing of it; what has one run",
-    "period": "a line of the timetable; one doing of it; what has one run",
-    "dry run": "a run that changes nothing and says what would change",
-    "session": "a person's stay at the dashboard, opened with a key and never outliving it",
-    "writing": "one try of a writer, with its prompt, its answer, its tokens and its fault",
-    "trajectory": "the ordered steps of one attempt at a task, with its result and its verdict",
-    "constraint": (
-        "a memory of what separates success from failure for any agent: when (trigger), "
-        "enforce, avoid"
-    ),
+    "as of": "the moment from which a retrieval looks at the bank",
+    "clock": "`wall` or `replay`: who sets `known_at`, the server or the caller",
+    "frozen": "of a namespace: outcomes are stored, and nothing is learned",
 }
+
+COLUMNS: dict[str, str] = {
+    "version": "one text of a memory; editing the words makes the next version",
+    "retirement": "the memory is no longer served; its record stays, and it can be restored",
+    "cited": (
+        "in the compiled text, and therefore credited; with `format: memories`, everything "
+        "that was served"
+    ),
+    "eligible": (
+        "similarity alone would have served something, so that comparing with a run without "
+        "memory is meaningful"
+    ),
+    "purpose": "what the caller will do: act, run a pair, replay, or only look (preview)",
+    "episode": "a retrieval that served this memory, with its outcome",
+    "verdict": "an agent's word that a memory was helpful or harmful",
+    "coverage": "the share of the receipts of the last 30 days that have an outcome in effect",
+    "withdrawn": "taken out of all weights after it had been applied",
+    "trial": "a run that a ticket asks for",
+    "self-verified": "tried by the author of the candidate",
+    "state": "the numbers that the policy keeps for a memory, a deviation, a cell or a noise",
+    "deviation": "how one agent's belief about a memory differs from everyone's",
+    "residual": "the part of a reward that neither the baseline nor the other memories explain",
+    "ranking weight": (
+        "the effective weight plus half a standard deviation, so that untested memories are tried"
+    ),
+    "at a bound": "an effective weight of at most .12, or at least 1.95",
+    "suspended": "served without memory, because strength fell below .05",
+    "ageing": "a belief returns to its start value while no evidence arrives",
+    "near-twins": "two memories that say the same in other words; a job merges them",
+    "weight event": "one change of a state in the ledger",
+    "similarity": "the largest cosine between a query and the text it is compared with, at least 0",
+    "relevance": (
+        "how well a memory fits the task, from 0 to 1: the reranker's score, or else similarity"
+    ),
+    "head": "the 4 k most similar memories that may be seen; weights reorder only these",
+    "neighbour": "a memory with a similar situation, whatever its status",
+    "gates": (
+        "the lowest similarity and the lowest score that are served, measured for the model "
+        "unless set"
+    ),
+    "confidence": "how clearly the nearest category is the nearest",
+    "recorded at": "when it was written down, by the server's clock",
+    "learned at": "when the memory became known",
+    "moment": "a time, or a bank version, at which the bank is looked at; without either, now",
+    "leader": "the process that applies outcomes and runs the scheduled jobs",
+    "job": "a task that the server runs on a schedule",
+    "period": "the time span, usually a day, in which a job runs once",
+    "dry run": "a run that changes nothing and says what it would change",
+    "writing": "one call of a language model, with its prompt, answer, tokens and fault",
+}
+
+TERMS = GLOSSARY | COLUMNS

@@ -1,27 +1,51 @@
-"""The memory server is down, slow or refuses: the agent forecasts on and says so."""
+"""The memory server is down, slow or refuses: the agent forecasts on and says so.
 
+Only where it was never reached does the agent not begin.
+"""
+
+import os
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Generator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
+import httpx
 import pytest
 from memlift_client import MemLift
 from prophet_events import asked
 
 from tests.acceptance.servers import Server, free_port
-from tests.prophet.processes import Agent
+from tests.prophet.processes import Agent, offline
 
 Serve = Callable[..., Agent]
 ENDED = threading.Event()
 TITLE = "Will the ferry run on Sunday?"
 
 
-class Tarpit(BaseHTTPRequestHandler):
-    """Sends a piece of an answer again and again, without ever coming to its end."""
+class Front(BaseHTTPRequestHandler):
+    """Passes on what is only read: the greeting of an agent that starts."""
+
+    memory_server = ""
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class names it
         """Quiet."""
+
+    def do_GET(self) -> None:
+        headers = {"Authorization": self.headers["Authorization"]}
+        answer = httpx.get(self.memory_server + self.path, headers=headers)
+        self.close_connection = True
+        self.send_response(answer.status_code)
+        self.send_header("Content-Type", answer.headers["Content-Type"])
+        self.send_header("Content-Length", str(len(answer.content)))
+        self.end_headers()
+        self.wfile.write(answer.content)
+
+
+class Tarpit(Front):
+    """Sends a piece of an answer again and again, without ever coming to its end."""
 
     def do_POST(self) -> None:
         self.close_connection = True
@@ -33,21 +57,34 @@ class Tarpit(BaseHTTPRequestHandler):
                 self.wfile.write(b" ")
 
 
-@pytest.fixture
-def tarpit() -> Generator[str]:
+@contextmanager
+def listening(handler: type[Front], memory_server: Server) -> Generator[str]:
+    """The address of `handler` before the memory server, as long as the block lasts."""
+    handler.memory_server = memory_server.url
     ENDED.clear()
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Tarpit)
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
-    yield f"http://127.0.0.1:{server.server_port}"
-    ENDED.set()
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        ENDED.set()
+        server.shutdown()
+        server.server_close()
+        thread.join()
 
 
-def test_a_server_that_is_down_costs_memory_and_not_the_forecast(serve: Serve) -> None:
-    agent = serve(url=f"http://127.0.0.1:{free_port()}")
+@pytest.fixture
+def tarpit(memory_server: Server) -> Generator[str]:
+    with listening(Tarpit, memory_server) as url:
+        yield url
+
+
+def test_a_server_that_is_down_costs_memory_and_not_the_forecast(
+    memory_server: Server, serve: Serve
+) -> None:
+    with listening(Front, memory_server) as url:
+        agent = serve(url=url)
 
     answer = agent.predict(asked("down", TITLE, crowd={"Yes": 0.8, "No": 0.2}))
 
@@ -55,6 +92,51 @@ def test_a_server_that_is_down_costs_memory_and_not_the_forecast(serve: Serve) -
     assert "Forecast without memory: the server gave none" in answer["rationale"]
     assert "did not take the forecast" in answer["rationale"]
     assert "down#0: no retrieval by the memory server" in agent.logged()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("serve", "--port", "0"),
+        ("evaluate", "--dataset", "none.jsonl"),
+        ("poll", "--records", "none.jsonl", "--every", "60"),
+    ],
+    ids=lambda words: words[0],
+)
+def test_an_agent_that_never_reached_its_memory_exits_and_says_so(
+    words: tuple[str, ...], tmp_path: Path
+) -> None:
+    (tmp_path / "none.jsonl").touch()
+    nobody = f"http://127.0.0.1:{free_port()}"
+
+    ended = prophet_at(nobody, *words, folder=tmp_path)
+
+    assert ended.returncode == 1
+    assert f"cannot use namespace default of the memory server at {nobody}" in ended.stderr
+    assert "--url" in ended.stderr
+    assert "Traceback" not in ended.stderr
+
+
+def test_an_agent_with_a_wrong_key_exits_and_says_so(memory_server: Server, tmp_path: Path) -> None:
+    ended = prophet_at(memory_server.url, "serve", "--port", "0", folder=tmp_path)
+
+    assert ended.returncode == 1
+    assert "401" in ended.stderr
+
+
+def prophet_at(url: str, *words: str, folder: Path) -> "subprocess.CompletedProcess[str]":
+    """`python -m clients.prophet WORDS`, which is expected to end by itself."""
+    command = [sys.executable, "-m", "clients.prophet", *words, "--url", url, "--key", "none"]
+    environment = offline(os.environ)
+    return subprocess.run(
+        command,
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
 
 
 def test_a_server_that_drips_is_not_waited_for(serve: Serve, tarpit: str) -> None:

@@ -1,6 +1,6 @@
 """MemLift's client: remember, retrieve, report; typed, in two ways to wait.
 
-with MemLift("http://127.0.0.1:8077", key, namespace="default") as memory:
+with MemLift("http://127.0.0.1:8000", key, namespace="default") as memory:
     served = memory.retrieve(agent="bot", task={"text": "Cancel order 17"})
     ...
     memory.report(served.receipt, reward=1.0)
