@@ -1,5 +1,6 @@
 """What two agents' runs teach reaches a third, over real HTTP, the real embedder, two processes."""
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from uuid import uuid4
