@@ -3,7 +3,7 @@
 from alembic import context
 from sqlalchemy import Connection, text
 
-from memory.storage.tables import metadata
+from memory.kernel.postgres.tables import metadata
 
 OWNER = "memlift_owner"
 TIMEOUTS = "SET LOCAL lock_timeout = '4s'; SET LOCAL statement_timeout = '10min'"

@@ -8,8 +8,8 @@ from fastapi import Depends, Request
 from pydantic import BaseModel
 from starlette.responses import Response
 
-from memory.domain.task import Listed, Page
-from memory.errors import MemoryFault
+from memory.kernel.errors import MemoryFault
+from memory.kernel.paging import Listed, Page
 from server.cursors import Cursors, place_of
 from server.dependencies import call_of
 from server.errors import problem_of

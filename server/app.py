@@ -12,10 +12,10 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 
-from memory.engine import Engine
-from memory.errors import MemoryFault
-from memory.flows.models import keep_registering
+from memory.inference.service import keep_registering
 from memory.jobs.leader import run_leader
+from memory.kernel.engine import Engine
+from memory.kernel.errors import MemoryFault
 from server.contract import describe
 from server.cursors import Cursors, signing_key
 from server.dashboard import PAGES

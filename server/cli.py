@@ -10,7 +10,7 @@ from typing import ParamSpec
 
 import click
 
-from memory.errors import MemoryFault
+from memory.kernel.errors import MemoryFault
 from server import doctor as physician
 from server import hosting
 from server.settings import load, prepare_environment, publish

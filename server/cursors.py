@@ -16,7 +16,7 @@ from hashlib import sha256
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from memory.errors import Rejected
+from memory.kernel.errors import Rejected
 
 KEY_BYTES = 32
 MAC_BYTES = 16

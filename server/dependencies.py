@@ -8,11 +8,11 @@ from typing import Annotated
 from fastapi import Depends, Header, Path, Request, Security
 from fastapi.security import HTTPBearer
 
-from memory.domain.access import Act, Call, Key
-from memory.domain.text import NAME, SLUG, cleaned
-from memory.engine import Engine
-from memory.errors import NotFound, Rejected, Unauthenticated
-from memory.flows import access
+from memory.kernel.engine import Engine
+from memory.kernel.errors import NotFound, Rejected, Unauthenticated
+from memory.kernel.text import NAME, SLUG, cleaned
+from memory.tenancy import service as access
+from memory.tenancy.entities import Act, Call, Key
 from server.errors import PreconditionRequired
 from server.middleware import LOOPBACK
 from server.shared import Shared, shared_of

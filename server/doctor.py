@@ -15,9 +15,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
 
-from memory.errors import MemoryFault, Unavailable
-from memory.storage import compatibility
-from memory.storage.migrate import heads
+from memory.kernel.errors import MemoryFault, Unavailable
+from memory.kernel.postgres import compatibility
+from memory.kernel.postgres.migrate import heads
 from server import hosting
 from server.settings import Settings, unknown_variables
 

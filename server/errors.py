@@ -8,7 +8,7 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from memory.errors import (
+from memory.kernel.errors import (
     Conflict,
     Forbidden,
     MemoryFault,

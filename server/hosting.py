@@ -17,11 +17,11 @@ import click
 import uvicorn
 from uvicorn.supervisors import Multiprocess
 
-from memory.errors import Rejected, Unavailable
-from memory.inference.provider import library_is_installed
-from memory.storage import compatibility
-from memory.storage.embedded import EmbeddedPostgres, reached
-from memory.storage.migrate import heads, upgrade
+from memory.kernel.errors import Rejected, Unavailable
+from memory.kernel.postgres import compatibility
+from memory.kernel.postgres.embedded import EmbeddedPostgres, reached
+from memory.kernel.postgres.migrate import heads, upgrade
+from memory.llm.provider import library_is_installed
 from server.settings import Settings, publish
 
 APPLICATION = "server.app:create_app"

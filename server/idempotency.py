@@ -13,10 +13,10 @@ from hashlib import sha256
 
 from fastapi import Request, Response
 
-from memory.domain.access import Attempt, Recorded
-from memory.engine import Engine
-from memory.errors import Conflict, MemoryFault, Rejected
-from memory.flows import idempotency
+from memory.kernel.engine import Engine
+from memory.kernel.errors import Conflict, MemoryFault, Rejected
+from memory.tenancy import service as idempotency
+from memory.tenancy.entities import Attempt, Recorded
 from server.dependencies import call_of, engine_of, key_of, now_of
 
 HEADER = "Idempotency-Key"

@@ -8,7 +8,7 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from uuid import UUID
 
-from memory.errors import Overloaded
+from memory.kernel.errors import Overloaded
 
 # A forgotten bucket is a full one, so forgetting the longest idle key is never to its harm.
 MAX_KEYS = 10_000

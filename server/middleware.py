@@ -12,8 +12,8 @@ from urllib.parse import urlsplit
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from memory.domain.ids import new_id
-from memory.errors import Forbidden, MemoryFault, Rejected, TooLarge
+from memory.kernel.errors import Forbidden, MemoryFault, Rejected, TooLarge
+from memory.kernel.ids import new_id
 from server.errors import UnsupportedMedia, fault_response, problem_of_bug, problem_response
 from server.metrics import UNMATCHED, Meters
 

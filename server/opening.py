@@ -2,13 +2,14 @@
 
 from dataclasses import asdict
 
-from memory.engine import Engine, EngineSettings, WritingLimits, open_engine
 from memory.inference.batcher import BatchLimits
 from memory.inference.embedder import EmbedderPolicy, LocalEmbedder
 from memory.inference.loading import ModelChoice
-from memory.inference.provider import WriterPolicy
 from memory.inference.reranker import LocalReranker, RerankerPolicy
-from memory.storage.database import PoolSettings
+from memory.kernel.engine import Engine, EngineSettings, WritingLimits
+from memory.kernel.postgres.database import PoolSettings
+from memory.llm.provider import WriterPolicy
+from memory.opening import Models, open_engine
 from server.settings import Settings
 
 
@@ -30,9 +31,6 @@ async def open_from(settings: Settings) -> Engine:
             database_url=settings.database(),
             direct_url=settings.database_direct(),
             pool=PoolSettings(size=settings.pool_size, timeout=settings.pool_timeout),
-            embedder=embedder,
-            reranker=reranker,
-            writer=_writer(settings),
             writing=WritingLimits(
                 timeout=settings.llm_timeout,
                 compile=settings.llm_compile_timeout,
@@ -41,7 +39,8 @@ async def open_from(settings: Settings) -> Engine:
             receipt_expiry=settings.receipt_expiry,
             applier_interval=settings.applier_interval,
             leader_beat=settings.leader_beat,
-        )
+        ),
+        Models(embedder, reranker, _writer(settings)),
     )
 
 

@@ -9,10 +9,10 @@ import sys
 from datetime import datetime
 from pathlib import Path
 
-from memory.domain.access import Token
-from memory.domain.ids import new_id
-from memory.engine import Engine
-from memory.flows.access import ensure_operator_key
+from memory.kernel.engine import Engine
+from memory.kernel.ids import new_id
+from memory.tenancy.entities import Token
+from memory.tenancy.service import ensure_operator_key
 from server.settings import Settings
 
 FILE = "operator.key"

@@ -20,7 +20,7 @@ from pydantic_settings import (
     SettingsConfigDict,
 )
 
-from memory.errors import Rejected, Unavailable
+from memory.kernel.errors import Rejected, Unavailable
 
 PREFIX = "MEMLIFT_"
 # The data directory is called home outside: MEMLIFT_DATA names the stream of `make demo`.

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 
 from fastapi import Request
 
-from memory.engine import Engine
-from memory.errors import Unavailable
+from memory.kernel.engine import Engine
+from memory.kernel.errors import Unavailable
 from server.cursors import KEY_BYTES, Cursors
 from server.limits import Limits
 from server.metrics import Meters

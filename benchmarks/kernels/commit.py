@@ -5,11 +5,11 @@ from dataclasses import dataclass, replace
 from uuid import UUID
 
 from benchmarks.bench import Timing
-from memory.domain.ids import new_id
-from memory.storage.actors import ActorStore
-from memory.storage.database import Database
-from memory.storage.namespaces import NamespaceStore
-from memory.storage.receipts import NewReceipt, ReceiptStore
+from memory.kernel.ids import new_id
+from memory.kernel.postgres.database import Database
+from memory.receipts.store.receipts import NewReceipt, ReceiptStore
+from memory.tasks.store.actors import ActorStore
+from memory.tenancy.store.namespaces import NamespaceStore
 
 WARM_UP = 5
 

@@ -20,7 +20,7 @@ from benchmarks.hardware import stamp
 from benchmarks.texts import experiences, tasks
 from memory.inference.embedder import EmbedderPolicy, LocalEmbedder
 from memory.inference.loading import ModelChoice
-from memory.ports import Embedding
+from memory.kernel.ports import Embedding
 from memory.retrieval.head import HeadRow, Query, exact_head, to_stored_precision
 
 MEMORIES, QUERIES, HEAD = 2_000, 100, 12

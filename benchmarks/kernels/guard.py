@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from random import Random
 from statistics import fmean
 
-from memory.learning.guard import (
+from memory.belief.guard import (
     Draw,
     Losses,
     initial_record,
@@ -20,8 +20,8 @@ from memory.learning.guard import (
     probabilities,
     sampled_losses,
 )
-from memory.learning.states import State
-from memory.retrieval.rankers import RANKERS, draw_ranker, prior
+from memory.belief.rankers import RANKERS, draw_ranker, prior
+from memory.belief.states import State
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 DATES, OUTCOMES, SEEDS = 60, 10, range(40)

@@ -8,12 +8,12 @@ from uuid import UUID
 from benchmarks.bench import Timing
 from benchmarks.kernels.commit import Example
 from memory.inference.embedder import EmbedderPolicy, LocalEmbedder
-from memory.ports import Embedding
+from memory.kernel.ports import Embedding
+from memory.kernel.postgres.database import Database
+from memory.receipts.store.receipts import ReceiptStore
 from memory.retrieval.head import margin, to_stored_precision
-from memory.storage.database import Database
-from memory.storage.namespaces import NamespaceStore
-from memory.storage.receipts import ReceiptStore
-from memory.storage.search import Probe, Scope, SearchStore
+from memory.retrieval.store.search import Probe, Scope, SearchStore
+from memory.tenancy.store.namespaces import NamespaceStore
 
 HEAD_PER_K = 4
 

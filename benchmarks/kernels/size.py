@@ -2,7 +2,7 @@
 
 from sqlalchemy import text
 
-from memory.storage.database import Database
+from memory.kernel.postgres.database import Database
 
 
 async def database_bytes(database_url: str) -> int:

@@ -116,7 +116,7 @@ def serving(say: Say) -> Generator[Cluster]:
 @contextmanager
 def _database(data: Path) -> Generator[str]:
     """Postgres in a process of its own, so that whichever process serves can be killed."""
-    command = [sys.executable, "-m", "memory.storage.embedded", str(data)]
+    command = [sys.executable, "-m", "memory.kernel.postgres.embedded", str(data)]
     root = Path(__file__).parents[2]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, cwd=root, start_new_session=True)  # noqa: S603 - our own command line, no shell
     try:

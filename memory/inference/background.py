@@ -5,9 +5,10 @@ from collections.abc import Callable
 from concurrent.futures import Executor
 from typing import Generic, TypeVar
 
-from memory.errors import MemoryFault, Unavailable
+from memory.kernel.errors import MemoryFault, Unavailable
 
 Model = TypeVar("Model")
+
 
 # Loading takes some seconds; asking more often than this is of no use.
 COME_BACK = 2.0

@@ -12,9 +12,11 @@ from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from memory.errors import MemoryFault, Overloaded, Unavailable
+from memory.kernel.errors import MemoryFault, Overloaded, Unavailable
 
 Item = TypeVar("Item")
+
+
 Result = TypeVar("Result")
 
 

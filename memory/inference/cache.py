@@ -3,13 +3,16 @@
 import hashlib
 from collections import OrderedDict
 
-from memory.ports import Embedding, ModelIdentity
+from memory.kernel.ports import Embedding, ModelIdentity
 
 Address = tuple[ModelIdentity, bytes]
+
 
 # What a token id (a boxed int and its slot) and an entry (key, digest, tuple, links) take besides
 # the vector, in CPython on 64 bits; measured roughly, so the bound holds roughly.
 TOKEN_ID_BYTES = 36
+
+
 ENTRY_BYTES = 600
 
 

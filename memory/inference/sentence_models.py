@@ -17,23 +17,27 @@ from sentence_transformers import CrossEncoder, SentenceTransformer
 from sentence_transformers.util import batch_to_device
 from transformers.utils import logging as transformers_logging
 
-from memory.errors import Unavailable
 from memory.inference.loading import ModelChoice, ModelFolder, Pieces, find_model
 from memory.inference.vectors import unit
 from memory.inference.windows import cut, groups_of_like_length
-from memory.ports import Embedding, ModelIdentity
+from memory.kernel.errors import Unavailable
+from memory.kernel.ports import Embedding, ModelIdentity
 
 # A progress bar in a server's log is noise.
 transformers_logging.disable_progress_bar()
 
+
 # Ids kept with a vector: two MiniLM windows, enough for a reranker that packs pairs from them.
 MAX_TOKEN_IDS = 512
+
 
 # Padded pieces in one pass; larger passes gain nothing on two cores and cost memory.
 PIECES_IN_A_PASS = 8_192
 
+
 # A model that names no window of its own gets that of BERT.
 USUAL_WINDOW = 512
+
 
 WANTED_FILES = ["*.safetensors", "*.json", "*.txt", "*.model"]
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from memory.errors import MemoryFault, Unavailable
 from memory.inference.vectors import unit
-from memory.ports import Embedding, ModelIdentity, Prompt, Reply
+from memory.kernel.errors import MemoryFault, Unavailable
+from memory.kernel.ports import Embedding, ModelIdentity, Prompt, Reply
 
 
 def words_of(text: str) -> list[str]:

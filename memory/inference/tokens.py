@@ -3,7 +3,7 @@
 from typing import Protocol
 
 from memory.inference.loading import Tokenizer
-from memory.ports import ModelIdentity
+from memory.kernel.ports import ModelIdentity
 
 
 class HasTokenizer(Protocol):

@@ -3,7 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
-from memory.errors import Unavailable
+from memory.kernel.errors import Unavailable
 
 
 def unit(vector: npt.NDArray[np.floating], width: int) -> npt.NDArray[np.float32]:

@@ -1,1 +1,1 @@
-"""What happens by the clock: leadership, the applier of outcomes, the timetable."""
+"""What happens by the clock: timetable, leader, runs."""

@@ -13,15 +13,16 @@ import socket
 from contextlib import suppress
 from datetime import UTC, datetime
 
-from memory.engine import Engine
-from memory.errors import Conflict, MemoryFault
-from memory.flows.learn import drain
-from memory.flows.upkeep import namespaces
+from memory.jobs.service import namespaces
 from memory.jobs.timetable import Now, Timetable
-from memory.storage.leadership import SessionLock
-from memory.storage.work import Leadership, WorkStore
+from memory.kernel.engine import Engine
+from memory.kernel.errors import Conflict, MemoryFault
+from memory.kernel.postgres.leadership import Leadership, WorkStore
+from memory.kernel.postgres.session_lock import SessionLock
+from memory.outcomes.applying import drain
 
 log = logging.getLogger(__name__)
+
 
 GATHER_SECONDS = 0.1
 """Outcomes that arrive this close together are applied in one transaction."""

@@ -13,19 +13,19 @@ from uuid import UUID
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
 from apscheduler.triggers.interval import IntervalTrigger
 
-from memory.domain.learning import JobRun
-from memory.domain.namespace import Clock, Namespace
-from memory.engine import Engine
-from memory.errors import MemoryFault
-from memory.flows.health import vitals
-from memory.flows.jobs import BEGINNING, JOBS, Job, finish_left, run_due
-from memory.flows.upkeep import forget, namespaces
-from memory.storage.work import Leadership
+from memory.insight.service import vitals
+from memory.jobs.service import BEGINNING, JOBS, Job, finish_left, forget, namespaces, run_due
+from memory.kernel.engine import Engine
+from memory.kernel.errors import MemoryFault
+from memory.kernel.postgres.leadership import JobRun, Leadership
+from memory.tenancy.entities import Clock, Namespace
 
 log = logging.getLogger(__name__)
 
+
 CATCH_UP = timedelta(minutes=1)
 """How often the leader looks for runs that are due and were not made, and for what runs left."""
+
 
 Now = Callable[[], datetime]
 

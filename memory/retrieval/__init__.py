@@ -1,1 +1,1 @@
-"""Finds and orders memories for a task. Pure functions over candidates."""
+"""An agent asks; context, search, ranking, selection, guideline, receipt."""

@@ -23,7 +23,11 @@ from enum import StrEnum
 from typing import Literal
 
 CONTROL_RATE = 0.05
+
+
 YOUNG_CONTROL_RATE = 0.2
+
+
 YOUNG_BELOW = 30
 
 

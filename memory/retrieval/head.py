@@ -19,13 +19,20 @@ from uuid import UUID
 import numpy as np
 import numpy.typing as npt
 
-from memory.errors import Unavailable
+from memory.kernel.errors import Unavailable
 
 Field = Literal["situation", "lesson"]
+
+
 Half = npt.NDArray[np.float16]
+
+
 Double = npt.NDArray[np.float64]
 
+
 UNIT_ROUNDOFF_FLOAT32 = 2.0**-24
+
+
 UNIT_ROUNDOFF_FLOAT64 = 2.0**-53
 
 

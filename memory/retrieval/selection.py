@@ -1,4 +1,4 @@
-"""Selects from the head what one retrieval serves.
+"""Selects from the head, or from a whole bank, what one retrieval serves.
 
 A ranker orders; two gates and the one-per-group rule thin; the slot explores. The slot: with a
 small probability the last place goes to a least-credited memory that passes the raw gate, whatever
@@ -17,42 +17,24 @@ may cost a run, but several of them would cost its meaning, for nobody could say
 """
 
 import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import islice
 from operator import itemgetter
 from uuid import UUID
 
-from memory.domain.workings import Fate
-from memory.errors import Rejected
-from memory.retrieval.candidate import Candidate
-from memory.retrieval.rankers import FLAT_AGELESS, RANKERS, order_scores, told_score
+import numpy as np
+import numpy.typing as npt
+
+from memory.belief.rankers import FLAT_AGELESS, RANKERS, Candidate, order_scores, told_score
+from memory.kernel.errors import Rejected
+from memory.receipts.entities import Fate, Gates
 
 MAX_K = 64
+
+
 SLOT_PROBABILITY = 0.03
-
-
-@dataclass(frozen=True, slots=True)
-class Gates:
-    """Floors: `raw` on similarity, `score` on effective weight times relevance; 0 is off.
-
-    A flat ranker takes every weight for 1, here too: what weights keep out, the flat rankers, which
-    are there to show what weights are worth, would otherwise never serve.
-    """
-
-    raw: float
-    score: float
-
-    def admit(self, candidate: Candidate, *, weighted: bool = True) -> bool:
-        return self.bar(candidate, weighted=weighted) is None
-
-    def bar(self, candidate: Candidate, *, weighted: bool = True) -> Fate | None:
-        """The gate that a candidate does not pass; None when it passes both."""
-        if candidate.similarity < self.raw:
-            return Fate.RAW_GATE
-        score = candidate.score if weighted else candidate.relevance
-        return Fate.SCORE_FLOOR if score < self.score else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,3 +207,44 @@ def _ranked(served: Sequence[Candidate]) -> tuple[Chosen, ...]:
 
 def _chosen(candidate: Candidate, rank: int, propensity: float, *, slot: bool = False) -> Chosen:
     return Chosen(candidate, rank, candidate.score, propensity, slot)
+
+
+Double = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Bank:
+    """What selecting looks at, by column; memories in the order of their ids."""
+
+    effective: Double
+    ranking: Double
+    groups: Sequence[str]
+    probation: Sequence[bool]
+
+
+def shortlist(bank: Bank, similarity: Double, selection: Selection) -> list[int]:
+    """Places in the bank, where relevance is similarity; all of them where knowledge ages."""
+    rule, gates = RANKERS[selection.ranker], selection.gates
+    if rule.half_life is not None or not len(similarity):
+        return list(range(len(similarity)))
+    score = bank.ranking * similarity if rule.weighted else similarity
+    told = bank.effective * similarity if rule.weighted else similarity
+    # Stable: equals stay in the order of their ids.
+    order = np.argsort(-score, kind="stable")
+    near = order[similarity[order] >= gates.raw]
+    admitted = near[told[near] >= gates.score]
+    some = {int(np.argmax(similarity))}
+    some.update(_until(bank, admitted.tolist(), selection.k))
+    some.update(_until(bank, near.tolist(), selection.k + 1))
+    return sorted(some)
+
+
+def _until(bank: Bank, places: Iterable[int], groups: int) -> Iterable[int]:
+    """The first places, until so many groups have a memory that is not on probation."""
+    certain: set[str] = set()
+    for place in places:
+        yield place
+        if not bank.probation[place]:
+            certain.add(bank.groups[place])
+        if len(certain) == groups:
+            return

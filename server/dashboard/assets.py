@@ -2,7 +2,7 @@
 
 from fastapi import Response
 
-from memory.errors import NotFound
+from memory.kernel.errors import NotFound
 from server.dashboard.files import ASSETS
 from server.dashboard.guarding import guarded_at
 

@@ -8,14 +8,14 @@ from uuid import UUID
 
 from fastapi import Response
 
-from memory.domain.bank import Memory
-from memory.domain.verification import Ticket, TicketFilter, TicketState, TrialSlot
-from memory.errors import MemoryFault, NotFound
-from memory.flows import tickets
-from memory.flows.acquire import list_candidates, retry_candidate
-from memory.flows.bank import get_memory
-from memory.flows.browsing import some_memories
-from memory.flows.verdicts import verdict_of
+from memory.insight.browsing import some_memories
+from memory.kernel.errors import MemoryFault, NotFound
+from memory.memories.entities import Memory
+from memory.memories.service import get_memory
+from memory.verification import service as tickets
+from memory.verification.acquisition import list_candidates, retry_candidate
+from memory.verification.entities import Ticket, TicketFilter, TicketState, TrialSlot
+from memory.verification.service import verdict_of
 from server.dashboard.forms import Form
 from server.dashboard.guarding import guarded_at
 from server.dashboard.lists import page_of, shown

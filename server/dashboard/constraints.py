@@ -4,12 +4,14 @@ from uuid import UUID
 
 from fastapi import Response
 
-from memory.domain.bank import MemoryFilter, Status, StatusChange
-from memory.domain.task import Page
-from memory.domain.text import NAME, optional
-from memory.errors import MemoryFault, NotFound, Rejected
-from memory.flows import constraint_bank, contrasting, trajectories
-from memory.flows.actors import list_categories
+from memory.constraints import contrasting, trajectories
+from memory.constraints import service as constraint_bank
+from memory.curation import service as curation
+from memory.kernel.errors import MemoryFault, NotFound, Rejected
+from memory.kernel.paging import Page
+from memory.kernel.text import NAME, optional
+from memory.memories.entities import MemoryFilter, Status, StatusChange
+from memory.tasks.service import list_categories
 from server.dashboard.guarding import guarded_at
 from server.dashboard.lists import page_of, shown
 from server.dashboard.viewer import FormDep, Reads, Remembers, Viewer, done, page
@@ -71,7 +73,7 @@ async def change(viewer: Remembers, memory_id: UUID, action: str, form: FormDep)
         raise NotFound("there is no such page")
     try:
         change = StatusChange(action, form.given("reason"))
-        await constraint_bank.change(viewer.engine, viewer.call, memory_id, change)
+        await curation.change_constraint(viewer.engine, viewer.call, memory_id, change)
     except NotFound:
         raise
     except MemoryFault as fault:

@@ -5,9 +5,10 @@ from uuid import UUID
 
 from fastapi import Response
 
-from memory.domain.constraint import Constraint, Contradiction, Resolution
-from memory.errors import MemoryFault, NotFound, Rejected
-from memory.flows import constraint_bank, contradictions
+from memory.constraints import contradictions
+from memory.constraints import service as constraint_bank
+from memory.constraints.entities import Constraint, Contradiction, Resolution
+from memory.kernel.errors import MemoryFault, NotFound, Rejected
 from server.dashboard.guarding import guarded_at
 from server.dashboard.lists import page_of, shown
 from server.dashboard.viewer import FormDep, Manages, Reads, Viewer, done, page

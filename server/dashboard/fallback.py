@@ -2,7 +2,7 @@
 
 from fastapi import Response
 
-from memory.errors import NotFound
+from memory.kernel.errors import NotFound
 from server.dashboard.guarding import guarded_at
 from server.dashboard.rendering import sent_on
 from server.dashboard.viewer import ViewerDep

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import parse_qs
 
-from memory.errors import Rejected
+from memory.kernel.errors import Rejected
 
 MAX_FIELDS = 1_000
 

@@ -11,8 +11,8 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from starlette.responses import RedirectResponse
 
-from memory.domain.session import form_token
-from memory.errors import Forbidden, MemoryFault, Unauthenticated
+from memory.kernel.errors import Forbidden, MemoryFault, Unauthenticated
+from memory.tenancy.entities import form_token
 from server.dashboard.forms import Form, read_form
 from server.dashboard.rendering import problem_page
 from server.errors import fault_headers, problem_of, problem_of_bug, problem_of_shape

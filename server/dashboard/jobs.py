@@ -8,11 +8,11 @@ from uuid import UUID
 
 from fastapi import Response
 
-from memory.domain.learning import JobRequest, JobRun
-from memory.domain.namespace import Clock
-from memory.errors import NotFound, Rejected
-from memory.flows.bank import get_memory
-from memory.flows.jobs import JOBS, job_named, list_runs, run_job
+from memory.jobs.service import JOBS, JobRequest, job_named, list_runs, run_job
+from memory.kernel.errors import NotFound, Rejected
+from memory.kernel.postgres.leadership import JobRun
+from memory.memories.service import get_memory
+from memory.tenancy.entities import Clock
 from server.dashboard.forms import Form
 from server.dashboard.guarding import guarded_at
 from server.dashboard.lists import page_of, shown

@@ -4,9 +4,9 @@ from uuid import UUID
 
 from fastapi import Response
 
-from memory.domain.access import KeyDraft, Role
-from memory.errors import MemoryFault, Rejected
-from memory.flows.access import create_key, list_keys, revoke_key
+from memory.kernel.errors import MemoryFault, Rejected
+from memory.tenancy.entities import KeyDraft, Role
+from memory.tenancy.service import create_key, list_keys, revoke_key
 from server.dashboard.forms import Form
 from server.dashboard.guarding import guarded_at
 from server.dashboard.lists import page_of, shown

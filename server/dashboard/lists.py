@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 from urllib.parse import urlencode
 
-from memory.domain.task import Listed, Page
+from memory.kernel.paging import Listed, Page
 from server.cursors import place_of
 from server.dashboard.viewer import Viewer
 from server.shared import shared_of

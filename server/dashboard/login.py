@@ -5,8 +5,8 @@ from uuid import NAMESPACE_URL, UUID, uuid5
 
 from fastapi import Request, Response
 
-from memory.errors import MemoryFault, Unauthenticated
-from memory.flows.sessions import close_session, open_session
+from memory.kernel.errors import MemoryFault, Unauthenticated
+from memory.tenancy.service import close_session, open_session
 from server.dashboard.guarding import COOKIE, LOGIN, guarded_at
 from server.dashboard.rendering import rendered, sent_on
 from server.dashboard.viewer import FormDep

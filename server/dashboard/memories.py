@@ -8,13 +8,13 @@ from uuid import UUID
 from fastapi import Response
 from pydantic import ValidationError
 
-from memory.domain.bank import Kind, Memory, Status, Trust
-from memory.domain.browsing import MAX_BULK, Browsed, Bulk
-from memory.domain.task import Category, Listed, Page
-from memory.errors import MemoryFault, Rejected
-from memory.flows.actors import list_agents, list_categories
-from memory.flows.browsing import browse_memories, some_memories
-from memory.flows.trust import change_all
+from memory.curation.service import change_all
+from memory.insight.browsing import browse_memories, some_memories
+from memory.kernel.errors import MemoryFault, Rejected
+from memory.kernel.paging import Listed, Page
+from memory.memories.entities import MAX_BULK, Browsed, Bulk, Kind, Memory, Status, Trust
+from memory.tasks.entities import Category
+from memory.tasks.service import list_agents, list_categories
 from server.dashboard.forms import Form
 from server.dashboard.guarding import guarded_at
 from server.dashboard.lists import Sort, headings, page_of, shown, sort_of

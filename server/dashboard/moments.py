@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from datetime import UTC, datetime
 
-from memory.domain.history import Moment
-from memory.errors import Rejected
+from memory.kernel.errors import Rejected
+from memory.memories.entities import Moment
 from server.dashboard.forms import Form
 from server.schemas.base import FIRST_YEAR, LAST_YEAR
 from server.schemas.history import MAX_VERSION

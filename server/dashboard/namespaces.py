@@ -2,9 +2,9 @@
 
 from fastapi import Response
 
-from memory.domain.namespace import Clock, Learning, NamespaceDraft
-from memory.errors import MemoryFault, Rejected
-from memory.flows.namespaces import create_namespace, list_namespaces
+from memory.kernel.errors import MemoryFault, Rejected
+from memory.tenancy.entities import Clock, Learning, NamespaceDraft
+from memory.tenancy.service import create_namespace, list_namespaces
 from server.dashboard.forms import Form
 from server.dashboard.guarding import guarded_at
 from server.dashboard.lists import page_of, shown

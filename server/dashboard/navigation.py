@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from memory.domain.access import Act
+from memory.tenancy.entities import Act
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,27 +6,29 @@ from uuid import UUID
 
 from fastapi import Response
 
-from memory.domain.bank import (
+from memory.belief.entities import WeightEvent
+from memory.curation import service as curation
+from memory.curation.service import change_trust
+from memory.erasure import service as erasure
+from memory.erasure.service import foresee_erasure
+from memory.insight.browsing import neighbours, some_memories
+from memory.insight.weights import list_episodes, present, records_of, weight_events, weight_of
+from memory.kernel.errors import MemoryFault, Rejected
+from memory.kernel.paging import Page
+from memory.memories import service as bank
+from memory.memories.entities import (
     Edit,
     EditRequest,
     Erasure,
     Kind,
     Memory,
+    Neighbour,
     Status,
     StatusChange,
     Trust,
+    TrustChange,
 )
-from memory.domain.browsing import Neighbour, TrustChange
-from memory.domain.learning import WeightEvent
-from memory.domain.namespace import Clock
-from memory.domain.task import Page
-from memory.errors import MemoryFault, Rejected
-from memory.flows import bank
-from memory.flows.browsing import neighbours, some_memories
-from memory.flows.episodes import list_episodes, records_of
-from memory.flows.erasing import foresee_erasure
-from memory.flows.trust import change_trust
-from memory.flows.weights import present, weight_events, weight_of
+from memory.tenancy.entities import Clock
 from server.dashboard.forms import Form
 from server.dashboard.guarding import guarded_at
 from server.dashboard.lists import page_of, shown
@@ -88,7 +90,7 @@ async def edit(viewer: Remembers, memory_id: UUID, form: FormDep) -> Response:
     try:
         current = await bank.get_memory(viewer.engine, viewer.call, memory_id)
         ask = EditRequest(_edit(form, current), _version(form), time_of(form, "known_at"))
-        await bank.edit_memory(viewer.engine, viewer.call, memory_id, ask)
+        await curation.edit_memory(viewer.engine, viewer.call, memory_id, ask)
     except MemoryFault as fault:
         return await _shown(viewer, memory_id, fault)
     return done(viewer, f"/memories/{memory_id}", "The memory was edited.")
@@ -101,7 +103,7 @@ async def pin(viewer: Remembers, memory_id: UUID, form: FormDep) -> Response:
     known_at = time_of(form, "known_at")
     ask = EditRequest(Edit(pinned=pinned), _version(form), known_at)
     try:
-        await bank.edit_memory(viewer.engine, viewer.call, memory_id, ask)
+        await curation.edit_memory(viewer.engine, viewer.call, memory_id, ask)
     except MemoryFault as fault:
         return await _shown(viewer, memory_id, fault)
     said = "The memory is pinned." if pinned else "The memory is no longer pinned."
@@ -113,7 +115,7 @@ async def change_status(viewer: Remembers, memory_id: UUID, action: str, form: F
     """Suspend, retire or restore it."""
     try:
         change = StatusChange(action, form.given("reason"))
-        await bank.change_status(viewer.engine, viewer.call, memory_id, change)
+        await curation.change_status(viewer.engine, viewer.call, memory_id, change)
     except MemoryFault as fault:
         return await _shown(viewer, memory_id, fault)
     return done(viewer, f"/memories/{memory_id}", f"The memory was {SAID[action]}.")
@@ -143,7 +145,7 @@ async def foresee(viewer: Manages, memory_id: UUID) -> Response:
 @router.post("/erasure")
 async def erase(viewer: Manages, memory_id: UUID) -> Response:
     """Its texts go for good; ids and numbers stay."""
-    erased = await bank.erase(viewer.engine, viewer.call, Erasure(memory_id=memory_id))
+    erased = await erasure.erase(viewer.engine, viewer.call, Erasure(memory_id=memory_id))
     said = f"Erased: {erased.versions} texts and {erased.lines} guidelines that quoted them."
     return done(viewer, "/memories", said)
 

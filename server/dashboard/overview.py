@@ -5,13 +5,12 @@ from dataclasses import dataclass
 
 from fastapi import Response
 
-from memory.domain.health import Health
-from memory.domain.learning import Check, EffectView
-from memory.domain.task import Page
-from memory.flows.effects import effect
-from memory.flows.health import get_health
-from memory.flows.jobs import list_runs
-from memory.flows.readiness import readiness
+from memory.insight.effects import effect
+from memory.insight.entities import EffectView, Health
+from memory.insight.service import get_health
+from memory.jobs.service import list_runs, readiness
+from memory.kernel.paging import Page
+from memory.kernel.postgres.compatibility import Check
 from server.dashboard.guarding import guarded_at
 from server.dashboard.viewer import Reads, Viewer, page
 

@@ -7,15 +7,16 @@ from uuid import UUID
 
 from fastapi import Response
 
-from memory.domain.loop import MAX_K, MAX_TOKENS, Ask, Item, Served
-from memory.domain.namespace import Clock
-from memory.domain.task import CategoryName, Page, TaskDraft
-from memory.domain.workings import Considered, Fate, RoutedBy, Workings
-from memory.errors import MemoryFault, Rejected
-from memory.flows.actors import list_agents, list_categories
-from memory.flows.receipts import WHY_CUT
-from memory.flows.retrieve import retrieve
-from memory.guideline.entry import CutReason
+from memory.guidelines.entities import CutReason
+from memory.kernel.errors import MemoryFault, Rejected
+from memory.kernel.paging import Page
+from memory.receipts.entities import Fate, Item
+from memory.retrieval.entities import MAX_K, MAX_TOKENS, Ask, Considered, RoutedBy, Served, Workings
+from memory.retrieval.receipts import WHY_CUT
+from memory.retrieval.service import retrieve
+from memory.tasks.entities import CategoryName, TaskDraft
+from memory.tasks.service import list_agents, list_categories
+from memory.tenancy.entities import Clock
 from server.dashboard.forms import Form
 from server.dashboard.guarding import guarded_at
 from server.dashboard.viewer import FormDep, Retrieves, Viewer, page

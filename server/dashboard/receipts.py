@@ -4,19 +4,21 @@ from uuid import UUID
 
 from fastapi import Response
 
-from memory.domain.loop import OutcomeFilter, ReceiptFilter, Report, Reported
-from memory.domain.namespace import Clock
-from memory.domain.task import CategoryName, Page
-from memory.domain.text import NAME, optional
-from memory.errors import MemoryFault, Rejected
-from memory.flows.actors import list_agents, list_categories
-from memory.flows.feedback import STATES as OUTCOME_STATES
-from memory.flows.feedback import list_outcomes, report
-from memory.flows.receipts import STATES, WHY_CUT
-from memory.flows.recounting import list_turns, recount
-from memory.flows.weights import present
-from memory.guideline.entry import CutReason
+from memory.guidelines.entities import CutReason
+from memory.insight.recounting import list_turns, recount
+from memory.insight.weights import present
+from memory.kernel.errors import MemoryFault, Rejected
+from memory.kernel.paging import Page
+from memory.kernel.text import NAME, optional
+from memory.outcomes.entities import Report, Reported
+from memory.outcomes.service import STATES as OUTCOME_STATES
+from memory.outcomes.service import list_outcomes, report
+from memory.receipts.entities import OutcomeFilter, ReceiptFilter
 from memory.retrieval.arms import Arm
+from memory.retrieval.receipts import STATES, WHY_CUT
+from memory.tasks.entities import CategoryName
+from memory.tasks.service import list_agents, list_categories
+from memory.tenancy.entities import Clock
 from server.dashboard.forms import Form
 from server.dashboard.guarding import guarded_at
 from server.dashboard.lists import page_of, shown

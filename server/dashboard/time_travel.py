@@ -6,14 +6,13 @@ from uuid import UUID
 
 from fastapi import Response
 
-from memory.domain.bank import Memory
-from memory.domain.browsing import Browse, Browsed, Sort, Sought
-from memory.domain.history import Difference, Moment, Rollback, RolledBack
-from memory.domain.task import Listed
-from memory.errors import MemoryFault, Rejected
-from memory.flows.browsing import browse_memories, some_memories
-from memory.flows.history import difference
-from memory.flows.rollback import roll_back
+from memory.erasure.rollback import roll_back
+from memory.insight.browsing import browse_memories, some_memories
+from memory.insight.entities import Difference, Rollback, RolledBack
+from memory.insight.history import difference
+from memory.kernel.errors import MemoryFault, Rejected
+from memory.kernel.paging import Listed
+from memory.memories.entities import Browse, Browsed, Memory, Moment, Sort, Sought
 from server.dashboard.forms import Form
 from server.dashboard.guarding import guarded_at
 from server.dashboard.lists import Shown, page_of, shown

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
-from memory.domain.learning import WeightEvent
+from memory.belief.entities import WeightEvent
 
 RANGE = (0.0, 2.1)
 NOTED = "%Y-%m-%d %H:%M UTC"

@@ -8,15 +8,12 @@ from typing import Annotated, Any
 
 from fastapi import Depends, Request, Response
 
-from memory.domain.access import Act, Call, Key
-from memory.domain.namespace import Namespace
-from memory.domain.session import form_token
-from memory.domain.task import Page
-from memory.domain.text import SLUG
-from memory.engine import Engine
-from memory.errors import NotFound, Unauthenticated
-from memory.flows.namespaces import list_namespaces, open_namespace
-from memory.flows.sessions import enter_session
+from memory.kernel.engine import Engine
+from memory.kernel.errors import NotFound, Unauthenticated
+from memory.kernel.paging import Page
+from memory.kernel.text import SLUG
+from memory.tenancy.entities import Act, Call, Key, Namespace, form_token
+from memory.tenancy.service import enter_session, list_namespaces, open_namespace
 from server.dashboard.forms import Form
 from server.dashboard.guarding import COOKIE, form_of
 from server.dashboard.navigation import NAVIGATION, Entry

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from fastapi import Query, Response
 
-from memory.flows.namespaces import audit_trail
+from memory.tenancy.service import audit_trail
 from server.answers import PagesDep
 from server.dependencies import EngineDep, Manages
 from server.routing import INSIDE, router_at

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from fastapi import Query, Response
 
-from memory.flows import actors
+from memory.tasks import service as actors
 from server.answers import PagesDep, answered
 from server.dependencies import EngineDep, Reads, Remembers
 from server.routing import INSIDE, router_at

@@ -5,7 +5,8 @@ from uuid import UUID
 
 from fastapi import Query, Response
 
-from memory.flows import constraint_bank
+from memory.constraints import service as constraint_bank
+from memory.curation import service as curation
 from server.answers import PagesDep, answered
 from server.dependencies import EngineDep, Reads, Remembers
 from server.routing import INSIDE, router_at
@@ -67,7 +68,9 @@ async def suspend_constraint(
 ) -> Response:
     """Stop using a constraint for now."""
     change = body.to_change("suspend")
-    return answered(ConstraintOut.of(await constraint_bank.change(engine, call, memory_id, change)))
+    return answered(
+        ConstraintOut.of(await curation.change_constraint(engine, call, memory_id, change))
+    )
 
 
 @router.post("/{memory_id}/retire", response_model=ConstraintOut)
@@ -76,7 +79,9 @@ async def retire_constraint(
 ) -> Response:
     """Stop using a constraint; its record stays."""
     change = body.to_change("retire")
-    return answered(ConstraintOut.of(await constraint_bank.change(engine, call, memory_id, change)))
+    return answered(
+        ConstraintOut.of(await curation.change_constraint(engine, call, memory_id, change))
+    )
 
 
 @router.post("/{memory_id}/restore", response_model=ConstraintOut)
@@ -85,4 +90,6 @@ async def restore_constraint(
 ) -> Response:
     """Use a constraint again; without support that counts it waits as proposed."""
     change = body.to_change("restore")
-    return answered(ConstraintOut.of(await constraint_bank.change(engine, call, memory_id, change)))
+    return answered(
+        ConstraintOut.of(await curation.change_constraint(engine, call, memory_id, change))
+    )

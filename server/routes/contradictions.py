@@ -5,7 +5,7 @@ from uuid import UUID
 
 from fastapi import Query, Response
 
-from memory.flows import contradictions
+from memory.constraints import contradictions
 from server.answers import PagesDep, answered
 from server.dependencies import EngineDep, Manages, Reads
 from server.routing import INSIDE, router_at

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from fastapi import Query, Response
 
-from memory.flows import contrasting
+from memory.constraints import contrasting
 from server.answers import PagesDep, answered
 from server.dependencies import EngineDep, Manages, Reads, Remembers
 from server.routing import INSIDE, router_at

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from fastapi import Query, Response
 
-from memory.flows import effects as flow
+from memory.insight import effects as flow
 from server.answers import answered
 from server.dependencies import EngineDep, Reads
 from server.routing import INSIDE, router_at

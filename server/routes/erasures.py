@@ -4,9 +4,9 @@ from uuid import UUID
 
 from fastapi import Response
 
-from memory.domain.bank import Erasure
-from memory.flows import bank
-from memory.flows.erasing import foresee_erasure
+from memory.erasure import service as erasure
+from memory.erasure.service import foresee_erasure
+from memory.memories.entities import Erasure
 from server.answers import answered
 from server.dependencies import EngineDep, Manages
 from server.routing import INSIDE, router_at
@@ -18,7 +18,7 @@ router = router_at(INSIDE, "experiences")
 @router.delete("/experiences/{memory_id}", response_model=ErasedOut)
 async def erase_experience(engine: EngineDep, call: Manages, memory_id: UUID) -> Response:
     """Erase one memory's texts wherever they are kept."""
-    return answered(ErasedOut.of(await bank.erase(engine, call, Erasure(memory_id=memory_id))))
+    return answered(ErasedOut.of(await erasure.erase(engine, call, Erasure(memory_id=memory_id))))
 
 
 @router.post("/erasures", response_model=ErasedOut)
@@ -27,4 +27,4 @@ async def erase(engine: EngineDep, call: Manages, body: ErasureIn) -> Response:
     if body.dry_run:
         foreseen = await foresee_erasure(engine, call, body.to_erasure())
         return answered(ErasedOut.of_foreseen(foreseen))
-    return answered(ErasedOut.of(await bank.erase(engine, call, body.to_erasure())))
+    return answered(ErasedOut.of(await erasure.erase(engine, call, body.to_erasure())))

@@ -6,12 +6,13 @@ from uuid import UUID
 
 from fastapi import Query, Response
 
-from memory.domain.access import Call
-from memory.domain.bank import Draft, Remembered
-from memory.engine import Engine
-from memory.errors import MemoryFault
-from memory.flows import bank
-from memory.flows.remember import remember
+from memory.curation import service as curation
+from memory.experiences.service import remember
+from memory.kernel.engine import Engine
+from memory.kernel.errors import MemoryFault
+from memory.memories import service as bank
+from memory.memories.entities import Draft, Remembered
+from memory.tenancy.entities import Call
 from server.answers import (
     Batch,
     BatchDep,
@@ -138,7 +139,7 @@ async def edit_experience(
     engine: EngineDep, call: Remembers, memory_id: UUID, version: Version, body: ExperiencePatch
 ) -> Response:
     """Edit a memory; new words make a new version, and what was believed of the old ones fades."""
-    memory = await bank.edit_memory(engine, call, memory_id, body.to_edit(version))
+    memory = await curation.edit_memory(engine, call, memory_id, body.to_edit(version))
     return answered(MemoryOut.of(memory), version=memory.version)
 
 

@@ -4,9 +4,9 @@ from datetime import datetime
 
 from fastapi import APIRouter, Depends, Request, Response
 
-from memory.domain.learning import Check
-from memory.errors import Unavailable
-from memory.flows.readiness import readiness
+from memory.jobs.service import readiness
+from memory.kernel.errors import Unavailable
+from memory.kernel.postgres.compatibility import Check
 from server.answers import answered
 from server.dependencies import Now, SharedDep, key_of
 from server.metrics import CONTENT_TYPE

@@ -4,8 +4,8 @@ from typing import Annotated
 
 from fastapi import Query, Response
 
-from memory.flows import history as flow
-from memory.flows.rollback import roll_back
+from memory.erasure.rollback import roll_back
+from memory.insight import history as flow
 from server.answers import PagesDep, answered
 from server.dependencies import EngineDep, Manages, Reads
 from server.routing import INSIDE, router_at

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from fastapi import Query, Response
 
-from memory.flows import health as flow
+from memory.insight import service as flow
 from server.answers import PagesDep, answered
 from server.dependencies import EngineDep, Reads
 from server.routing import INSIDE, router_at

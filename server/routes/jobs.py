@@ -4,7 +4,7 @@ from typing import Annotated
 
 from fastapi import Query, Response
 
-from memory.flows import jobs as flow
+from memory.jobs import service as flow
 from server.answers import PagesDep, answered
 from server.dependencies import EngineDep, Manager, Manages, Reads
 from server.routing import INSIDE, router_at

@@ -5,8 +5,8 @@ from uuid import UUID
 
 from fastapi import Query, Response
 
-from memory.domain.access import KeyView
-from memory.flows import access
+from memory.tenancy import service as access
+from memory.tenancy.entities import KeyView
 from server.answers import PagesDep, answered
 from server.dependencies import EngineDep, Manager, Now
 from server.routing import router_at

@@ -2,8 +2,8 @@
 
 from fastapi import Response
 
-from memory.domain.task import Page
-from memory.flows.namespaces import list_namespaces
+from memory.kernel.paging import Page
+from memory.tenancy.service import list_namespaces
 from server.answers import answered
 from server.dependencies import EngineDep, Reader
 from server.routing import router_at

@@ -5,9 +5,12 @@ from uuid import UUID
 
 from fastapi import Query, Response
 
-from memory.domain.bank import Memory
-from memory.errors import MemoryFault
-from memory.flows import bank, browsing, episodes, trust
+from memory.curation import service as trust
+from memory.insight import browsing
+from memory.insight import weights as episodes
+from memory.kernel.errors import MemoryFault
+from memory.memories import service as bank
+from memory.memories.entities import Memory
 from server.answers import Batch, BatchDep, PagesDep, answered, whole
 from server.dependencies import EngineDep, Manages, Reads, Remembers
 from server.errors import status_of

@@ -5,9 +5,10 @@ from uuid import UUID
 
 from fastapi import Query, Response
 
-from memory.domain.access import Call
-from memory.engine import Engine
-from memory.flows import bank, meta_guidelines
+from memory.curation import service as curation
+from memory.kernel.engine import Engine
+from memory.meta_guidelines import service as meta_guidelines
+from memory.tenancy.entities import Call
 from server.answers import PagesDep, answered
 from server.dependencies import EngineDep, Manages, Reads, Version
 from server.routing import INSIDE, router_at
@@ -54,7 +55,7 @@ async def edit_meta_guideline(
 ) -> Response:
     """Edit a meta-guideline; new words make a new version, and what was believed fades."""
     await meta_guidelines.get(engine, call, memory_id)
-    await bank.edit_memory(engine, call, memory_id, body.to_edit(version))
+    await curation.edit_memory(engine, call, memory_id, body.to_edit(version))
     return await _shown(engine, call, memory_id)
 
 
@@ -86,7 +87,7 @@ async def _changed(
     engine: Engine, call: Call, memory_id: UUID, body: StatusIn, action: str
 ) -> Response:
     await meta_guidelines.get(engine, call, memory_id)
-    await bank.change_status(engine, call, memory_id, body.to_change(action))
+    await curation.change_status(engine, call, memory_id, body.to_change(action))
     return await _shown(engine, call, memory_id)
 
 

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from fastapi import Query, Response
 
-from memory.flows import namespaces as flow
+from memory.tenancy import service as flow
 from server.answers import PagesDep, answered
 from server.dependencies import EngineDep, Manages, Now, Operates, Operator, Reader, Reads, Version
 from server.routing import router_at

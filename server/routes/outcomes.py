@@ -6,9 +6,10 @@ from uuid import UUID
 
 from fastapi import Query, Response
 
-from memory.domain.loop import Report, Reported
-from memory.errors import MemoryFault
-from memory.flows import feedback, learn
+from memory.kernel.errors import MemoryFault
+from memory.outcomes import applying as learn
+from memory.outcomes import service as feedback
+from memory.outcomes.entities import Report, Reported
 from server.answers import Batch, BatchDep, PagesDep, answered, made, only, rejoined
 from server.dependencies import EngineDep, Reads, Reports, SharedDep
 from server.errors import status_of

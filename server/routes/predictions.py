@@ -5,9 +5,9 @@ from uuid import UUID
 
 from fastapi import Query, Response
 
-from memory.domain.prediction import Predicted, PredictionDraft
-from memory.errors import MemoryFault
-from memory.flows import predicting
+from memory.forecasts import service as predicting
+from memory.forecasts.entities import Predicted, PredictionDraft
+from memory.kernel.errors import MemoryFault
 from server.answers import Batch, BatchDep, PagesDep, answered, made, only, rejoined
 from server.dependencies import EngineDep, Predicts, Reads, SharedDep
 from server.errors import status_of

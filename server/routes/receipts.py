@@ -5,7 +5,7 @@ from uuid import UUID
 
 from fastapi import Query, Response
 
-from memory.flows import receipts as flow
+from memory.retrieval import receipts as flow
 from server.answers import PagesDep, answered
 from server.dependencies import EngineDep, Reads
 from server.routing import INSIDE, router_at

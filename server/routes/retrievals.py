@@ -2,12 +2,12 @@
 
 from fastapi import Response
 
-from memory.domain.access import Call
-from memory.domain.loop import Ask, Served
-from memory.engine import Engine
-from memory.errors import MemoryFault
-from memory.flows.receipts import explain
-from memory.flows.retrieve import retrieve
+from memory.kernel.engine import Engine
+from memory.kernel.errors import MemoryFault
+from memory.retrieval.entities import Ask, Served
+from memory.retrieval.receipts import explain
+from memory.retrieval.service import retrieve
+from memory.tenancy.entities import Call
 from server.answers import BatchDep, answered, made, only, rejoined
 from server.dependencies import EngineDep, Retrieves, SharedDep
 from server.errors import status_of

@@ -5,9 +5,9 @@ from uuid import UUID
 
 from fastapi import Query, Response
 
-from memory.domain.prediction import Settled, SettlementDraft
-from memory.errors import MemoryFault
-from memory.flows import events
+from memory.forecasts import settlements as events
+from memory.forecasts.entities import Settled, SettlementDraft
+from memory.kernel.errors import MemoryFault
 from server.answers import Batch, BatchDep, PagesDep, answered, made, only, rejoined
 from server.dependencies import EngineDep, Reads, Settles, SharedDep
 from server.errors import status_of

@@ -4,9 +4,9 @@ from uuid import UUID
 
 from fastapi import Response
 
-from memory.domain.access import Call
-from memory.engine import Engine
-from memory.flows import bank
+from memory.curation import service as curation
+from memory.kernel.engine import Engine
+from memory.tenancy.entities import Call
 from server.answers import answered
 from server.dependencies import EngineDep, Remembers
 from server.routing import INSIDE, router_at
@@ -43,5 +43,5 @@ async def restore_experience(
 async def _changed(
     engine: Engine, call: Call, memory_id: UUID, body: StatusIn, action: str
 ) -> Response:
-    memory = await bank.change_status(engine, call, memory_id, body.to_change(action))
+    memory = await curation.change_status(engine, call, memory_id, body.to_change(action))
     return answered(MemoryOut.of(memory), version=memory.version)

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from fastapi import Query, Response
 
-from memory.flows import actors
+from memory.tasks import service as actors
 from server.answers import PagesDep, answered
 from server.dependencies import EngineDep, Reads, Retrieves
 from server.routing import INSIDE, router_at

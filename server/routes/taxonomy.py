@@ -2,7 +2,7 @@
 
 from fastapi import Response
 
-from memory.flows import taxonomy as flow
+from memory.constraints import taxonomy as flow
 from server.answers import answered, whole
 from server.dependencies import EngineDep, Manages, Reads, SeenVersion
 from server.routing import INSIDE, router_at

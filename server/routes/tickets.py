@@ -5,8 +5,9 @@ from uuid import UUID
 
 from fastapi import Query, Response
 
-from memory.flows import acquire, tickets
-from memory.flows.refining import refine
+from memory.verification import acquisition as acquire
+from memory.verification import service as tickets
+from memory.verification.refining import refine
 from server.answers import JSON, PagesDep, answered, written
 from server.dependencies import (
     EngineDep,

@@ -7,9 +7,9 @@ from uuid import UUID
 
 from fastapi import Query, Response
 
-from memory.domain.trajectory import TrajectoryDraft
-from memory.errors import MemoryFault
-from memory.flows import trajectories as flow
+from memory.constraints import trajectories as flow
+from memory.constraints.trajectory_entities import TrajectoryDraft
+from memory.kernel.errors import MemoryFault
 from server.answers import Batch, BatchDep, PagesDep, answered, made, only, rejoined
 from server.dependencies import EngineDep, Reads, Remembers
 from server.errors import status_of

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from fastapi import Query, Response
 
-from memory.flows import weights as flow
+from memory.insight import weights as flow
 from server.answers import PagesDep, answered
 from server.dependencies import EngineDep, Reads
 from server.routing import INSIDE, router_at

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from fastapi import Query, Response
 
-from memory.flows import writings as flow
+from memory.llm import client as flow
 from server.answers import PagesDep, answered
 from server.dependencies import EngineDep, Inspects
 from server.routing import INSIDE, router_at

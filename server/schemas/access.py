@@ -4,7 +4,7 @@ from uuid import UUID
 
 from pydantic import Field
 
-from memory.domain.access import MAX_AGENTS, AuditEntry, Key, KeyDraft, KeyView, Role, Token
+from memory.tenancy.entities import MAX_AGENTS, AuditEntry, Key, KeyDraft, KeyView, Role, Token
 from server.schemas.base import Free, In, Moment, Name, Out, UtcTime
 
 

@@ -4,7 +4,8 @@ from uuid import UUID
 
 from pydantic import Field
 
-from memory.domain.task import (
+from memory.kernel.text import KEY, TASK
+from memory.tasks.entities import (
     Agent,
     AgentChange,
     AgentDraft,
@@ -13,7 +14,6 @@ from memory.domain.task import (
     Task,
     TaskDraft,
 )
-from memory.domain.text import KEY, TASK
 from server.schemas.base import (
     CallerKey,
     Flag,

@@ -7,9 +7,10 @@ from typing import Annotated, Generic, TypeVar
 
 from pydantic import AfterValidator, AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field
 
-from memory.domain.task import MAX_PAGE, CategoryName
-from memory.domain.text import KEY, NAME, cleaned
-from memory.errors import Rejected
+from memory.kernel.errors import Rejected
+from memory.kernel.paging import MAX_PAGE
+from memory.kernel.text import KEY, NAME, cleaned
+from memory.tasks.entities import CategoryName
 
 RFC_3339 = re.compile(
     r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d{1,9})?([Zz]|[+-]\d\d:\d\d)", re.ASCII

@@ -2,8 +2,8 @@
 
 from uuid import UUID
 
-from memory.domain.binding import ServedConstraint
-from memory.domain.loop import Item
+from memory.constraints.entities import ServedConstraint
+from memory.receipts.entities import Item
 from server.schemas.base import Out, UtcTime
 from server.schemas.constraints import SupportOut
 

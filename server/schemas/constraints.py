@@ -5,8 +5,7 @@ from uuid import UUID
 
 from pydantic import Field
 
-from memory.domain.bank import MAX_WEIGHT, MIN_WEIGHT, MemoryFilter, Status, Trust, Visibility
-from memory.domain.constraint import (
+from memory.constraints.entities import (
     PART,
     AddedConstraint,
     Constraint,
@@ -18,6 +17,7 @@ from memory.domain.constraint import (
     SupportCounts,
     Wording,
 )
+from memory.memories.entities import MAX_WEIGHT, MIN_WEIGHT, MemoryFilter, Status, Trust, Visibility
 from server.schemas.actors import TaskIn
 from server.schemas.base import (
     AgentQuery,

@@ -5,16 +5,16 @@ from uuid import UUID
 
 from pydantic import Field
 
-from memory.domain.constraint import (
+from memory.constraints.entities import (
     MAX_GROUP,
     PAIR,
     Contrast,
+    Contrasted,
     ContrastFilter,
     ContrastRequest,
     ContrastState,
     PairClass,
 )
-from memory.domain.contrast import Contrasted
 from server.schemas.base import Free, In, ListQuery, Out, UtcTime
 
 

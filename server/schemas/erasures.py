@@ -2,8 +2,7 @@
 
 from uuid import UUID
 
-from memory.domain.bank import Erased, Erasure, Kind
-from memory.domain.browsing import ForeseenErasure
+from memory.memories.entities import Erased, Erasure, ForeseenErasure, Kind
 from server.schemas.base import Flag, In, Name, Out, named
 
 

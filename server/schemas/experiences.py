@@ -6,7 +6,9 @@ from uuid import UUID
 
 from pydantic import Field
 
-from memory.domain.bank import (
+from memory.kernel.errors import Rejected
+from memory.kernel.text import LESSON, METADATA_BYTES, SITUATION, cleaned_json
+from memory.memories.entities import (
     MAX_WEIGHT,
     MIN_WEIGHT,
     Draft,
@@ -22,9 +24,7 @@ from memory.domain.bank import (
     Trust,
     Visibility,
 )
-from memory.domain.loop import MAX_BATCH
-from memory.domain.text import LESSON, METADATA_BYTES, SITUATION, cleaned_json
-from memory.errors import Rejected
+from memory.retrieval.entities import MAX_BATCH
 from server.schemas.actors import TaskIn
 from server.schemas.base import (
     AgentQuery,

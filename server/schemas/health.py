@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Literal
 
-from memory.domain.learning import Check
+from memory.kernel.postgres.compatibility import Check
 from server.schemas.base import Out
 
 

@@ -5,8 +5,8 @@ from uuid import UUID
 
 from pydantic import Field
 
-from memory.domain.bank import Draft, Visibility
-from memory.domain.loop import MAX_BATCH
+from memory.memories.entities import Draft, Visibility
+from memory.retrieval.entities import MAX_BATCH
 from server.schemas.actors import TaskIn
 from server.schemas.base import Free, In, Moment, Name, category_of
 from server.schemas.experiences import Lesson, Situation

@@ -4,7 +4,7 @@ from uuid import UUID
 
 from pydantic import Field
 
-from memory.domain.history import (
+from memory.insight.entities import (
     MAX_CHANGES,
     Conjecture,
     Conjectured,
@@ -13,7 +13,7 @@ from memory.domain.history import (
     Rollback,
     RolledBack,
 )
-from memory.domain.history import Moment as BankMoment
+from memory.memories.entities import Moment as BankMoment
 from server.schemas.base import Flag, In, ListQuery, Moment, Name, Out, Whole, named
 
 MAX_VERSION = 2**62

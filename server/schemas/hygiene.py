@@ -1,6 +1,6 @@
 """Shapes of the health of learning."""
 
-from memory.domain.health import Health
+from memory.insight.entities import Health
 from server.schemas.base import Out, UtcTime
 
 

@@ -3,17 +3,11 @@
 from typing import Literal
 from uuid import UUID
 
-from memory.domain.bank import Kind
-from memory.domain.learning import (
-    EffectView,
-    JobRequest,
-    JobRun,
-    RankersView,
-    WeightEvent,
-    WeightOrder,
-    WeightRow,
-    WeightView,
-)
+from memory.belief.entities import WeightEvent
+from memory.insight.entities import EffectView, RankersView, WeightOrder, WeightRow, WeightView
+from memory.jobs.service import JobRequest
+from memory.kernel.postgres.leadership import JobRun
+from memory.memories.entities import Kind
 from server.schemas.base import (
     AgentQuery,
     Flag,

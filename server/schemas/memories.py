@@ -5,21 +5,25 @@ from uuid import UUID
 
 from pydantic import Field
 
-from memory.domain.bank import MAX_WEIGHT, Kind, Memory, Status, Trust
-from memory.domain.browsing import (
+from memory.memories.entities import (
     MAX_BULK,
+    MAX_WEIGHT,
     SOUGHT,
     AgentRecord,
     Browse,
     Browsed,
     Bulk,
     Episode,
+    Kind,
+    Memory,
     Neighbour,
     Sort,
     Sought,
+    Status,
+    Trust,
     TrustChange,
 )
-from memory.domain.history import Moment as BankMoment
+from memory.memories.entities import Moment as BankMoment
 from server.schemas.base import AgentQuery, In, Moment, Name, Out, UtcTime, named
 from server.schemas.experiences import MemoryOut
 from server.schemas.history import MAX_VERSION

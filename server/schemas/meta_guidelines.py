@@ -5,7 +5,15 @@ from uuid import UUID
 
 from pydantic import Field
 
-from memory.domain.bank import (
+from memory.guidelines.entities import (
+    MAX_MEMORIES,
+    CrossCategory,
+    Directives,
+    OnDisagreement,
+    Order,
+)
+from memory.kernel.text import INSTRUCTION, SITUATION, optional
+from memory.memories.entities import (
     MAX_WEIGHT,
     MIN_WEIGHT,
     Edit,
@@ -14,19 +22,8 @@ from memory.domain.bank import (
     Status,
     Trust,
 )
-from memory.domain.guidance import (
-    INSTRUCTION,
-    MAX_MEMORIES,
-    CrossCategory,
-    Directives,
-    MetaGuideline,
-    MetaGuidelineDraft,
-    OnDisagreement,
-    Order,
-    ServedGuidance,
-)
-from memory.domain.loop import Item
-from memory.domain.text import SITUATION, optional
+from memory.meta_guidelines.entities import MetaGuideline, MetaGuidelineDraft, ServedGuidance
+from memory.receipts.entities import Item
 from server.schemas.base import (
     AgentQuery,
     Flag,

@@ -5,7 +5,8 @@ from uuid import UUID
 
 from pydantic import Field
 
-from memory.domain.namespace import (
+from memory.kernel.text import SLUG
+from memory.tenancy.entities import (
     Clock,
     Deletion,
     Learning,
@@ -15,7 +16,6 @@ from memory.domain.namespace import (
     NamespaceSettings,
     Taxonomy,
 )
-from memory.domain.text import SLUG
 from server.schemas.base import Flag, In, Out, Share, UtcTime, changed
 
 MAX_QUOTA = 10**12

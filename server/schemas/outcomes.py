@@ -6,10 +6,12 @@ from uuid import UUID
 
 from pydantic import Field, model_validator
 
-from memory.domain.loop import MAX_BATCH, Applied, Outcome, OutcomeFilter, Report, Reported
-from memory.domain.text import cleaned_json
-from memory.domain.verification import ReportedLesson
-from memory.errors import Rejected
+from memory.kernel.errors import Rejected
+from memory.kernel.text import cleaned_json
+from memory.outcomes.entities import Applied, Report, Reported
+from memory.receipts.entities import Outcome, OutcomeFilter
+from memory.retrieval.entities import MAX_BATCH
+from memory.verification.entities import ReportedLesson
 from server.schemas.base import Free, In, ListQuery, Moment, Name, Out, Share, UtcTime
 from server.schemas.experiences import Lesson, Situation
 from server.schemas.problems import Problem

@@ -6,8 +6,8 @@ from uuid import UUID
 
 from pydantic import Field
 
-from memory.domain.loop import MAX_BATCH
-from memory.domain.prediction import (
+from memory.belief.rankers import RANKERS
+from memory.forecasts.entities import (
     MAX_NAMES,
     Forecast,
     Predicted,
@@ -16,8 +16,8 @@ from memory.domain.prediction import (
     PredictionFilter,
     Revision,
 )
-from memory.domain.text import KEY, RATIONALE
-from memory.retrieval.rankers import RANKERS
+from memory.kernel.text import KEY, RATIONALE
+from memory.retrieval.entities import MAX_BATCH
 from server.schemas.actors import TaskIn
 from server.schemas.base import AgentQuery, In, Moment, Name, Out, Share, UtcTime, hint, named
 from server.schemas.problems import Problem

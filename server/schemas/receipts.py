@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from typing import Literal
 from uuid import UUID
 
-from memory.domain.bank import Kind
-from memory.domain.loop import Format, Item, Receipt, ReceiptFilter
-from memory.domain.recounting import Explanation
+from memory.memories.entities import Kind
+from memory.receipts.entities import Format, Item, Receipt, ReceiptFilter
 from memory.retrieval.arms import Arm
+from memory.retrieval.entities import Explanation
 from server.schemas.base import AgentQuery, Name, Out, UtcTime, named
 
 

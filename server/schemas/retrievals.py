@@ -7,8 +7,10 @@ from uuid import UUID
 
 from pydantic import Field
 
-from memory.domain.binding import ServedConstraint
-from memory.domain.loop import (
+from memory.constraints.entities import ServedConstraint
+from memory.kernel.text import TASK
+from memory.receipts.entities import Format, Item, Receipt
+from memory.retrieval.entities import (
     MAX_BATCH,
     MAX_EXPIRY,
     MAX_K,
@@ -16,15 +18,11 @@ from memory.domain.loop import (
     MAX_TOKENS,
     MIN_EXPIRY,
     Ask,
-    Format,
-    Item,
     Query,
-    Receipt,
     Served,
     ServedMemory,
     Target,
 )
-from memory.domain.text import TASK
 from server.schemas.actors import TaskIn
 from server.schemas.base import Flag, Free, In, Moment, Name, Out, UtcTime, Whole, hint
 from server.schemas.binding import ConstraintServed

@@ -5,8 +5,7 @@ from uuid import UUID
 
 from pydantic import Field
 
-from memory.domain.loop import MAX_BATCH
-from memory.domain.prediction import (
+from memory.forecasts.entities import (
     MAX_NAMES,
     MAX_WINDOWS,
     Score,
@@ -14,7 +13,8 @@ from memory.domain.prediction import (
     Settlement,
     SettlementDraft,
 )
-from memory.domain.text import KEY
+from memory.kernel.text import KEY
+from memory.retrieval.entities import MAX_BATCH
 from server.schemas.base import CallerKey, In, ListQuery, Moment, Out, Share, UtcTime, named
 from server.schemas.predictions import PredictionScore
 from server.schemas.problems import Problem

@@ -4,7 +4,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from memory.domain.taxonomy import (
+from memory.constraints.taxonomy import shipped_draft
+from memory.constraints.taxonomy_entities import (
     DESCRIPTION,
     MAX_ENTRIES,
     Branch,
@@ -12,8 +13,7 @@ from memory.domain.taxonomy import (
     TaxonomyDraft,
     TaxonomyVersion,
 )
-from memory.errors import Rejected
-from memory.flows.taxonomy import shipped_draft
+from memory.kernel.errors import Rejected
 from server.schemas.base import Flag, In, Name, Out, UtcTime, hint
 
 Description = Annotated[str, Field(json_schema_extra=hint(DESCRIPTION))]  # pyright: ignore[reportArgumentType] - JSON values

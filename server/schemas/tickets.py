@@ -5,9 +5,9 @@ from uuid import UUID
 
 from pydantic import Field
 
-from memory.domain.bank import Edit, EditRequest
-from memory.domain.text import cleaned_json
-from memory.domain.verification import (
+from memory.kernel.text import cleaned_json
+from memory.memories.entities import Edit, EditRequest
+from memory.verification.entities import (
     MAX_CLAIM,
     CandidateView,
     Claim,

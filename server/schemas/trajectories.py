@@ -5,9 +5,7 @@ from uuid import UUID
 
 from pydantic import Field
 
-from memory.domain.loop import MAX_BATCH
-from memory.domain.text import NAME
-from memory.domain.trajectory import (
+from memory.constraints.trajectory_entities import (
     MAX_STEPS,
     RESULT,
     STEP,
@@ -20,6 +18,8 @@ from memory.domain.trajectory import (
     TrajectoryDraft,
     TrajectoryFilter,
 )
+from memory.kernel.text import NAME
+from memory.retrieval.entities import MAX_BATCH
 from server.schemas.actors import TaskIn
 from server.schemas.base import (
     AgentQuery,

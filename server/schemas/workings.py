@@ -2,7 +2,8 @@
 
 from uuid import UUID
 
-from memory.domain.workings import ByRanker, Considered, Fate, RoutedBy, Routing, Workings
+from memory.receipts.entities import Fate
+from memory.retrieval.entities import ByRanker, Considered, RoutedBy, Routing, Workings
 from server.schemas.base import Out, UtcTime
 
 

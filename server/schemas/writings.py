@@ -6,8 +6,8 @@ from uuid import UUID
 
 from pydantic import Field
 
-from memory.domain.writing import TokenBudget, Writing, WritingFilter
-from memory.ports import Writer
+from memory.kernel.ports import Writer
+from memory.llm.entities import TokenBudget, Writing, WritingFilter
 from server.schemas.base import ListQuery, Out, UtcTime
 
 

@@ -14,7 +14,7 @@ import httpx
 import psutil
 from memlift_client import MemLift, RetryPolicy
 
-from memory.storage.embedded import reached
+from memory.kernel.postgres.embedded import reached
 
 ROOT = Path(__file__).parents[2]
 PATIENCE_SECONDS = 120

@@ -9,7 +9,7 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from memory.storage.embedded.bootstrap import LOGIN
+from memory.kernel.postgres.embedded.bootstrap import LOGIN
 from tests.acceptance.servers import Home, command, free_port
 from tests.fixtures.database import login_url
 

@@ -10,12 +10,12 @@ import pytest
 from memlift_client import MemLift
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-from memory.flows.rebuild import rebuilt
-from memory.flows.sheets import read
-from memory.learning.fold import Learned
-from memory.storage.database import Database
-from memory.storage.namespaces import NamespaceStore
-from memory.storage.states import StateStore
+from memory.belief.fold import Learned
+from memory.belief.state_mapping import read
+from memory.belief.store.states import StateStore
+from memory.kernel.postgres.database import Database
+from memory.receipts.rebuild import rebuilt
+from memory.tenancy.store.namespaces import NamespaceStore
 from tests.acceptance.servers import Home, Server
 
 Begin = Callable[..., Server]

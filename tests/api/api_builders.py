@@ -9,7 +9,7 @@ import httpx
 from fastapi import FastAPI, Response
 from pydantic import BaseModel
 
-from memory.errors import MemoryFault
+from memory.kernel.errors import MemoryFault
 from server.app import guard
 from server.limits import Limits
 from server.metrics import Meters

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.errors import Rejected
+from memory.kernel.errors import Rejected
 from server.cursors import Cursors, place_of, signing_key
 
 POSITION = ("2026-03-01T12:00:00Z", 7, 0.5)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.errors import Overloaded
+from memory.kernel.errors import Overloaded
 from server import limits
 from server.limits import Limits
 

@@ -2,7 +2,7 @@
 
 from api_builders import a_shared, a_tiny_app, answer_to, asking
 
-from memory.errors import NotFound
+from memory.kernel.errors import NotFound
 from server.metrics import Meters
 
 

@@ -4,10 +4,10 @@ import stat
 
 import pytest
 
-from memory.domain.access import Token
-from memory.domain.ids import new_id
-from memory.errors import Unauthenticated
-from memory.flows.access import authenticate
+from memory.kernel.errors import Unauthenticated
+from memory.kernel.ids import new_id
+from memory.tenancy.entities import Token
+from memory.tenancy.service import authenticate
 from server.app import create_app
 from server.operator_key import introduce
 from server.settings import Settings

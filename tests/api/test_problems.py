@@ -3,8 +3,8 @@
 import pytest
 from api_builders import a_fault, a_shared, a_tiny_app, answer_to
 
-from memory import errors
-from memory.errors import (
+from memory.kernel import errors
+from memory.kernel.errors import (
     Conflict,
     Forbidden,
     MemoryFault,

@@ -8,9 +8,9 @@ import pytest
 from api_builders import an_experience, inside, problem, remembered, retrieved
 from fastapi import FastAPI
 
-from memory.engine import Engine
-from memory.flows.models import register_model
-from memory.inference.provider import ProviderWriter
+from memory.inference.service import register_model
+from memory.kernel.engine import Engine
+from memory.llm.provider import ProviderWriter
 from server.app import create_app
 from server.settings import Settings
 from tests.fixtures.engine import NOON, an_engine

@@ -9,7 +9,7 @@ from pathlib import Path
 import httpx
 from fastapi import FastAPI
 
-from memory.engine import Engine
+from memory.kernel.engine import Engine
 from server.app import guard
 from server.dashboard import PAGES
 from server.limits import Limits

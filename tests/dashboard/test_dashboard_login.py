@@ -6,12 +6,16 @@ import httpx
 import pytest
 from dashboard_builders import FROM_HERE, a_browser, a_dashboard, at, csrf_in, csrf_of, token_of
 
-from memory.domain.access import KeyDraft, Role
-from memory.domain.session import IDLE, LONGEST, Session, digest, form_token
-from memory.errors import Unauthenticated
-from memory.flows.access import create_key, revoke_key
-from memory.flows.sessions import close_session, enter_session, open_session
-from memory.storage.sessions import DashboardSessionStore
+from memory.kernel.errors import Unauthenticated
+from memory.tenancy.entities import IDLE, LONGEST, KeyDraft, Role, Session, digest, form_token
+from memory.tenancy.service import (
+    close_session,
+    create_key,
+    enter_session,
+    open_session,
+    revoke_key,
+)
+from memory.tenancy.store.sessions import DashboardSessionStore
 from server.dashboard.login import own_path
 from server.limits import Limits
 from tests.fixtures.engine import NOON

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.domain.ids import new_id
-from memory.domain.learning import JobRun
-from memory.errors import Rejected
+from memory.kernel.errors import Rejected
+from memory.kernel.ids import new_id
+from memory.kernel.postgres.leadership import JobRun
 from server.dashboard.forms import MAX_FIELDS, read_form
 from server.dashboard.jobs import told_of
 from server.dashboard.rendering import ENVIRONMENT, MINUS, moment, number, percent, signed, span

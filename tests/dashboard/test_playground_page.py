@@ -5,8 +5,8 @@ from dashboard_builders import a_browser, at, token_of
 from loop_pages import HOSTILE, made, post_forms, read, remembered, sent, shown
 from sqlalchemy import text
 
-from memory.flows.namespaces import open_namespace
-from memory.storage.tables import ISOLATED
+from memory.schema import ISOLATED
+from memory.tenancy.service import open_namespace
 
 TASK = {"task": "a forecast of rain", "agent": "solver", "k": "2", "max_tokens": "300"}
 

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.domain.learning import WeightEvent
+from memory.belief.entities import WeightEvent
 from server.dashboard.trajectory_plot import weight_plot
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)

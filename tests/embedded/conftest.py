@@ -41,7 +41,7 @@ def supervise() -> Generator[Callable[..., subprocess.Popen[str]]]:
     started: list[subprocess.Popen[str]] = []
 
     def start(*arguments: object) -> subprocess.Popen[str]:
-        command = [sys.executable, "-m", "memory.storage.embedded", *map(str, arguments)]
+        command = [sys.executable, "-m", "memory.kernel.postgres.embedded", *map(str, arguments)]
         process = subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT
         )

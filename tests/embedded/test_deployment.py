@@ -8,9 +8,9 @@ from urllib.parse import urlsplit
 import psycopg
 import pytest
 
-from memory.storage.compatibility import complaints, facts
-from memory.storage.embedded import EmbeddedPostgres
-from memory.storage.embedded.account import current_account, installation
+from memory.kernel.postgres.compatibility import complaints, facts
+from memory.kernel.postgres.embedded import EmbeddedPostgres
+from memory.kernel.postgres.embedded.account import current_account, installation
 
 ROOT = Path(__file__).parents[2]
 BEFORE = (

@@ -15,9 +15,9 @@ import psutil
 import psycopg
 import pytest
 
-from memory.errors import Conflict, Unavailable
-from memory.storage.embedded import EmbeddedPostgres
-from memory.storage.embedded.bootstrap import prepare_database
+from memory.kernel.errors import Conflict, Unavailable
+from memory.kernel.postgres.embedded import EmbeddedPostgres
+from memory.kernel.postgres.embedded.bootstrap import prepare_database
 
 Supervise = Callable[..., subprocess.Popen[str]]
 PATIENCE_SECONDS = 60

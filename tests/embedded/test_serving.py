@@ -12,9 +12,9 @@ import httpx
 import psutil
 import pytest
 
-from memory.storage.compatibility import complaints, facts
-from memory.storage.embedded import EmbeddedPostgres, reached
-from memory.storage.migrate import heads
+from memory.kernel.postgres.compatibility import complaints, facts
+from memory.kernel.postgres.embedded import EmbeddedPostgres, reached
+from memory.kernel.postgres.migrate import heads
 
 ROOT = Path(__file__).parents[2]
 PATIENCE_SECONDS = 90

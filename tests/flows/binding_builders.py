@@ -7,19 +7,19 @@ from uuid import UUID
 
 from sqlalchemy import text
 
-from memory.domain.access import Call
-from memory.domain.bank import Draft, Kind, Status, Trust, Visibility
-from memory.domain.constraint import DISTILLED, DISTILLER, Wording, detail_of
-from memory.domain.ids import new_id
-from memory.domain.task import CategoryName, TaskDraft
-from memory.engine import Engine
-from memory.flows.entering import Entrance, enter
-from memory.flows.models import adopt_model
-from memory.ports import Embedding
-from memory.storage.actors import ActorStore
-from memory.storage.database import Connection
-from memory.storage.memories import NewMemory
-from memory.storage.tasks import TaskStore, Written
+from memory.constraints.entities import DISTILLED, Wording, detail_of
+from memory.inference.service import adopt_model
+from memory.kernel.engine import Engine
+from memory.kernel.ids import new_id
+from memory.kernel.ports import Embedding
+from memory.kernel.postgres.database import Connection
+from memory.memories.entities import Draft, Kind, Status, Trust, Visibility
+from memory.memories.service import Entrance, enter
+from memory.memories.store.memories import NewMemory
+from memory.tasks.entities import DISTILLER, CategoryName, TaskDraft
+from memory.tasks.store.actors import ActorStore
+from memory.tasks.store.tasks import TaskStore, Written
+from memory.tenancy.entities import Call
 from tests.fixtures.engine import NOON
 
 Vectors = dict[str, Embedding]

@@ -7,24 +7,18 @@ from uuid import UUID
 
 from sqlalchemy import insert
 
-from memory.domain.access import Call
-from memory.domain.constraint import (
-    DISTILLED,
-    DISTILLER,
-    Contrast,
-    ContrastState,
-    PairClass,
-    Wording,
-)
-from memory.domain.ids import new_id
-from memory.domain.task import CategoryName, Task, TaskDraft
-from memory.domain.trajectory import Trajectory
-from memory.engine import Engine
-from memory.flows.actors import add_task
-from memory.flows.constraints import Admitted, NewConstraint, admit, embedded
-from memory.flows.models import adopt_model
-from memory.storage.actors import ActorStore
-from memory.storage.tables import contrast, trajectory
+from memory.constraints.admission import Admitted, NewConstraint, admit, embedded
+from memory.constraints.entities import DISTILLED, Contrast, ContrastState, PairClass, Wording
+from memory.constraints.tables import contrast
+from memory.constraints.trajectory_entities import Trajectory
+from memory.inference.service import adopt_model
+from memory.kernel.engine import Engine
+from memory.kernel.ids import new_id
+from memory.tasks.entities import DISTILLER, CategoryName, Task, TaskDraft
+from memory.tasks.service import add_task
+from memory.tasks.store.actors import ActorStore
+from memory.tasks.tables import trajectory
+from memory.tenancy.entities import Call
 from tests.fixtures.engine import NOON
 
 TRIGGER = "a sum of parts is asked for and the parts are given in several different units"

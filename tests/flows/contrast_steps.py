@@ -4,16 +4,17 @@ import json
 from collections.abc import Sequence
 from uuid import UUID
 
-from memory.domain.access import Call
-from memory.domain.bank import Memory
-from memory.domain.constraint import Contrast, ContrastFilter, ContrastRequest
-from memory.domain.task import CategoryName, Page, TaskDraft
-from memory.domain.trajectory import Step, TrajectoryDraft
-from memory.engine import Engine
-from memory.errors import MemoryFault
-from memory.flows.bank import get_memory
-from memory.flows.contrasting import browse, contrast
-from memory.flows.trajectories import add
+from memory.constraints.contrasting import browse, contrast
+from memory.constraints.entities import Contrast, ContrastFilter, ContrastRequest
+from memory.constraints.trajectories import add
+from memory.constraints.trajectory_entities import Step, TrajectoryDraft
+from memory.kernel.engine import Engine
+from memory.kernel.errors import MemoryFault
+from memory.kernel.paging import Page
+from memory.memories.entities import Memory
+from memory.memories.service import get_memory
+from memory.tasks.entities import CategoryName, TaskDraft
+from memory.tenancy.entities import Call
 
 PAGE = Page(200)
 TASK = TaskDraft(

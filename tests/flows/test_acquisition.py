@@ -8,19 +8,21 @@ from uuid import UUID
 
 import pytest
 
-from memory.domain.access import Call, Key, Role
-from memory.domain.bank import Edit, EditRequest, Erasure, MemoryFilter, Status, StatusChange
-from memory.domain.verification import CandidateView, Claim, TicketState, TrialResult
-from memory.engine import Engine
-from memory.errors import Conflict, Unavailable
-from memory.flows import acquire
-from memory.flows.acquire import list_candidates, queue, retry_candidate, work_off
-from memory.flows.bank import change_status, edit_memory, erase, get_memory, list_memories
-from memory.flows.learn import apply_now
-from memory.flows.refining import refine
-from memory.flows.tickets import LEASE, claim, retry
+from memory.curation.service import change_status, edit_memory
+from memory.erasure.service import erase
 from memory.inference.stand_ins import HashEmbedder
-from memory.ports import Embedding, ModelIdentity
+from memory.kernel.engine import Engine
+from memory.kernel.errors import Conflict, Unavailable
+from memory.kernel.ports import Embedding, ModelIdentity
+from memory.memories.entities import Edit, EditRequest, Erasure, MemoryFilter, Status, StatusChange
+from memory.memories.service import get_memory, list_memories
+from memory.outcomes.applying import apply_now
+from memory.tenancy.entities import Call, Key, Role
+from memory.verification import acquisition as acquire
+from memory.verification.acquisition import list_candidates, queue, retry_candidate, work_off
+from memory.verification.entities import CandidateView, Claim, TicketState, TrialResult
+from memory.verification.refining import refine
+from memory.verification.service import LEASE, claim, retry
 from tests.fixtures.builders import a_draft
 from tests.fixtures.engine import DAY, NOON, Caller, an_engine
 from tests.flows.verification_steps import (

@@ -7,21 +7,21 @@ import pytest
 from sqlalchemy import text
 from writing_builders import with_writer
 
-from memory.domain.access import Call, Key, Role
-from memory.domain.bank import Kind, Status, Trust
-from memory.domain.guidance import MetaGuidelineDraft
-from memory.domain.learning import JobRequest
-from memory.domain.loop import Format, Item, Served
-from memory.domain.task import AgentDraft, CategoryName, TaskDraft
-from memory.engine import Engine
-from memory.flows.actors import add_agent
-from memory.flows.bank import get_memory
-from memory.flows.jobs import run_job
-from memory.flows.learn import apply_now
-from memory.flows.meta_guidelines import add
-from memory.flows.receipts import explain, get_receipt
-from memory.flows.weights import weight_of
 from memory.inference.stand_ins import ScriptedWriter
+from memory.insight.weights import weight_of
+from memory.jobs.service import JobRequest, run_job
+from memory.kernel.engine import Engine
+from memory.memories.entities import Kind, Status, Trust
+from memory.memories.service import get_memory
+from memory.meta_guidelines.entities import MetaGuidelineDraft
+from memory.meta_guidelines.service import add
+from memory.outcomes.applying import apply_now
+from memory.receipts.entities import Format, Item
+from memory.retrieval.entities import Served
+from memory.retrieval.receipts import explain, get_receipt
+from memory.tasks.entities import AgentDraft, CategoryName, TaskDraft
+from memory.tasks.service import add_agent
+from memory.tenancy.entities import Call, Key, Role
 from tests.fixtures.builders import a_draft
 from tests.fixtures.engine import DAY, NOON, OPEN, Caller, a_namespace
 from tests.flows.binding_builders import MATHS, Laid, copies, lay

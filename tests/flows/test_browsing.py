@@ -7,30 +7,35 @@ from uuid import UUID
 import pytest
 from sqlalchemy import text
 
-from memory.domain.access import Call, Role
-from memory.domain.bank import (
+from memory.curation.service import change_status, edit_memory
+from memory.erasure.service import erase
+from memory.insight.browsing import browse_memories, neighbours
+from memory.jobs.service import JobRequest, run_job
+from memory.kernel.engine import Engine
+from memory.kernel.errors import Rejected
+from memory.kernel.paging import Listed, Page
+from memory.memories.entities import (
+    Browse,
+    Browsed,
     Draft,
     Edit,
     EditRequest,
     Erasure,
     Kind,
+    Moment,
+    Sort,
+    Sought,
     Status,
     StatusChange,
     Trust,
     Visibility,
 )
-from memory.domain.browsing import Browse, Browsed, Sort, Sought
-from memory.domain.guidance import MetaGuidelineDraft
-from memory.domain.history import Moment
-from memory.domain.learning import JobRequest
-from memory.domain.task import CategoryName, Listed, Page
-from memory.engine import Engine
-from memory.errors import Rejected
-from memory.flows.bank import change_status, edit_memory, erase, get_memory
-from memory.flows.browsing import browse_memories, neighbours
-from memory.flows.jobs import run_job
-from memory.flows.learn import apply_now
-from memory.flows.meta_guidelines import add
+from memory.memories.service import get_memory
+from memory.meta_guidelines.entities import MetaGuidelineDraft
+from memory.meta_guidelines.service import add
+from memory.outcomes.applying import apply_now
+from memory.tasks.entities import CategoryName
+from memory.tenancy.entities import Call, Role
 from tests.fixtures.builders import a_draft
 from tests.fixtures.engine import DAY, NOON, Caller
 from tests.storage.steps import remembered, reported, served

@@ -5,13 +5,13 @@ from uuid import UUID
 import pytest
 from writing_builders import on_record, spent, with_writer
 
-from memory.domain.bank import Draft, Erasure
-from memory.domain.loop import Format
-from memory.engine import Engine
-from memory.flows.bank import erase
-from memory.flows.receipts import explain, get_receipt
-from memory.inference.provider import ProviderWriter
+from memory.erasure.service import erase
 from memory.inference.stand_ins import ScriptedWriter
+from memory.kernel.engine import Engine
+from memory.llm.provider import ProviderWriter
+from memory.memories.entities import Draft, Erasure
+from memory.receipts.entities import Format
+from memory.retrieval.receipts import explain, get_receipt
 from tests.fixtures.builders import a_draft
 from tests.fixtures.engine import Caller
 from tests.fixtures.language_model import Script

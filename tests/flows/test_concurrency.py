@@ -11,22 +11,24 @@ from uuid import UUID, uuid4
 import pytest
 from sqlalchemy import text
 
-from memory.domain.access import Attempt, Call, Key, Recorded
-from memory.domain.bank import Erasure, MemoryFilter, Remembered, Status, StatusChange
-from memory.domain.learning import JobRequest
-from memory.domain.loop import OutcomeFilter, Report, Reported, Served
-from memory.domain.namespace import Clock
-from memory.domain.task import Page
-from memory.engine import Engine
-from memory.errors import Conflict, MemoryFault, NotFound, Overloaded, Rejected
-from memory.flows.bank import change_status, erase, get_memory, list_memories
-from memory.flows.feedback import list_outcomes, report
-from memory.flows.idempotency import abandon, begin, finish
-from memory.flows.jobs import run_job
-from memory.flows.learn import drain
-from memory.flows.remember import remember
-from memory.flows.retrieve import retrieve
-from memory.learning.effect import effect_of
+from memory.belief.effect import effect_of
+from memory.curation.service import change_status
+from memory.erasure.service import erase
+from memory.experiences.service import remember
+from memory.jobs.service import JobRequest, run_job
+from memory.kernel.engine import Engine
+from memory.kernel.errors import Conflict, MemoryFault, NotFound, Overloaded, Rejected
+from memory.kernel.paging import Page
+from memory.memories.entities import Erasure, MemoryFilter, Remembered, Status, StatusChange
+from memory.memories.service import get_memory, list_memories
+from memory.outcomes.applying import drain
+from memory.outcomes.entities import Report, Reported
+from memory.outcomes.service import list_outcomes, report
+from memory.receipts.entities import OutcomeFilter
+from memory.retrieval.entities import Served
+from memory.retrieval.service import retrieve
+from memory.tenancy.entities import Attempt, Call, Clock, Key, Recorded
+from memory.tenancy.service import abandon, begin, finish
 from tests.fixtures.builders import a_draft, a_report, an_ask
 from tests.fixtures.engine import DAY, NOON, a_namespace, an_engine
 from tests.storage.steps import a_call, live_and_rebuilt, remembered, reported, served

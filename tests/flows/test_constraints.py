@@ -7,8 +7,18 @@ from uuid import UUID
 import pytest
 from sqlalchemy import select, text
 
-from memory.domain.access import Call, Key
-from memory.domain.bank import (
+from memory.constraints.admission import NewConstraint
+from memory.constraints.entities import PairClass, SupportCounts, Wording
+from memory.constraints.store.constraints import ConstraintStore
+from memory.constraints.store.support import SupportStore
+from memory.constraints.tables import contradiction, task_embedding
+from memory.curation.service import change_status
+from memory.erasure.service import erase
+from memory.jobs.service import JobRequest, run_job
+from memory.kernel.engine import Engine
+from memory.kernel.errors import Rejected
+from memory.kernel.paging import Page
+from memory.memories.entities import (
     Erasure,
     Kind,
     Memory,
@@ -18,17 +28,9 @@ from memory.domain.bank import (
     Trust,
     Visibility,
 )
-from memory.domain.constraint import PairClass, SupportCounts, Wording
-from memory.domain.learning import JobRequest
-from memory.domain.task import CategoryName, Page
-from memory.engine import Engine
-from memory.errors import Rejected
-from memory.flows.bank import change_status, erase, get_memory, list_memories
-from memory.flows.constraints import NewConstraint
-from memory.flows.jobs import run_job
-from memory.storage.constraints import ConstraintStore
-from memory.storage.support import SupportStore
-from memory.storage.tables import contradiction, task_embedding
+from memory.memories.service import get_memory, list_memories
+from memory.tasks.entities import CategoryName
+from memory.tenancy.entities import Call, Key
 from tests.fixtures.engine import DAY, NOON, OPEN, a_namespace
 from tests.flows.constraint_builders import (
     AVOID,

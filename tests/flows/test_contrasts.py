@@ -20,21 +20,21 @@ from contrast_steps import (
 )
 from writing_builders import on_record, spent, with_writer
 
-from memory.domain.access import Act, Call, Key, Role
-from memory.domain.bank import Erasure, Kind, MemoryFilter, Status, Trust
-from memory.domain.constraint import ContrastRequest, ContrastState, PairClass
-from memory.domain.namespace import Clock
-from memory.domain.task import Page, TaskDraft
-from memory.engine import Engine
-from memory.errors import Conflict, NotFound, Rejected, Unavailable
-from memory.flows.bank import erase, list_memories
-from memory.flows.contrasting import WITHOUT_MODEL, contrast, redo
-from memory.flows.distilling import NO_MODEL, REST, work_off
-from memory.flows.shifts import CLAIM
-from memory.flows.trajectories import get
+from memory.constraints.contrasting import WITHOUT_MODEL, contrast, redo
+from memory.constraints.distilling import CLAIM, NO_MODEL, REST, work_off
+from memory.constraints.entities import ContrastRequest, ContrastState, PairClass
+from memory.constraints.store.contrasts import MAX_CLAIMS
+from memory.constraints.trajectories import get
+from memory.erasure.service import erase
 from memory.inference.stand_ins import HashEmbedder, ScriptedWriter
-from memory.ports import Prompt, Reply
-from memory.storage.contrasts import MAX_CLAIMS
+from memory.kernel.engine import Engine
+from memory.kernel.errors import Conflict, NotFound, Rejected, Unavailable
+from memory.kernel.paging import Page
+from memory.kernel.ports import Prompt, Reply
+from memory.memories.entities import Erasure, Kind, MemoryFilter, Status, Trust
+from memory.memories.service import list_memories
+from memory.tasks.entities import TaskDraft
+from memory.tenancy.entities import Act, Call, Clock, Key, Role
 from tests.fixtures.engine import DAY, NOON, OPEN, Caller, a_namespace
 from tests.flows.verification_steps import job
 from tests.storage.steps import a_call

@@ -4,13 +4,13 @@ from dataclasses import replace
 
 import pytest
 
-from memory.domain.loop import Format
-from memory.domain.task import CategoryName, TaskDraft
-from memory.domain.workings import Fate, RoutedBy
-from memory.engine import Engine
-from memory.errors import Rejected
-from memory.flows.learn import apply_now
-from memory.retrieval.rankers import RANKERS
+from memory.belief.rankers import RANKERS
+from memory.kernel.engine import Engine
+from memory.kernel.errors import Rejected
+from memory.outcomes.applying import apply_now
+from memory.receipts.entities import Fate, Format
+from memory.retrieval.entities import RoutedBy
+from memory.tasks.entities import CategoryName, TaskDraft
 from tests.fixtures.builders import a_draft, an_ask
 from tests.fixtures.engine import OPEN, Caller, a_namespace
 from tests.storage.steps import remembered, reported, served

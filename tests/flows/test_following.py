@@ -5,17 +5,18 @@ from itertools import pairwise
 
 import pytest
 
-from memory.domain.learning import EffectView
-from memory.domain.loop import Format, Served
-from memory.domain.namespace import NamespaceSettings
-from memory.domain.task import AgentDraft
-from memory.engine import Engine
-from memory.errors import Rejected
-from memory.flows.actors import add_agent
-from memory.flows.effects import effect, rankers
-from memory.flows.feedback import report
-from memory.flows.learn import apply_now
-from memory.retrieval.rankers import PRIOR, RANKERS, YOUNG_PRIOR
+from memory.belief.rankers import PRIOR, RANKERS, YOUNG_PRIOR
+from memory.insight.effects import effect, rankers
+from memory.insight.entities import EffectView
+from memory.kernel.engine import Engine
+from memory.kernel.errors import Rejected
+from memory.outcomes.applying import apply_now
+from memory.outcomes.service import report
+from memory.receipts.entities import Format
+from memory.retrieval.entities import Served
+from memory.tasks.entities import AgentDraft
+from memory.tasks.service import add_agent
+from memory.tenancy.entities import NamespaceSettings
 from tests.fixtures.builders import a_draft, a_report
 from tests.fixtures.engine import DAY, NOON, OPEN, Caller, a_namespace
 from tests.storage.steps import live_and_rebuilt, remembered, reported, served

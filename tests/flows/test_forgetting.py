@@ -5,19 +5,26 @@ from uuid import UUID
 import pytest
 from sqlalchemy import text
 
-from memory.domain.access import Call, Key
-from memory.domain.bank import Edit, EditRequest, MemoryFilter, Remembered, Status, StatusChange
-from memory.domain.learning import JobRequest, JobRun
-from memory.domain.loop import Served
-from memory.domain.namespace import Clock
-from memory.domain.task import Page
-from memory.engine import Engine
-from memory.errors import MemoryFault
-from memory.flows.bank import change_status, edit_memory, get_memory, list_memories
-from memory.flows.feedback import get_outcome
-from memory.flows.jobs import run_job
-from memory.flows.learn import apply_now
-from memory.flows.remember import remember
+from memory.curation.service import change_status, edit_memory
+from memory.experiences.service import remember
+from memory.jobs.service import JobRequest, run_job
+from memory.kernel.engine import Engine
+from memory.kernel.errors import MemoryFault
+from memory.kernel.paging import Page
+from memory.kernel.postgres.leadership import JobRun
+from memory.memories.entities import (
+    Edit,
+    EditRequest,
+    MemoryFilter,
+    Remembered,
+    Status,
+    StatusChange,
+)
+from memory.memories.service import get_memory, list_memories
+from memory.outcomes.applying import apply_now
+from memory.outcomes.service import get_outcome
+from memory.retrieval.entities import Served
+from memory.tenancy.entities import Call, Clock, Key
 from tests.fixtures.builders import a_draft
 from tests.fixtures.engine import DAY, NOON, Caller, a_namespace
 from tests.storage.steps import a_call, live_and_rebuilt, remembered, reported, served

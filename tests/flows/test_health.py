@@ -6,20 +6,21 @@ from uuid import UUID
 import pytest
 from sqlalchemy import text
 
-from memory.domain.access import Call, Key
-from memory.domain.bank import StatusChange
-from memory.domain.health import Ages, Coverage
-from memory.domain.learning import JobRequest, JobRun
-from memory.domain.loop import Served
-from memory.domain.namespace import Clock
-from memory.domain.task import CategoryName, Page, TaskDraft
-from memory.engine import Engine
-from memory.errors import MemoryFault
-from memory.flows.bank import change_status, get_memory
-from memory.flows.health import get_health, list_health, vitals
-from memory.flows.jobs import run_job
-from memory.flows.learn import apply_now
-from memory.flows.retrieve import retrieve
+from memory.curation.service import change_status
+from memory.insight.entities import Ages, Coverage
+from memory.insight.service import get_health, list_health, vitals
+from memory.jobs.service import JobRequest, run_job
+from memory.kernel.engine import Engine
+from memory.kernel.errors import MemoryFault
+from memory.kernel.paging import Page
+from memory.kernel.postgres.leadership import JobRun
+from memory.memories.entities import StatusChange
+from memory.memories.service import get_memory
+from memory.outcomes.applying import apply_now
+from memory.retrieval.entities import Served
+from memory.retrieval.service import retrieve
+from memory.tasks.entities import CategoryName, TaskDraft
+from memory.tenancy.entities import Call, Clock, Key
 from tests.fixtures.builders import a_draft, an_ask
 from tests.fixtures.engine import DAY, NOON, a_namespace
 from tests.storage.steps import a_call, remembered, reported, served

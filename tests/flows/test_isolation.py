@@ -8,34 +8,30 @@ from uuid import UUID
 import pytest
 from sqlalchemy import text
 
-from memory.domain.access import Call, Key, KeyDraft, Role
-from memory.domain.bank import Edit, EditRequest, Erasure, MemoryFilter, StatusChange
-from memory.domain.loop import OutcomeFilter, ReceiptFilter, Served
-from memory.domain.prediction import PredictionFilter
-from memory.domain.task import Page, TaskDraft
-from memory.engine import Engine
-from memory.errors import MemoryFault, NotFound
-from memory.flows.access import create_key, revoke_key
-from memory.flows.actors import add_task, get_agent, get_task, list_agents, list_tasks
-from memory.flows.bank import (
-    change_status,
-    edit_memory,
-    erase,
-    get_memory,
-    list_memories,
-    list_versions,
-)
-from memory.flows.effects import effect
-from memory.flows.events import get_settlement, list_settlements, settle
-from memory.flows.feedback import get_outcome, list_outcomes, report
-from memory.flows.learn import apply_now
-from memory.flows.namespaces import open_namespace
-from memory.flows.predicting import get_prediction, list_predictions, predict
-from memory.flows.receipts import explain, get_receipt, list_receipts
-from memory.flows.remember import remember
-from memory.flows.retrieve import retrieve
-from memory.flows.weights import weight_events, weight_of
-from memory.storage.tables import ISOLATED
+from memory.curation.service import change_status, edit_memory
+from memory.erasure.service import erase
+from memory.experiences.service import remember
+from memory.forecasts.entities import PredictionFilter
+from memory.forecasts.service import get_prediction, list_predictions, predict
+from memory.forecasts.settlements import get_settlement, list_settlements, settle
+from memory.insight.effects import effect
+from memory.insight.weights import weight_events, weight_of
+from memory.kernel.engine import Engine
+from memory.kernel.errors import MemoryFault, NotFound
+from memory.kernel.paging import Page
+from memory.memories.entities import Edit, EditRequest, Erasure, MemoryFilter, StatusChange
+from memory.memories.service import get_memory, list_memories, list_versions
+from memory.outcomes.applying import apply_now
+from memory.outcomes.service import get_outcome, list_outcomes, report
+from memory.receipts.entities import OutcomeFilter, ReceiptFilter
+from memory.retrieval.entities import Served
+from memory.retrieval.receipts import explain, get_receipt, list_receipts
+from memory.retrieval.service import retrieve
+from memory.schema import ISOLATED
+from memory.tasks.entities import TaskDraft
+from memory.tasks.service import add_task, get_agent, get_task, list_agents, list_tasks
+from memory.tenancy.entities import Call, Key, KeyDraft, Role
+from memory.tenancy.service import create_key, open_namespace, revoke_key
 from tests.fixtures.builders import a_draft, a_prediction, a_report, a_settlement, an_ask
 from tests.fixtures.engine import NOON, a_namespace, an_engine
 from tests.storage.steps import (

@@ -10,20 +10,20 @@ from uuid import UUID
 import pytest
 from sqlalchemy import text
 
-from memory.domain.access import Call, Key
-from memory.domain.bank import Edit, EditRequest, Status
-from memory.domain.learning import JobRequest, JobRun
-from memory.domain.loop import OutcomeFilter
-from memory.domain.namespace import Clock
-from memory.domain.task import Page
-from memory.engine import Engine
-from memory.errors import Conflict, Rejected
-from memory.flows.bank import edit_memory, get_memory
-from memory.flows.feedback import list_outcomes
-from memory.flows.jobs import JOBS, list_runs, run_due, run_job
-from memory.flows.learn import apply_now, drain
-from memory.flows.weights import weight_events
+from memory.curation.service import edit_memory
+from memory.insight.weights import weight_events
 from memory.jobs.leader import run_leader
+from memory.jobs.service import JOBS, JobRequest, list_runs, run_due, run_job
+from memory.kernel.engine import Engine
+from memory.kernel.errors import Conflict, Rejected
+from memory.kernel.paging import Page
+from memory.kernel.postgres.leadership import JobRun
+from memory.memories.entities import Edit, EditRequest, Status
+from memory.memories.service import get_memory
+from memory.outcomes.applying import apply_now, drain
+from memory.outcomes.service import list_outcomes
+from memory.receipts.entities import OutcomeFilter
+from memory.tenancy.entities import Call, Clock, Key
 from tests.fixtures.builders import a_draft
 from tests.fixtures.engine import DAY, NOON, a_namespace
 from tests.fixtures.replicas import a_term

@@ -5,13 +5,14 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from memory.domain.access import Call
-from memory.domain.bank import Edit, EditRequest
-from memory.domain.loop import Format, Served
-from memory.domain.task import TaskDraft
-from memory.engine import Engine
-from memory.flows.bank import edit_memory
-from memory.flows.learn import apply_now
+from memory.curation.service import edit_memory
+from memory.kernel.engine import Engine
+from memory.memories.entities import Edit, EditRequest
+from memory.outcomes.applying import apply_now
+from memory.receipts.entities import Format
+from memory.retrieval.entities import Served
+from memory.tasks.entities import TaskDraft
+from memory.tenancy.entities import Call
 from tests.fixtures.builders import a_draft, a_forecast, a_prediction, a_window, yes_or_no
 from tests.fixtures.engine import DAY, NOON, Caller
 from tests.storage.steps import predicted, remembered, served, settled

@@ -6,26 +6,30 @@ from datetime import timedelta
 
 import pytest
 
-from memory.domain.access import Role
-from memory.domain.bank import Edit, EditRequest, Erasure, Remembered, Visibility
-from memory.domain.loop import Format, ReceiptFilter, Reported, Served
-from memory.domain.namespace import Taxonomy
-from memory.domain.task import CategoryName, Page, TaskDraft
-from memory.engine import Engine
-from memory.errors import Forbidden, MemoryFault, Rejected
-from memory.flows.actors import list_agents
-from memory.flows.bank import edit_memory, erase, get_memory
-from memory.flows.effects import effect
-from memory.flows.feedback import get_outcome, report
-from memory.flows.learn import apply_now
-from memory.flows.rebuild import rebuilt
-from memory.flows.receipts import get_receipt, list_receipts
-from memory.flows.remember import remember
-from memory.flows.retrieve import retrieve
-from memory.flows.sheets import read
-from memory.flows.weights import weight_events, weight_of
-from memory.retrieval.rankers import RANKERS
-from memory.storage.states import StateStore
+from memory.belief.rankers import RANKERS
+from memory.belief.state_mapping import read
+from memory.belief.store.states import StateStore
+from memory.curation.service import edit_memory
+from memory.erasure.service import erase
+from memory.experiences.service import remember
+from memory.insight.effects import effect
+from memory.insight.weights import weight_events, weight_of
+from memory.kernel.engine import Engine
+from memory.kernel.errors import Forbidden, MemoryFault, Rejected
+from memory.kernel.paging import Page
+from memory.memories.entities import Edit, EditRequest, Erasure, Remembered, Visibility
+from memory.memories.service import get_memory
+from memory.outcomes.applying import apply_now
+from memory.outcomes.entities import Reported
+from memory.outcomes.service import get_outcome, report
+from memory.receipts.entities import Format, ReceiptFilter
+from memory.receipts.rebuild import rebuilt
+from memory.retrieval.entities import Served
+from memory.retrieval.receipts import get_receipt, list_receipts
+from memory.retrieval.service import retrieve
+from memory.tasks.entities import CategoryName, TaskDraft
+from memory.tasks.service import list_agents
+from memory.tenancy.entities import Role, Taxonomy
 from tests.fixtures.builders import a_draft, a_report, an_ask
 from tests.fixtures.engine import DAY, NOON, OPEN, Caller, a_namespace
 

@@ -6,17 +6,25 @@ from uuid import UUID
 import pytest
 from sqlalchemy import text
 
-from memory.domain.access import Call, Key
-from memory.domain.bank import Draft, Edit, EditRequest, Memory, Status, StatusChange, Visibility
-from memory.domain.learning import JobRequest, JobRun
-from memory.domain.namespace import Clock
-from memory.domain.task import CategoryName
-from memory.engine import Engine
-from memory.flows import merge as flow
-from memory.flows.bank import change_status, edit_memory, get_memory
-from memory.flows.feedback import get_outcome
-from memory.flows.jobs import run_job
-from memory.flows.learn import apply_now
+from memory.curation.service import change_status, edit_memory
+from memory.experiences import merging as flow
+from memory.jobs.service import JobRequest, run_job
+from memory.kernel.engine import Engine
+from memory.kernel.postgres.leadership import JobRun
+from memory.memories.entities import (
+    Draft,
+    Edit,
+    EditRequest,
+    Memory,
+    Status,
+    StatusChange,
+    Visibility,
+)
+from memory.memories.service import get_memory
+from memory.outcomes.applying import apply_now
+from memory.outcomes.service import get_outcome
+from memory.tasks.entities import CategoryName
+from memory.tenancy.entities import Call, Clock, Key
 from tests.fixtures.builders import a_draft
 from tests.fixtures.engine import DAY, NOON, a_namespace
 from tests.storage.steps import a_call, live_and_rebuilt, remembered, reported, served

@@ -5,29 +5,26 @@ from dataclasses import replace
 import pytest
 from sqlalchemy import text
 
-from memory.domain.access import Call, Key, Role
-from memory.domain.bank import Kind, MemoryFilter, Remembered, StatusChange, Trust
-from memory.domain.guidance import (
-    OWN_AGENT,
-    CrossCategory,
-    Directives,
-    MetaGuideline,
-    MetaGuidelineDraft,
-)
-from memory.domain.loop import Format, Item, Served
-from memory.domain.namespace import Clock
-from memory.domain.task import CategoryName, Page
-from memory.engine import Engine
-from memory.errors import Conflict, Forbidden, MemoryFault, Rejected
-from memory.flows.actors import list_agents
-from memory.flows.bank import change_status, list_memories
-from memory.flows.learn import apply_now
-from memory.flows.meta_guidelines import add, browse, get
-from memory.flows.receipts import explain, get_receipt
-from memory.flows.remember import remember
-from memory.flows.retrieve import retrieve
-from memory.flows.weights import weight_events, weight_of
-from memory.storage.actors import ActorStore
+from memory.curation.service import change_status
+from memory.experiences.service import remember
+from memory.guidelines.entities import CrossCategory, Directives
+from memory.insight.weights import weight_events, weight_of
+from memory.kernel.engine import Engine
+from memory.kernel.errors import Conflict, Forbidden, MemoryFault, Rejected
+from memory.kernel.paging import Page
+from memory.memories.entities import Kind, MemoryFilter, Remembered, StatusChange, Trust
+from memory.memories.service import list_memories
+from memory.meta_guidelines.entities import MetaGuideline, MetaGuidelineDraft
+from memory.meta_guidelines.service import add, browse, get
+from memory.outcomes.applying import apply_now
+from memory.receipts.entities import Format, Item
+from memory.retrieval.entities import Served
+from memory.retrieval.receipts import explain, get_receipt
+from memory.retrieval.service import retrieve
+from memory.tasks.entities import OWN_AGENT, CategoryName
+from memory.tasks.service import list_agents
+from memory.tasks.store.actors import ActorStore
+from memory.tenancy.entities import Call, Clock, Key, Role
 from tests.fixtures.builders import a_draft, an_ask
 from tests.fixtures.engine import DAY, NOON, OPEN, Caller, a_namespace
 from tests.storage.steps import live_and_rebuilt, remembered, reported, served

@@ -4,13 +4,16 @@ import asyncio
 
 import pytest
 
-from memory.domain.access import Call
-from memory.domain.loop import Outcome, OutcomeFilter, Reported, Served
-from memory.domain.task import CategoryName, Page, TaskDraft
-from memory.engine import Engine
-from memory.errors import MemoryFault
-from memory.flows.feedback import list_outcomes, report
-from memory.flows.learn import apply_now
+from memory.kernel.engine import Engine
+from memory.kernel.errors import MemoryFault
+from memory.kernel.paging import Page
+from memory.outcomes.applying import apply_now
+from memory.outcomes.entities import Reported
+from memory.outcomes.service import list_outcomes, report
+from memory.receipts.entities import Outcome, OutcomeFilter
+from memory.retrieval.entities import Served
+from memory.tasks.entities import CategoryName, TaskDraft
+from memory.tenancy.entities import Call
 from tests.fixtures.builders import a_draft, a_report
 from tests.fixtures.engine import NOON, Caller
 from tests.storage.steps import live_and_rebuilt, remembered, reported, served

@@ -6,18 +6,19 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import text
 
-from memory.domain.access import Call, Role
-from memory.domain.bank import Erasure
-from memory.domain.loop import Format, OutcomeFilter
-from memory.domain.prediction import Predicted, PredictionDraft, PredictionFilter
-from memory.domain.task import CategoryName, Page, TaskDraft
-from memory.engine import Engine
-from memory.errors import Conflict, Forbidden, MemoryFault, NotFound, Rejected
-from memory.flows.actors import add_task, get_task
-from memory.flows.bank import erase
-from memory.flows.feedback import list_outcomes
-from memory.flows.predicting import get_prediction, list_predictions, predict
-from memory.retrieval.rankers import RANKERS
+from memory.belief.rankers import RANKERS
+from memory.erasure.service import erase
+from memory.forecasts.entities import Predicted, PredictionDraft, PredictionFilter
+from memory.forecasts.service import get_prediction, list_predictions, predict
+from memory.kernel.engine import Engine
+from memory.kernel.errors import Conflict, Forbidden, MemoryFault, NotFound, Rejected
+from memory.kernel.paging import Page
+from memory.memories.entities import Erasure
+from memory.outcomes.service import list_outcomes
+from memory.receipts.entities import Format, OutcomeFilter
+from memory.tasks.entities import CategoryName, TaskDraft
+from memory.tasks.service import add_task, get_task
+from memory.tenancy.entities import Call, Role
 from tests.fixtures.builders import (
     a_draft,
     a_forecast,

@@ -2,8 +2,8 @@
 
 from collections.abc import Awaitable, Callable
 
-from memory.engine import Engine
-from memory.flows.history import verify
+from memory.insight.history import verify
+from memory.kernel.engine import Engine
 from tests.fixtures.builders import a_draft
 from tests.fixtures.engine import NOON, Caller
 from tests.storage.steps import remembered

@@ -4,14 +4,16 @@ from uuid import uuid4
 
 import pytest
 
-from memory.domain.bank import Edit, EditRequest, Erasure
-from memory.domain.loop import ReceiptFilter
-from memory.domain.task import CategoryName, Page, TaskDraft
-from memory.engine import Engine
-from memory.errors import NotFound
-from memory.flows.bank import edit_memory, erase
-from memory.flows.receipts import list_receipts
-from memory.flows.recounting import recount
+from memory.curation.service import edit_memory
+from memory.erasure.service import erase
+from memory.insight.recounting import recount
+from memory.kernel.engine import Engine
+from memory.kernel.errors import NotFound
+from memory.kernel.paging import Page
+from memory.memories.entities import Edit, EditRequest, Erasure
+from memory.receipts.entities import ReceiptFilter
+from memory.retrieval.receipts import list_receipts
+from memory.tasks.entities import CategoryName, TaskDraft
 from tests.fixtures.builders import a_draft
 from tests.fixtures.engine import DAY, Caller
 from tests.storage.steps import a_call, remembered, reported, served

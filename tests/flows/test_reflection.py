@@ -9,28 +9,21 @@ from uuid import UUID
 import pytest
 from sqlalchemy import text
 
-from memory.domain.access import Call, Key
-from memory.domain.bank import MemoryFilter, Trust
-from memory.domain.guidance import (
-    PER_CATEGORY,
-    REFLECTOR,
-    CrossCategory,
-    Directives,
-    MetaGuideline,
-    MetaGuidelineDraft,
-    OnDisagreement,
-)
-from memory.domain.learning import JobRequest, JobRun
-from memory.domain.loop import Format
-from memory.domain.namespace import Clock
-from memory.domain.task import CategoryName, Page, TaskDraft
-from memory.engine import Engine
-from memory.errors import Rejected
-from memory.flows.jobs import list_runs, run_job
-from memory.flows.learn import apply_now
-from memory.flows.meta_guidelines import add, browse, get
-from memory.flows.reflect import Case, deduced
-from memory.storage.guidance import Blamed, Failure
+from memory.guidelines.entities import CrossCategory, Directives, OnDisagreement
+from memory.jobs.service import JobRequest, list_runs, run_job
+from memory.kernel.engine import Engine
+from memory.kernel.errors import Rejected
+from memory.kernel.paging import Page
+from memory.kernel.postgres.leadership import JobRun
+from memory.memories.entities import MemoryFilter, Trust
+from memory.meta_guidelines.entities import PER_CATEGORY, MetaGuideline, MetaGuidelineDraft
+from memory.meta_guidelines.reflection import Case, deduced
+from memory.meta_guidelines.service import add, browse, get
+from memory.meta_guidelines.store import Blamed, Failure
+from memory.outcomes.applying import apply_now
+from memory.receipts.entities import Format
+from memory.tasks.entities import REFLECTOR, CategoryName, TaskDraft
+from memory.tenancy.entities import Call, Clock, Key
 from tests.fixtures.builders import a_draft
 from tests.fixtures.engine import DAY, NOON, OPEN, a_namespace
 from tests.storage.steps import a_call, live_and_rebuilt, remembered, reported, served

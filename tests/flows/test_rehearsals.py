@@ -8,12 +8,12 @@ from contrast_steps import a_run as a_trajectory
 from contrast_steps import ran
 from sqlalchemy import text
 
-from memory.domain.access import Call, Key
-from memory.domain.task import CategoryName
-from memory.engine import Engine
-from memory.flows.jobs import JOBS
-from memory.flows.learn import apply_now
-from memory.storage.tables import metadata
+from memory.jobs.service import JOBS
+from memory.kernel.engine import Engine
+from memory.kernel.postgres.tables import metadata
+from memory.outcomes.applying import apply_now
+from memory.tasks.entities import CategoryName
+from memory.tenancy.entities import Call, Key
 from tests.fixtures.builders import a_draft
 from tests.fixtures.engine import DAY, NOON, OPEN, a_namespace
 from tests.flows.verification_steps import a_run, a_task_draft, job

@@ -2,12 +2,13 @@
 
 from sqlalchemy import text
 
-from memory.domain.task import CategoryName, Page, TaskDraft
-from memory.domain.taxonomy import Branch, TaxonomyDraft
-from memory.domain.trajectory import TrajectoryDraft
-from memory.flows import taxonomy, trajectories
-from memory.flows.actors import add_task, get_task
-from memory.flows.bank import get_memory
+from memory.constraints import taxonomy, trajectories
+from memory.constraints.taxonomy_entities import Branch, TaxonomyDraft
+from memory.constraints.trajectory_entities import TrajectoryDraft
+from memory.kernel.paging import Page
+from memory.memories.service import get_memory
+from memory.tasks.entities import CategoryName, TaskDraft
+from memory.tasks.service import add_task, get_task
 from tests.fixtures.builders import a_draft
 from tests.fixtures.engine import DAY, NOON
 from tests.flows.verification_steps import job

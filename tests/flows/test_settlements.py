@@ -10,24 +10,25 @@ from uuid import UUID
 import pytest
 from sqlalchemy import text
 
-from memory.domain.access import Call, Role
-from memory.domain.loop import Format, Outcome, OutcomeFilter, Served
-from memory.domain.prediction import (
+from memory.belief.fold import Learned
+from memory.belief.rankers import RANKERS
+from memory.forecasts.entities import (
     Predicted,
     PredictionFilter,
     Settled,
     Settlement,
     SettlementDraft,
 )
-from memory.domain.task import Page
-from memory.engine import Engine
-from memory.errors import Conflict, Forbidden, MemoryFault, NotFound, Rejected
-from memory.flows.events import get_settlement, list_settlements, settle
-from memory.flows.feedback import get_outcome, list_outcomes, report
-from memory.flows.learn import apply_now
-from memory.flows.predicting import list_predictions, predict
-from memory.learning.fold import Learned
-from memory.retrieval.rankers import RANKERS
+from memory.forecasts.service import list_predictions, predict
+from memory.forecasts.settlements import get_settlement, list_settlements, settle
+from memory.kernel.engine import Engine
+from memory.kernel.errors import Conflict, Forbidden, MemoryFault, NotFound, Rejected
+from memory.kernel.paging import Page
+from memory.outcomes.applying import apply_now
+from memory.outcomes.service import get_outcome, list_outcomes, report
+from memory.receipts.entities import Format, Outcome, OutcomeFilter
+from memory.retrieval.entities import Served
+from memory.tenancy.entities import Call, Role
 from tests.fixtures.builders import (
     a_draft,
     a_forecast,

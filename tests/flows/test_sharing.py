@@ -6,15 +6,15 @@ from uuid import UUID
 import pytest
 from sqlalchemy import text
 
-from memory.domain.access import Call, Key, Role
-from memory.domain.bank import Draft
-from memory.domain.constraint import PairClass
-from memory.domain.task import AgentDraft, CategoryName, TaskDraft
-from memory.domain.trajectory import Step, TrajectoryDraft
-from memory.engine import Engine
-from memory.flows import trajectories
-from memory.flows.actors import add_agent, add_task
-from memory.flows.learn import apply_now
+from memory.constraints import trajectories
+from memory.constraints.entities import PairClass
+from memory.constraints.trajectory_entities import Step, TrajectoryDraft
+from memory.kernel.engine import Engine
+from memory.memories.entities import Draft
+from memory.outcomes.applying import apply_now
+from memory.tasks.entities import AgentDraft, CategoryName, TaskDraft
+from memory.tasks.service import add_agent, add_task
+from memory.tenancy.entities import Call, Key, Role
 from tests.fixtures.builders import a_draft
 from tests.fixtures.engine import DAY, NOON, Caller, a_namespace
 from tests.flows.constraint_builders import Pair, a_task, contrasted

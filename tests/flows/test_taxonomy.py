@@ -5,18 +5,20 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from memory.contrast.taxonomy import shipped
-from memory.domain.bank import Erasure
-from memory.domain.namespace import Taxonomy
-from memory.domain.task import CategoryName, Page, TaskDraft
-from memory.domain.taxonomy import Branch, Subcategory, TaxonomyDraft
-from memory.errors import Forbidden, Rejected, StaleEdit
-from memory.flows import taxonomy
-from memory.flows.actors import add_task, list_categories
-from memory.flows.bank import erase, get_memory
-from memory.flows.namespaces import open_namespace
-from memory.storage.actors import ActorStore
-from memory.storage.centroids import CentroidStore
+from memory.constraints import taxonomy
+from memory.constraints.taxonomy import shipped
+from memory.constraints.taxonomy_entities import Branch, Subcategory, TaxonomyDraft
+from memory.erasure.service import erase
+from memory.kernel.errors import Forbidden, Rejected, StaleEdit
+from memory.kernel.paging import Page
+from memory.memories.entities import Erasure
+from memory.memories.service import get_memory
+from memory.memories.store.centroids import CentroidStore
+from memory.tasks.entities import CategoryName, TaskDraft
+from memory.tasks.service import add_task, list_categories
+from memory.tasks.store.actors import ActorStore
+from memory.tenancy.entities import Taxonomy
+from memory.tenancy.service import open_namespace
 from tests.fixtures.builders import a_draft
 from tests.storage.steps import remembered, served
 

@@ -12,20 +12,19 @@ import pytest
 from apscheduler.job import Job as Entry
 from sqlalchemy import text
 
-from memory.domain.access import Key
-from memory.domain.learning import JobRun, WeightEvent
-from memory.domain.namespace import Namespace
-from memory.domain.task import Page
-from memory.engine import Engine
-from memory.errors import Unavailable
-from memory.flows.jobs import JOBS, Done, Job, job_named, list_runs
-from memory.flows.learn import apply_now
-from memory.flows.weights import weight_events
+from memory.belief.belief import HALF_LIFE
+from memory.belief.entities import WeightEvent
+from memory.insight.weights import weight_events
 from memory.jobs.leader import wall
+from memory.jobs.service import JOBS, Done, Job, job_named, list_runs
 from memory.jobs.timetable import CATCH_UP, Timetable
-from memory.learning.belief import HALF_LIFE
-from memory.storage.database import Connection
-from memory.storage.work import Leadership
+from memory.kernel.engine import Engine
+from memory.kernel.errors import Unavailable
+from memory.kernel.paging import Page
+from memory.kernel.postgres.database import Connection
+from memory.kernel.postgres.leadership import JobRun, Leadership
+from memory.outcomes.applying import apply_now
+from memory.tenancy.entities import Key, Namespace
 from tests.fixtures.builders import a_draft
 from tests.fixtures.engine import DAY, NOON, a_namespace
 from tests.fixtures.replicas import a_term

@@ -7,16 +7,17 @@ from uuid import UUID, uuid4
 import pytest
 from sqlalchemy import text
 
-from memory.domain.bank import Erasure
-from memory.domain.ids import new_id
-from memory.domain.task import CategoryName, Page, TaskDraft
-from memory.domain.trajectory import Step, TrajectoryDraft, TrajectoryFilter
-from memory.errors import Conflict, NotFound
-from memory.flows import trajectories
-from memory.flows.actors import add_task, list_tasks
-from memory.flows.bank import erase
-from memory.storage.competence import CompetenceStore
-from memory.storage.trajectories import TrajectoryStore
+from memory.constraints import trajectories
+from memory.constraints.store.competence import CompetenceStore
+from memory.constraints.store.trajectories import TrajectoryStore
+from memory.constraints.trajectory_entities import Step, TrajectoryDraft, TrajectoryFilter
+from memory.erasure.service import erase
+from memory.kernel.errors import Conflict, NotFound
+from memory.kernel.ids import new_id
+from memory.kernel.paging import Page
+from memory.memories.entities import Erasure
+from memory.tasks.entities import CategoryName, TaskDraft
+from memory.tasks.service import add_task, list_tasks
 from tests.fixtures.engine import DAY, NOON
 from tests.storage.neighbours import fill
 from tests.storage.steps import a_call

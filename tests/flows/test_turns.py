@@ -4,8 +4,8 @@ import asyncio
 from dataclasses import replace
 from random import Random
 
-from memory.engine import Engine
-from memory.flows.retrieve import retrieve
+from memory.kernel.engine import Engine
+from memory.retrieval.service import retrieve
 from tests.fixtures.builders import a_draft, an_ask
 from tests.fixtures.engine import Caller
 from tests.storage.steps import remembered

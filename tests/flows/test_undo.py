@@ -8,23 +8,26 @@ from uuid import UUID
 import pytest
 from sqlalchemy import text
 
-from memory.domain.access import Call, Role
-from memory.domain.history import Conjecture, Moment, Rollback
-from memory.domain.learning import JobRequest
-from memory.domain.loop import Outcome, OutcomeFilter, Reported, Served
-from memory.domain.task import AgentDraft, CategoryName, Page, TaskDraft
-from memory.engine import Engine
-from memory.errors import Conflict, Forbidden, NotFound, Rejected
-from memory.flows.actors import add_agent
-from memory.flows.bank import get_memory
-from memory.flows.feedback import get_outcome, list_outcomes, report
-from memory.flows.history import bank_at, difference, what_if
-from memory.flows.jobs import run_job
-from memory.flows.learn import apply_now
-from memory.flows.rollback import roll_back
-from memory.flows.weights import weight_of
-from memory.learning.fold import Learned
-from memory.storage.actors import ActorStore
+from memory.belief.fold import Learned
+from memory.erasure.rollback import roll_back
+from memory.insight.entities import Conjecture, Rollback
+from memory.insight.history import bank_at, difference, what_if
+from memory.insight.weights import weight_of
+from memory.jobs.service import JobRequest, run_job
+from memory.kernel.engine import Engine
+from memory.kernel.errors import Conflict, Forbidden, NotFound, Rejected
+from memory.kernel.paging import Page
+from memory.memories.entities import Moment
+from memory.memories.service import get_memory
+from memory.outcomes.applying import apply_now
+from memory.outcomes.entities import Reported
+from memory.outcomes.service import get_outcome, list_outcomes, report
+from memory.receipts.entities import Outcome, OutcomeFilter
+from memory.retrieval.entities import Served
+from memory.tasks.entities import AgentDraft, CategoryName, TaskDraft
+from memory.tasks.service import add_agent
+from memory.tasks.store.actors import ActorStore
+from memory.tenancy.entities import Call, Role
 from tests.fixtures.builders import a_draft, a_report
 from tests.fixtures.engine import DAY, NOON, OPEN, Caller, a_namespace
 from tests.storage.steps import live_and_rebuilt, remembered, reported, served

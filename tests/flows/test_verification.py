@@ -6,13 +6,13 @@ from datetime import timedelta
 
 import pytest
 
-from memory.domain.access import Call, Key, Role
-from memory.domain.bank import Status, Trust, Visibility
-from memory.domain.verification import Claim, Ticket, TicketState, TrialResult
-from memory.engine import Engine
-from memory.errors import Conflict, Forbidden, MemoryFault, Rejected
-from memory.flows.learn import apply_now
-from memory.flows.tickets import LEASE, approve, cancel, claim, get_ticket, release
+from memory.kernel.engine import Engine
+from memory.kernel.errors import Conflict, Forbidden, MemoryFault, Rejected
+from memory.memories.entities import Status, Trust, Visibility
+from memory.outcomes.applying import apply_now
+from memory.tenancy.entities import Call, Key, Role
+from memory.verification.entities import Claim, Ticket, TicketState, TrialResult
+from memory.verification.service import LEASE, approve, cancel, claim, get_ticket, release
 from tests.fixtures.builders import a_draft
 from tests.fixtures.engine import DAY, NOON, Caller
 from tests.flows.verification_steps import (

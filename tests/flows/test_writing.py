@@ -5,17 +5,17 @@ import asyncio
 import pytest
 from writing_builders import a_reflection, a_summary, on_record, spent, with_writer
 
-from memory.domain.bank import Erasure
-from memory.domain.task import TaskDraft
-from memory.domain.writing import Subject
-from memory.engine import Engine
-from memory.flows.actors import add_task
-from memory.flows.bank import erase
-from memory.flows.compiling import in_a_models_words
-from memory.inference.provider import ProviderWriter
+from memory.erasure.service import erase
 from memory.inference.stand_ins import ScriptedWriter
-from memory.ports import Prompt, Reply
-from memory.storage.writings import WritingStore
+from memory.kernel.engine import Engine
+from memory.kernel.ports import Prompt, Reply
+from memory.llm.entities import Subject
+from memory.llm.provider import ProviderWriter
+from memory.llm.store import WritingStore
+from memory.memories.entities import Erasure
+from memory.retrieval.model_compiler import in_a_models_words
+from memory.tasks.entities import TaskDraft
+from memory.tasks.service import add_task
 from tests.fixtures.engine import DAY, NOON, Caller
 from tests.fixtures.language_model import API_KEY, GOOD, TOKENS, Script
 

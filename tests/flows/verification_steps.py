@@ -2,12 +2,17 @@
 
 from datetime import datetime
 
-from memory.domain.access import Call, Key
-from memory.domain.bank import Memory
-from memory.domain.learning import JobRequest, JobRun
-from memory.domain.loop import Served
-from memory.domain.task import CategoryName, Page, TaskDraft
-from memory.domain.verification import (
+from memory.jobs.service import JobRequest, run_job
+from memory.kernel.engine import Engine
+from memory.kernel.paging import Page
+from memory.kernel.postgres.leadership import JobRun
+from memory.memories.entities import Memory
+from memory.memories.service import get_memory
+from memory.outcomes.applying import apply_now
+from memory.retrieval.entities import Served
+from memory.tasks.entities import CategoryName, TaskDraft
+from memory.tenancy.entities import Call, Key
+from memory.verification.entities import (
     Claim,
     Reported,
     ReportedLesson,
@@ -16,11 +21,7 @@ from memory.domain.verification import (
     TrialReport,
     TrialResult,
 )
-from memory.engine import Engine
-from memory.flows.bank import get_memory
-from memory.flows.jobs import run_job
-from memory.flows.learn import apply_now
-from memory.flows.tickets import claim, list_tickets, report_trials
+from memory.verification.service import claim, list_tickets, report_trials
 from tests.fixtures.builders import a_draft
 from tests.storage.steps import a_call, remembered, reported, served
 

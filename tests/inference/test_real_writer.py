@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from memory.errors import MemoryFault, Overloaded, Rejected, Unavailable
-from memory.inference.provider import ProviderWriter, WriterPolicy, open_library
-from memory.ports import Prompt
+from memory.kernel.errors import MemoryFault, Overloaded, Rejected, Unavailable
+from memory.kernel.ports import Prompt
+from memory.llm.provider import ProviderWriter, WriterPolicy, open_library
 from server.hosting import refuse_missing_library
 from server.settings import Settings
 from tests.fixtures.language_model import API_KEY, TOKENS, Script
@@ -173,7 +173,7 @@ async def test_without_the_extra_the_library_is_missing_and_the_server_does_not_
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setitem(sys.modules, "litellm", None)
-    monkeypatch.delitem(sys.modules, "memory.inference.writer", raising=False)
+    monkeypatch.delitem(sys.modules, "memory.llm.litellm_door", raising=False)
     settings = Settings(data=tmp_path, llm_model="openai/stub")
 
     with pytest.raises(Unavailable) as missing:

@@ -9,11 +9,7 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, create_engine
 from sqlalchemy.pool import NullPool
 
-from memory.storage.migrate import (
-    _config,  # pyright: ignore[reportPrivateUsage] - an earlier release stopped at a revision
-    _scripts,  # pyright: ignore[reportPrivateUsage] - the line of revisions itself
-    sqlalchemy_url,
-)
+from memory.kernel.postgres.migrate import _config, _scripts, sqlalchemy_url
 
 Fresh = Callable[[], str]
 Rows = list[tuple[object, ...]]

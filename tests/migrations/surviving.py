@@ -17,14 +17,14 @@ import httpx
 from sqlalchemy import RowMapping
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from memory.domain.access import Call
-from memory.engine import Engine
-from memory.flows.rebuild import rebuilt
-from memory.flows.sheets import read
-from memory.learning.fold import Learned
-from memory.learning.states import State
-from memory.storage.ledger import LedgerStore
-from memory.storage.states import StateStore
+from memory.belief.fold import Learned
+from memory.belief.state_mapping import read
+from memory.belief.states import State
+from memory.belief.store.ledger import LedgerStore
+from memory.belief.store.states import StateStore
+from memory.kernel.engine import Engine
+from memory.receipts.rebuild import rebuilt
+from memory.tenancy.entities import Call
 
 SLUGS = ("wall", "replay", "hurt", "paper", "steps", "delta")
 THEN = datetime(2026, 4, 15, 12, tzinfo=UTC)

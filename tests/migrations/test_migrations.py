@@ -29,11 +29,12 @@ from migration_builders import (
 )
 from sqlalchemy import text
 
-from memory.engine import Engine
-from memory.errors import Unavailable
-from memory.flows.readiness import readiness
-from memory.storage.migrate import head, heads, upgrade
-from memory.storage.tables import ISOLATED, metadata
+from memory.jobs.service import readiness
+from memory.kernel.engine import Engine
+from memory.kernel.errors import Unavailable
+from memory.kernel.postgres.migrate import head, heads, upgrade
+from memory.kernel.postgres.tables import metadata
+from memory.schema import ISOLATED
 from tests.fixtures.engine import NOON, an_engine
 
 ISOLATION = import_module("migrations.versions.0002_isolation")

@@ -14,13 +14,12 @@ from migration_builders import Fresh, asked, go_back, migrate, revision
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from surviving import SLUGS, THEN, At, every, learned, survey
 
-from memory.domain.access import Call
-from memory.engine import Engine
-from memory.flows.access import authenticate
-from memory.flows.models import register_model
-from memory.flows.namespaces import open_namespace
-from memory.retrieval.rankers import RANKERS
-from memory.storage.migrate import head, upgrade
+from memory.belief.rankers import RANKERS
+from memory.inference.service import register_model
+from memory.kernel.engine import Engine
+from memory.kernel.postgres.migrate import head, upgrade
+from memory.tenancy.entities import Call
+from memory.tenancy.service import authenticate, open_namespace
 from server.app import create_app
 from server.settings import Settings
 from tests.fixtures.engine import DAY, an_engine

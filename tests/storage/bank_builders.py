@@ -10,18 +10,18 @@ from uuid import UUID
 import numpy as np
 from sqlalchemy import text
 
-from memory.domain.access import Call
-from memory.domain.bank import Visibility
-from memory.domain.ids import new_id
-from memory.domain.task import CategoryName
-from memory.engine import Engine
+from memory.belief.store.states import StateStore, Stored, Subject
 from memory.inference.stand_ins import HashEmbedder
-from memory.ports import Embedding, ModelIdentity
-from memory.storage.actors import ActorStore
-from memory.storage.database import Connection
-from memory.storage.memories import MemoryStore, NewMemory, Stamp
-from memory.storage.namespaces import NamespaceStore
-from memory.storage.states import StateStore, Stored, Subject
+from memory.kernel.engine import Engine
+from memory.kernel.ids import new_id
+from memory.kernel.ports import Embedding, ModelIdentity
+from memory.kernel.postgres.database import Connection
+from memory.memories.entities import Visibility
+from memory.memories.store.memories import MemoryStore, NewMemory, Stamp
+from memory.tasks.entities import CategoryName
+from memory.tasks.store.actors import ActorStore
+from memory.tenancy.entities import Call
+from memory.tenancy.store.namespaces import NamespaceStore
 from tests.fixtures.builders import a_draft
 from tests.fixtures.engine import NOON
 

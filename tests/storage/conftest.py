@@ -4,8 +4,8 @@ from collections.abc import AsyncGenerator
 
 import pytest
 
-from memory.domain.access import Key
-from memory.engine import Engine
+from memory.kernel.engine import Engine
+from memory.tenancy.entities import Key
 from tests.fixtures.engine import an_engine
 from tests.storage.bank_builders import Dictated
 from tests.storage.neighbours import Neighbours, two_neighbours

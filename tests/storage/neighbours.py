@@ -5,26 +5,22 @@ from uuid import UUID
 
 from sqlalchemy import text
 
-from memory.domain.access import Call, Key
-from memory.domain.bank import Edit, EditRequest, StatusChange
-from memory.domain.constraint import ConstraintDraft, Wording
-from memory.domain.guidance import MetaGuidelineDraft
-from memory.domain.ids import new_id
-from memory.domain.learning import JobRequest
-from memory.domain.namespace import Clock
-from memory.domain.task import CategoryName, TaskDraft
-from memory.domain.writing import Subject
-from memory.engine import Engine
-from memory.flows.acquire import queue
-from memory.flows.actors import add_task
-from memory.flows.bank import change_status, edit_memory
-from memory.flows.constraint_bank import add as add_constraint
-from memory.flows.jobs import run_job
-from memory.flows.learn import apply_now
-from memory.flows.meta_guidelines import add
-from memory.flows.writing import summarise
-from memory.guideline.roles import SummariseMaterial
+from memory.constraints.entities import ConstraintDraft, Wording
+from memory.constraints.service import add as add_constraint
+from memory.curation.service import change_status, edit_memory
 from memory.inference.stand_ins import ScriptedWriter
+from memory.jobs.service import JobRequest, run_job
+from memory.kernel.engine import Engine
+from memory.kernel.ids import new_id
+from memory.llm.entities import Subject
+from memory.memories.entities import Edit, EditRequest, StatusChange
+from memory.meta_guidelines.entities import MetaGuidelineDraft
+from memory.meta_guidelines.service import add
+from memory.outcomes.applying import apply_now
+from memory.tasks.entities import CategoryName, TaskDraft
+from memory.tasks.service import add_task
+from memory.tenancy.entities import Call, Clock, Key
+from memory.verification.acquisition import SummariseMaterial, queue, summarise
 from tests.fixtures.builders import a_draft, a_prediction
 from tests.fixtures.engine import DAY, NOON, a_namespace
 from tests.storage.steps import a_call, predicted, remembered, reported, served, settled

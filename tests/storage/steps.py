@@ -6,30 +6,25 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from random import Random
 
-from memory.domain.access import Call, Key
-from memory.domain.bank import Draft, Remembered
-from memory.domain.loop import Reported, Served
-from memory.domain.prediction import (
-    Predicted,
-    Prediction,
-    PredictionDraft,
-    Settled,
-    Settlement,
-)
-from memory.engine import Engine
-from memory.errors import MemoryFault
-from memory.flows.events import settle
-from memory.flows.feedback import report
-from memory.flows.namespaces import open_namespace
-from memory.flows.predicting import predict
-from memory.flows.rebuild import rebuilt
-from memory.flows.remember import remember
-from memory.flows.retrieve import retrieve
-from memory.flows.sheets import read
+from memory.belief.fold import Learned
+from memory.belief.state_mapping import read
+from memory.belief.store.states import StateStore
+from memory.experiences.service import remember
+from memory.forecasts.entities import Predicted, Prediction, PredictionDraft, Settled, Settlement
+from memory.forecasts.service import predict
+from memory.forecasts.settlements import settle
 from memory.inference.stand_ins import HashEmbedder
-from memory.learning.fold import Learned
-from memory.ports import Embedding, ModelIdentity
-from memory.storage.states import StateStore
+from memory.kernel.engine import Engine
+from memory.kernel.errors import MemoryFault
+from memory.kernel.ports import Embedding, ModelIdentity
+from memory.memories.entities import Draft, Remembered
+from memory.outcomes.entities import Reported
+from memory.outcomes.service import report
+from memory.receipts.rebuild import rebuilt
+from memory.retrieval.entities import Served
+from memory.retrieval.service import retrieve
+from memory.tenancy.entities import Call, Key
+from memory.tenancy.service import open_namespace
 from tests.fixtures.builders import a_report, a_settlement, an_ask
 from tests.fixtures.engine import NOON
 

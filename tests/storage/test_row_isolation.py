@@ -4,10 +4,13 @@ import pytest
 from sqlalchemy import Executable, Table, delete, func, insert, select, text, update
 from sqlalchemy.exc import DBAPIError
 
-from memory.domain.access import Call
-from memory.engine import Engine
-from memory.storage.database import ROLE, Connection
-from memory.storage.tables import ISOLATED, audit, memory, weight_event
+from memory.belief.tables import weight_event
+from memory.kernel.engine import Engine
+from memory.kernel.postgres.database import ROLE, Connection
+from memory.memories.tables import memory
+from memory.schema import ISOLATED
+from memory.tenancy.entities import Call
+from memory.tenancy.tables import audit
 from tests.storage.neighbours import Neighbours
 
 

@@ -10,17 +10,18 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import text
 
-from memory.domain.access import Call, Key, KeyDraft, Role
-from memory.domain.bank import Edit, EditRequest, Erasure
-from memory.domain.loop import Item, Query, Receipt, Served, Target
-from memory.domain.namespace import Clock, NamespaceSettings
-from memory.domain.task import TaskDraft
-from memory.engine import Engine
-from memory.flows.access import create_key
-from memory.flows.bank import edit_memory, erase
-from memory.flows.retrieve import retrieve
-from memory.storage.actors import ActorStore
-from memory.storage.search import Probe, Scope, SearchStore
+from memory.curation.service import edit_memory
+from memory.erasure.service import erase
+from memory.kernel.engine import Engine
+from memory.memories.entities import Edit, EditRequest, Erasure
+from memory.receipts.entities import Item, Receipt
+from memory.retrieval.entities import Query, Served, Target
+from memory.retrieval.service import retrieve
+from memory.retrieval.store.search import Probe, Scope, SearchStore
+from memory.tasks.entities import TaskDraft
+from memory.tasks.store.actors import ActorStore
+from memory.tenancy.entities import Call, Clock, Key, KeyDraft, NamespaceSettings, Role
+from memory.tenancy.service import create_key
 from tests.fixtures.builders import a_draft, an_ask
 from tests.fixtures.engine import DAY, NOON, a_namespace
 from tests.fixtures.profiles import examples

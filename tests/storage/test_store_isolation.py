@@ -10,89 +10,88 @@ import pytest
 from sqlalchemy import select, text
 from sqlalchemy.exc import DBAPIError
 
-from memory.domain.access import Call
-from memory.domain.bank import Draft, Erasure, MemoryFilter, Status, Trust, fingerprint
-from memory.domain.browsing import Browse
-from memory.domain.constraint import Contrast, ContrastFilter, ContrastState, PairClass
-from memory.domain.contrast import Pair, RunSketch
-from memory.domain.health import (
-    Ages,
-    Coverage,
-    Duplicates,
-    Health,
-    ItemVariance,
-    WeightShares,
+from memory.belief.store.ledger import LedgerStore, Step
+from memory.belief.store.states import Counts, StateStore, Stored, Subject
+from memory.constraints.entities import (
+    Contrast,
+    ContrastFilter,
+    ContrastState,
+    Pair,
+    PairClass,
+    RunSketch,
 )
-from memory.domain.history import Moment
-from memory.domain.ids import new_id
-from memory.domain.loop import OutcomeFilter, ReceiptFilter
-from memory.domain.prediction import PredictionFilter, Score
-from memory.domain.task import AgentDraft, CategoryName, Page, Task, TaskDraft
-from memory.domain.taxonomy import Branch, TaxonomyDraft
-from memory.domain.trajectory import TrajectoryDraft, TrajectoryFilter
-from memory.domain.verification import TicketFilter
-from memory.domain.writing import Writing, WritingFilter
-from memory.engine import Engine
-from memory.errors import NotFound, Rejected
-from memory.ports import Embedding
-from memory.storage.actors import ActorStore
-from memory.storage.admitting import AdmittingStore, Move
-from memory.storage.binding import BindingStore
-from memory.storage.browsing import BrowsingStore
-from memory.storage.candidates import CandidateStore, Case, End
-from memory.storage.centroids import CentroidStore
-from memory.storage.competence import CompetenceStore
-from memory.storage.constraints import Bucket, ConstraintStore
-from memory.storage.contradictions import ContradictionStore, Found, Verdict
-from memory.storage.contrasts import Claimed, ContrastStore, Formed
-from memory.storage.contrasts import End as Finished
-from memory.storage.database import Connection
-from memory.storage.episodes import EpisodeStore
-from memory.storage.erasure import ErasureStore, Reach
-from memory.storage.guidance import GuidanceStore, Near
-from memory.storage.halves import Half, HalfStore
-from memory.storage.health import HealthStore
-from memory.storage.ledger import LedgerStore, Step
-from memory.storage.memories import MemoryStore, NewMemory, Stamp
-from memory.storage.merging import START, Member, MergingStore, Place, Union
-from memory.storage.outcomes import Decision, OutcomeStore
-from memory.storage.pairing import PairingStore
-from memory.storage.past import PastStore, Then
-from memory.storage.predictions import PredictionStore
-from memory.storage.reading import MemoryReader, Viewer
-from memory.storage.receipts import NewReceipt, ReceiptStore
-from memory.storage.relabelling import RelabelStore, Wanted
-from memory.storage.resting import RestingStore
-from memory.storage.search import Probe, Scope, SearchStore
-from memory.storage.serving import ServedStore
-from memory.storage.settlements import SettlementStore
-from memory.storage.sharing import SharingStore
-from memory.storage.sources import Source, SourceStore
-from memory.storage.states import Counts, StateStore, Stored, Subject
-from memory.storage.support import SupportStore
-from memory.storage.tables import (
-    ISOLATED,
-    agent,
-    candidate,
-    category,
-    contradiction,
-    contrast,
-    memory,
-    outcome,
-    prediction,
-    retrieval,
-    settlement,
-    task,
-    ticket,
-    trajectory,
-    writing,
+from memory.constraints.store.competence import CompetenceStore
+from memory.constraints.store.constraints import Bucket, ConstraintStore
+from memory.constraints.store.contradictions import ContradictionStore, Found, Verdict
+from memory.constraints.store.contrasts import Claimed, ContrastStore, Formed
+from memory.constraints.store.contrasts import End as Finished
+from memory.constraints.store.near import BindingStore
+from memory.constraints.store.relabelling import RelabelStore, Wanted
+from memory.constraints.store.runs import PairingStore
+from memory.constraints.store.sharing import SharingStore
+from memory.constraints.store.support import SupportStore
+from memory.constraints.store.taxonomies import TaxonomyStore
+from memory.constraints.store.trajectories import NewTrajectory, TrajectoryStore
+from memory.constraints.tables import contradiction, contrast
+from memory.constraints.taxonomy_entities import Branch, TaxonomyDraft
+from memory.constraints.trajectory_entities import TrajectoryDraft, TrajectoryFilter
+from memory.erasure.store.erasure import ErasureStore, Reach, RestingStore
+from memory.experiences.store.served import ServedStore
+from memory.experiences.store.twins import START, Member, MergingStore, Place, Union
+from memory.forecasts.entities import PredictionFilter, Score
+from memory.forecasts.store.predictions import PredictionStore
+from memory.forecasts.store.settlements import SettlementStore
+from memory.forecasts.tables import prediction, settlement
+from memory.insight.entities import Ages, Coverage, Duplicates, Health, ItemVariance, WeightShares
+from memory.insight.store.browsing import BrowsingStore
+from memory.insight.store.episodes import EpisodeStore
+from memory.insight.store.events import WeightEventStore
+from memory.insight.store.health import HealthStore
+from memory.kernel.engine import Engine
+from memory.kernel.errors import NotFound, Rejected
+from memory.kernel.ids import new_id
+from memory.kernel.paging import Page
+from memory.kernel.ports import Embedding
+from memory.kernel.postgres.database import Connection
+from memory.llm.entities import Writing, WritingFilter
+from memory.llm.store import WritingStore
+from memory.llm.tables import writing
+from memory.memories.entities import (
+    Browse,
+    Draft,
+    Erasure,
+    MemoryFilter,
+    Moment,
+    Status,
+    Trust,
+    Viewer,
+    fingerprint,
 )
-from memory.storage.tasks import TaskStore, Written
-from memory.storage.taxonomies import TaxonomyStore
-from memory.storage.tickets import Claimable, Holder, TicketStore, TrialRow, TrialStamp
-from memory.storage.trajectories import NewTrajectory, TrajectoryStore
-from memory.storage.weighing import WeighingStore
-from memory.storage.writings import WritingStore
+from memory.memories.store.centroids import CentroidStore
+from memory.memories.store.memories import MemoryStore, NewMemory, Stamp
+from memory.memories.store.queries import MemoryReader
+from memory.memories.store.snapshots import PastStore, Then
+from memory.memories.store.sources import Source, SourceStore
+from memory.memories.store.status import AdmittingStore, Move
+from memory.memories.store.weights import WeighingStore
+from memory.memories.tables import memory
+from memory.meta_guidelines.store import GuidanceStore, Near
+from memory.outcomes.store.unpaired import Half, HalfStore
+from memory.receipts.entities import OutcomeFilter, ReceiptFilter
+from memory.receipts.store.outcomes import Decision, OutcomeStore
+from memory.receipts.store.receipts import NewReceipt, ReceiptStore
+from memory.receipts.tables import outcome, retrieval
+from memory.retrieval.store.search import Probe, Scope, SearchStore
+from memory.schema import ISOLATED
+from memory.tasks.entities import AgentDraft, CategoryName, Task, TaskDraft
+from memory.tasks.store.actors import ActorStore
+from memory.tasks.store.tasks import TaskStore, Written
+from memory.tasks.tables import agent, category, task, trajectory
+from memory.tenancy.entities import Call
+from memory.verification.entities import TicketFilter
+from memory.verification.store.candidates import CandidateStore, Case, End
+from memory.verification.store.tickets import Claimable, Holder, TicketStore, TrialRow, TrialStamp
+from memory.verification.tables import candidate, ticket
 from tests.fixtures.builders import a_draft
 from tests.fixtures.engine import DAY, NOON
 from tests.storage.neighbours import REJECTED, Neighbours
@@ -114,6 +113,7 @@ STORES = (
     HalfStore,
     HealthStore,
     LedgerStore,
+    WeightEventStore,
     MemoryReader,
     MemoryStore,
     MergingStore,
@@ -202,6 +202,10 @@ class Foreign:
     def near(self) -> Near:
         here = (self.agent, (self.category, None), NOON + 9 * DAY, self.model)
         return Near(*here, [VECTOR])
+
+    @property
+    def events(self) -> WeightEventStore:
+        return WeightEventStore(self.connection, self.here)
 
     @property
     def ledger(self) -> LedgerStore:
@@ -543,6 +547,7 @@ FINDS_NOTHING: dict[str, Ask] = {
     "ContrastStore.claim": lambda f: f.contrasts.claim(NOON, NOON, [f.contrast]),
     "ContrastStore.finish": lambda f: f.contrasts.finish(f.contrast, FAILED, NOON),
     "ContrastStore.get": lambda f: f.contrasts.get(f.contrast),
+    "ContrastStore.leave_waiting": lambda f: f.contrasts.leave_waiting("no_model", [f.contrast]),
     "ContrastStore.hold": lambda f: f.contrasts.hold(f.claimed),
     "ContrastStore.let_go": lambda f: f.contrasts.let_go(f.contrast, "budget", NOON, 1),
     "ContrastStore.of_pairs": lambda f: f.contrasts.of_pairs([f.pair]),
@@ -591,7 +596,7 @@ FINDS_NOTHING: dict[str, Ask] = {
     "GuidanceStore.rivals": lambda f: f.guidance.rivals(f.category, f.model, VECTOR),
     "GuidanceStore.failures": lambda f: f.guidance.failures(0, -1.0),
     "GuidanceStore.blamed": lambda f: f.guidance.blamed([f.retrieval]),
-    "LedgerStore.of_memory": lambda f: f.ledger.of_memory(f.memory, PAGE),
+    "WeightEventStore.of_memory": lambda f: f.events.of_memory(f.memory, PAGE),
     "HalfStore.off_run": lambda f: f.halves.off_run(f.half()),
     "HalfStore.on_run": lambda f: f.halves.on_run(f.half()),
     "HalfStore.copy": lambda f: f.halves.copy(f.outcome, {"id": new_id()}),
@@ -601,7 +606,7 @@ FINDS_NOTHING: dict[str, Ask] = {
     "LedgerStore.known_at": lambda f: f.ledger.known_at(10**6),
     "LedgerStore.settled_before": lambda f: f.ledger.settled_before(0),
     "LedgerStore.supersede": lambda f: f.ledger.supersede([f.outcome], 1),
-    "LedgerStore.sets": lambda f: f.ledger.sets(),
+    "OutcomeStore.sets": lambda f: f.outcomes.sets(),
     "LedgerStore.everything": lambda f: f.ledger.everything(),
     "MemoryReader.get": lambda f: f.reader.get(f.memory),
     "MemoryReader.some": lambda f: f.reader.some([f.memory]),

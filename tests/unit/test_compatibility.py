@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from memory.errors import Unavailable
-from memory.storage.compatibility import ServerFacts, check, complaints
+from memory.kernel.errors import Unavailable
+from memory.kernel.postgres.compatibility import ServerFacts, check, complaints
 
 GOOD = ServerFacts(
     server=15,

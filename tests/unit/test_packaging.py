@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from memory.domain.access import Token
+from memory.tenancy.entities import Token
 
 ROOT = Path(__file__).parents[2]
 LOCKS = ("requirements.lock", "requirements-dev.lock", "requirements-llm.lock")

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.domain.ids import new_id
-from memory.domain.prediction import Forecast, Prediction, Revision, Window
-from memory.errors import Rejected, TooLarge
+from memory.forecasts.entities import Forecast, Prediction, Revision, Window
+from memory.kernel.errors import Rejected, TooLarge
+from memory.kernel.ids import new_id
 from tests.fixtures.builders import a_forecast, a_prediction, a_settlement, a_window, yes_or_no
 
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.domain.access import Token
-from memory.domain.ids import new_id
-from memory.domain.redaction import redacted
+from memory.kernel.ids import new_id
+from memory.llm.redaction import redacted
+from memory.tenancy.entities import Token
 
 SECRETS = [
     "ml_" + "0a" * 16 + "_" + "1b" * 32,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.domain.replies import MAX_ANSWER, Malformed, list_of, read_object, text_of
+from memory.llm.replies import MAX_ANSWER, Malformed, list_of, read_object, text_of
 
 WANTED = ("situation", "lesson")
 GOOD = '{"situation": "rain", "lesson": "base rate"}'

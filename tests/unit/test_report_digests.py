@@ -6,9 +6,9 @@ from uuid import UUID
 
 import pytest
 
-from memory.domain.loop import Report
-from memory.domain.verification import ReportedLesson
-from memory.flows.reckoning import DIGESTED, DIGESTED_IF_GIVEN, digest
+from memory.outcomes.entities import Report
+from memory.outcomes.rewards import DIGESTED, DIGESTED_IF_GIVEN, digest
+from memory.verification.entities import ReportedLesson
 
 A, B = (UUID(f"01900000-0000-7000-8000-00000000000{n}") for n in (1, 2))
 LESSON = ReportedLesson("ask twice", "a forecast of rain")

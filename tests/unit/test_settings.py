@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from memory.errors import Rejected, Unavailable
+from memory.kernel.errors import Rejected, Unavailable
 from server.settings import (
     Settings,
     load,

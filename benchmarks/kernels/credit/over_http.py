@@ -43,10 +43,10 @@ from benchmarks.kernels.credit.world import (
     draw,
 )
 from benchmarks.load import Shot, fire, timings
+from memory.belief.fold import Learn, Learned, fold
+from memory.belief.policy import POLICIES
+from memory.belief.states import Evidence, Observation
 from memory.inference.embedder import EmbedderPolicy, LocalEmbedder
-from memory.learning.fold import Learn, Learned, fold
-from memory.learning.policy import POLICIES
-from memory.learning.states import Evidence, Observation
 
 POLICY = "belief"
 SCENARIO = "mixed_bin"

@@ -15,9 +15,9 @@ from benchmarks.kernels.credit.world import (
     Outcome,
     World,
 )
-from memory.learning.fold import Learn, Learned, fold
-from memory.learning.policy import POLICIES, Policy
-from memory.learning.states import Evidence, Observation, State
+from memory.belief.fold import Learn, Learned, fold
+from memory.belief.policy import POLICIES, Policy
+from memory.belief.states import Evidence, Observation, State
 
 BEGINNING = datetime(2026, 1, 1, tzinfo=UTC)
 MEMORY_IDS = tuple(UUID(int=1_000 + m) for m in range(MEMORIES))

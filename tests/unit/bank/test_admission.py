@@ -7,7 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.bank.admission import (
+from memory.memories.entities import Status, Trust
+from memory.memories.rules import after_probation
+from memory.verification.rules import (
     Anchor,
     Decision,
     Reference,
@@ -18,8 +20,6 @@ from memory.bank.admission import (
     posterior,
     trust_of,
 )
-from memory.bank.probation import after_probation
-from memory.domain.bank import Status, Trust
 
 OWN, OTHER = UUID(int=1), UUID(int=2)
 

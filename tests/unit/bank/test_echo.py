@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.bank.echo import SHARE, SHINGLE, echoed, words_of
+from memory.experiences.rules import SHARE, SHINGLE, echoed, words_of
 
 ONE, OTHER = UUID(int=0xABCDEF01), UUID(int=0xABCDEF02)
 HEADER = "What agents reported about earlier tasks, quoted between marks, strongest first."

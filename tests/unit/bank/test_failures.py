@@ -6,8 +6,8 @@ from uuid import UUID
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.bank.failures import WINDOW, failures, worst
-from memory.domain.verification import Run
+from memory.verification.entities import Run
+from memory.verification.rules import WINDOW, failures, worst
 
 
 def a_run(number: int, reward: float, group: str | None = None) -> Run:

@@ -5,8 +5,8 @@ from uuid import UUID
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.bank.planning import ANCHORS, Purpose, Wanted, plan
-from memory.domain.verification import Run
+from memory.verification.entities import Run
+from memory.verification.rules import ANCHORS, Purpose, Wanted, plan
 
 SOURCE = Wanted(Purpose.SOURCE, UUID(int=1), 0.4)
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.bank.twins import is_twin
+from memory.memories.rules import is_twin
 
 
 @pytest.mark.parametrize(

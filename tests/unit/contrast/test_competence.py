@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.contrast.competence import means, shrunken
+from memory.constraints.competence import means, shrunken
 
 A, B, C = (UUID(int=n) for n in (1, 2, 3))
 MATHS, CODE = UUID(int=8), UUID(int=9)

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.contrast.merging import (
+from memory.constraints.entities import Wording
+from memory.constraints.merging import (
     ENFORCED_AVOIDED,
     NEGATED,
     Nearness,
@@ -15,8 +16,7 @@ from memory.contrast.merging import (
     same,
     stronger,
 )
-from memory.domain.constraint import Wording
-from memory.domain.likeness import TWIN
+from memory.kernel.likeness import TWIN
 
 ONE = Wording("parts have several units", "converting them first", "adding them as they stand")
 MIRRORED = Wording(ONE.trigger, ONE.avoid, ONE.enforce)

@@ -6,11 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.contrast.material import Material
-from memory.contrast.prompts import SCHEMA, asked, parts
-from memory.contrast.replies import read
-from memory.domain.constraint import MAX_ENTRIES, PairClass, Wording
-from memory.domain.replies import Malformed
+from memory.constraints.entities import MAX_ENTRIES, PairClass, Wording
+from memory.constraints.prompts import SCHEMA, asked, parts
+from memory.constraints.replies import Material, read
+from memory.llm.replies import Malformed
 
 ONE = {"trigger": "a rate is asked for", "enforce": "name the unit", "avoid": "dropping the unit"}
 TWO = {"trigger": "a sum has parts", "enforce": "list the parts", "avoid": None}

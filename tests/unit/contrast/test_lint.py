@@ -2,7 +2,8 @@
 
 import pytest
 
-from memory.contrast.lint import (
+from memory.constraints.entities import Wording
+from memory.constraints.lint import (
     AGENT_NAME,
     COMMANDS_TOOLS,
     INSTRUCTION_LIKE,
@@ -12,9 +13,8 @@ from memory.contrast.lint import (
     NOT_ONE_SENTENCE,
     REASONS,
     lint,
+    literals_of,
 )
-from memory.contrast.literals import literals_of
-from memory.domain.constraint import Wording
 
 LITERALS = literals_of("So Tom picks 48 apples and calls pick_all on them.")
 GOOD = "a question asks for what is left"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from memory.contrast.literals import literals_of
+from memory.constraints.lint import literals_of
 
 TASK = (
     "Natalia sold 1,250.50 clips to Tom in April. Mr. Smith bought 2 “red hats” and the"

@@ -9,10 +9,9 @@ from contrast_builders import NOON, a_run, an_id
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.contrast.pairs import MAX_PAIRS, pairs_of
-from memory.domain.constraint import ContrastState, PairClass
-from memory.domain.contrast import RunSketch
-from memory.domain.trajectory import VERIFIERS
+from memory.constraints.entities import ContrastState, PairClass, RunSketch
+from memory.constraints.pairs import MAX_PAIRS, pairs_of
+from memory.constraints.trajectory_entities import VERIFIERS
 
 AGENTS = st.sampled_from(["alpha", "beta", "gamma"])
 

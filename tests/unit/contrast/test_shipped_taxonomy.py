@@ -2,15 +2,15 @@
 
 import pytest
 
-from memory.contrast.taxonomy import displaced, shipped
-from memory.domain.taxonomy import (
+from memory.constraints.taxonomy import displaced, shipped
+from memory.constraints.taxonomy_entities import (
     MAX_ENTRIES,
     Branch,
     Subcategory,
     TaxonomyDraft,
     TaxonomyVersion,
 )
-from memory.errors import Rejected, TooLarge
+from memory.kernel.errors import Rejected, TooLarge
 
 
 def a_version(number: int, *names: str, allow_new: bool = True) -> TaxonomyVersion:

@@ -4,9 +4,8 @@ import re
 from datetime import UTC, datetime
 from uuid import UUID
 
-from memory.domain.guidance import Directives
-from memory.guideline.compiler import Budget, Entry, Framing, Trust, compile_guideline
-from memory.guideline.entry import Guidance
+from memory.guidelines.compiler import Budget, Entry, Framing, Trust, compile_guideline
+from memory.guidelines.entities import Directives, Guidance
 
 
 class WordCounter:

@@ -8,8 +8,8 @@ from guideline_builders import ByteCounter, JoiningCounter, WordCounter, an_entr
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.errors import Rejected
-from memory.guideline.compiler import HEADER, CutReason, Trust
+from memory.guidelines.compiler import HEADER, CutReason, Trust
+from memory.kernel.errors import Rejected
 from tests.fixtures.profiles import examples
 
 property_test = examples(60)

@@ -15,17 +15,11 @@ from guideline_builders import (
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.domain.guidance import (
-    INSTRUCTION,
-    CrossCategory,
-    Directives,
-    MetaGuidelineDraft,
-    OnDisagreement,
-    Order,
-)
-from memory.errors import Rejected, TooLarge
-from memory.guideline.compiler import HEADER, Budget, CutReason, Framing, Trust, compile_guideline
-from memory.guideline.directives import sign_of
+from memory.guidelines.compiler import HEADER, Budget, CutReason, Framing, Trust, compile_guideline
+from memory.guidelines.entities import CrossCategory, Directives, OnDisagreement, Order, sign_of
+from memory.kernel.errors import Rejected, TooLarge
+from memory.kernel.text import INSTRUCTION
+from memory.meta_guidelines.entities import MetaGuidelineDraft
 from tests.fixtures.profiles import examples
 
 GUIDE = 0xFEED

@@ -6,8 +6,8 @@ from guideline_builders import an_entry, compiled
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.guideline.compiler import HEADER
-from memory.guideline.quoting import neutral, quote
+from memory.guidelines.compiler import HEADER
+from memory.kernel.quoting import neutral, quote
 from tests.fixtures.profiles import examples
 
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.errors import Overloaded, Unavailable
 from memory.inference.batcher import Batcher, BatchLimits
+from memory.kernel.errors import Overloaded, Unavailable
 from tests.fixtures.profiles import examples
 
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.inference.cache import EmbeddingCache, size_of
-from memory.ports import Embedding, ModelIdentity
+from memory.kernel.ports import Embedding, ModelIdentity
 
 MODEL = ModelIdentity("m", "", "0" * 64, 4)
 OTHER = ModelIdentity("m", "bfloat16", "0" * 64, 4)

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from memory.errors import Unavailable
 from memory.inference.calibration import calibrate, unrelated_sentences
 from memory.inference.stand_ins import HashEmbedder, OverlapReranker, WordCounter
+from memory.kernel.errors import Unavailable
 
 
 async def test_equal_texts_get_equal_vectors_from_any_embedder_of_the_name():

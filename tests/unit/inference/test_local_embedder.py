@@ -12,12 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as np_st
 
-from memory.errors import Unavailable
 from memory.inference.embedder import EmbedderPolicy, LocalEmbedder
 from memory.inference.loading import ModelChoice, Tokenizer, find_model
 from memory.inference.reranker import LocalReranker, RerankerPolicy
 from memory.inference.vectors import unit
-from memory.ports import Embedding, ModelIdentity
+from memory.kernel.errors import Unavailable
+from memory.kernel.ports import Embedding, ModelIdentity
 
 TOY = ModelIdentity("toy", "", "0" * 64, 2)
 PAIRS = ModelIdentity("pairs", "", "0" * 64, 1)

@@ -3,8 +3,8 @@
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
-from memory.learning.policy import Policy
-from memory.learning.states import Evidence, Observation, States
+from memory.belief.policy import Policy
+from memory.belief.states import Evidence, Observation, States
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 DAY = timedelta(days=1)

@@ -26,7 +26,7 @@ from random import Random
 import pytest
 from learning_builders import NOON
 
-from memory.learning.effect import Acted, counted, effect_of, initial_day
+from memory.belief.effect import Acted, counted, effect_of, initial_day
 
 CONTROLS_WANTED = 30
 

@@ -7,9 +7,9 @@ from math import sqrt
 import pytest
 from learning_builders import DAY, NOON, A, B, C, an_observation, fresh_states, learned
 
-from memory.errors import Rejected
-from memory.learning.policy import POLICIES, policy_named
-from memory.learning.states import Evidence, State
+from memory.belief.policy import POLICIES, policy_named
+from memory.belief.states import Evidence, State
+from memory.kernel.errors import Rejected
 
 belief = POLICIES["belief"]
 

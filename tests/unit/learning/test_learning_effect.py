@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from learning_builders import DAY, NOON
 
-from memory.errors import Rejected
-from memory.learning.effect import ARMS, Acted, counted, effect_of, initial_day
+from memory.belief.effect import ARMS, Acted, counted, effect_of, initial_day
+from memory.kernel.errors import Rejected
 from tests.fixtures.profiles import examples
 
 

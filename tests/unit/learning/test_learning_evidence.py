@@ -6,8 +6,7 @@ from uuid import UUID
 import pytest
 from learning_builders import A, B, C
 
-from memory.errors import Rejected
-from memory.learning.evidence import (
+from memory.belief.evidence import (
     Authorship,
     Circumstances,
     author_of,
@@ -15,7 +14,8 @@ from memory.learning.evidence import (
     effective,
     verifier_rank,
 )
-from memory.learning.states import Evidence
+from memory.belief.states import Evidence
+from memory.kernel.errors import Rejected
 
 ANNE, BOB = UUID(int=10), UUID(int=11)
 

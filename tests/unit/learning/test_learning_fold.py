@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from learning_builders import DAY, NOON, A, B, C, an_observation
 
-from memory.learning.fold import Learn, Learned, Operation, Set, fold
-from memory.learning.policy import POLICIES
-from memory.learning.states import State
+from memory.belief.fold import Learn, Learned, Operation, Set, fold
+from memory.belief.policy import POLICIES
+from memory.belief.states import State
 from tests.fixtures.profiles import examples
 
 belief, paper = POLICIES["belief"], POLICIES["paper"]

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from learning_builders import DAY, NOON
 
-from memory.errors import Rejected
-from memory.learning.guard import (
+from memory.belief.guard import (
     Draw,
     initial_record,
     learn_losses,
@@ -16,6 +15,7 @@ from memory.learning.guard import (
     probabilities,
     sampled_losses,
 )
+from memory.kernel.errors import Rejected
 from tests.fixtures.profiles import examples
 
 NAMES = ("a", "b", "c")

@@ -7,22 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.domain.health import (
-    Ages,
-    Coverage,
-    Duplicates,
-    Health,
-    ItemVariance,
-    WeightShares,
-)
-from memory.learning.health import (
-    ENOUGH_PAIRS,
-    egl,
-    item_variance,
-    overview,
-    share,
-    weight_shares,
-)
+from memory.insight.entities import Ages, Coverage, Duplicates, Health, ItemVariance, WeightShares
+from memory.insight.rules import ENOUGH_PAIRS, egl, item_variance, overview, share, weight_shares
 from tests.fixtures.engine import NOON
 
 FRESH = Health(

@@ -12,8 +12,8 @@ from uuid import UUID
 import pytest
 from learning_builders import NOON, A, an_observation
 
-from memory.learning.fold import Learn, Learned, fold
-from memory.learning.policy import POLICIES, Policy
+from memory.belief.fold import Learn, Learned, fold
+from memory.belief.policy import POLICIES, Policy
 
 AGENT, CATEGORY = UUID(int=9), UUID(int=8)
 BETWEEN = timedelta(minutes=5)

@@ -3,8 +3,8 @@
 import pytest
 from learning_builders import DAY, NOON, A, B, an_observation, fresh_states
 
-from memory.learning.policy import POLICIES
-from memory.learning.states import State
+from memory.belief.policy import POLICIES
+from memory.belief.states import State
 
 paper = POLICIES["paper"]
 

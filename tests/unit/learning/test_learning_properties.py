@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from learning_builders import DAY, NOON, A, B, C, an_observation, fresh_states, learned
 
-from memory.learning.policy import POLICIES
-from memory.learning.states import State
+from memory.belief.policy import POLICIES
+from memory.belief.states import State
 from tests.fixtures.profiles import examples
 
 belief = POLICIES["belief"]

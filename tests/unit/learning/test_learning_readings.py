@@ -5,12 +5,12 @@ from uuid import UUID
 import pytest
 from learning_builders import NOON, A, an_observation, fresh_states, learned
 
-from memory.learning.effect import Acted
-from memory.learning.fold import Beside, Learn, Learned, fold
-from memory.learning.policy import POLICIES
-from memory.learning.reading import Reading
-from memory.learning.states import State
-from memory.learning.strength import Shown, feedback_dates, initial_strength, learn_strength
+from memory.belief.effect import Acted
+from memory.belief.fold import Beside, Learn, Learned, fold
+from memory.belief.policy import POLICIES
+from memory.belief.reading import Reading
+from memory.belief.states import State
+from memory.belief.strength import Shown, feedback_dates, initial_strength, learn_strength
 
 belief, paper = POLICIES["belief"], POLICIES["paper"]
 ANNE, BOB, SPORT = UUID(int=10), UUID(int=11), UUID(int=20)

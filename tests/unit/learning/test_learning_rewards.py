@@ -2,8 +2,8 @@
 
 import pytest
 
-from memory.errors import Rejected
-from memory.learning.rewards import METRICS, reward_of
+from memory.belief.rewards import METRICS, reward_of
+from memory.kernel.errors import Rejected
 
 NAN, INF = float("nan"), float("inf")
 

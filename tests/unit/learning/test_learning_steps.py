@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from learning_builders import DAY, NOON, A, B, an_observation, fresh_states, learned
 
-from memory.learning.policy import POLICIES
-from memory.learning.reading import Reading
-from memory.learning.states import State
+from memory.belief.policy import POLICIES
+from memory.belief.reading import Reading
+from memory.belief.states import State
 
 steps = POLICIES["steps"]
 

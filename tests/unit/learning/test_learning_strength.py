@@ -8,10 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from learning_builders import DAY, NOON
 
-from memory.errors import Rejected
-from memory.learning.reading import Reading
-from memory.learning.states import State
-from memory.learning.strength import (
+from memory.belief.reading import Reading
+from memory.belief.states import State
+from memory.belief.strength import (
     MEMORY,
     Shown,
     feedback_dates,
@@ -20,6 +19,7 @@ from memory.learning.strength import (
     learn_strength,
     strength_of,
 )
+from memory.kernel.errors import Rejected
 from tests.fixtures.profiles import examples
 
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.learning.rewards import reward_of
-from memory.learning.scores import Judged, brier_score, judged
+from memory.belief.rewards import reward_of
+from memory.forecasts.rules import Judged, brier_score, judged
 
 NAMES = st.lists(st.text(min_size=1, max_size=5), min_size=1, max_size=8, unique=True)
 FRACTIONS = st.floats(0, 1)

@@ -39,10 +39,10 @@ from uuid import UUID
 import pytest
 from learning_builders import DAY, NOON, an_observation
 
-from memory.learning.effect import Acted
-from memory.learning.fold import Beside, Learn, Learned, fold
-from memory.learning.policy import POLICIES
-from memory.learning.strength import Shown, initial_strength, is_suspended, learn_strength
+from memory.belief.effect import Acted
+from memory.belief.fold import Beside, Learn, Learned, fold
+from memory.belief.policy import POLICIES
+from memory.belief.strength import Shown, initial_strength, is_suspended, learn_strength
 
 RUNS = 100
 LIVES = 5  # of each base rate

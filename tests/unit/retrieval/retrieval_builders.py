@@ -6,9 +6,9 @@ from uuid import UUID
 
 from hypothesis import strategies as st
 
-from memory.retrieval.candidate import Candidate
-from memory.retrieval.rankers import RANKERS
-from memory.retrieval.selection import Gates, Selection
+from memory.belief.rankers import RANKERS, Candidate
+from memory.receipts.entities import Gates
+from memory.retrieval.selection import Selection
 from tests.fixtures.profiles import examples
 
 NOON = datetime(2025, 6, 1, 12, tzinfo=UTC)

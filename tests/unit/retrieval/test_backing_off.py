@@ -1,6 +1,6 @@
 import pytest
 
-from memory.retrieval.backing_off import back_off
+from memory.memories.rules import back_off
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.retrieval.backing_off import MULTIPLIERS, back_off
-from memory.retrieval.constraints import BONUS, EACH, TASKS, Bound, Source, Sourced, binding
-from memory.retrieval.selection import Gates
+from memory.constraints.selection import BONUS, EACH, TASKS, Bound, Source, Sourced, binding
+from memory.memories.rules import MULTIPLIERS, back_off
+from memory.receipts.entities import Gates
 
 OPEN = Gates(raw=0.0, score=0.0)
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from retrieval_builders import property_test
 
-from memory.errors import Unavailable
+from memory.kernel.errors import Unavailable
 from memory.retrieval.head import (
     HeadRow,
     Query,

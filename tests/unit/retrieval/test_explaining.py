@@ -13,10 +13,10 @@ from retrieval_builders import (
     selections,
 )
 
-from memory.domain.workings import Fate
-from memory.retrieval.explaining import explain, explain_rivals
-from memory.retrieval.rankers import RANKERS
-from memory.retrieval.selection import Gates, rival_selection, select
+from memory.belief.rankers import RANKERS
+from memory.receipts.entities import Fate, Gates
+from memory.retrieval.selection import rival_selection, select
+from memory.retrieval.workings import explain, explain_rivals
 
 DRAWN, NOT_DRAWN = 0.0, 0.5
 SERVED = {Fate.SERVED, Fate.SLOT}

@@ -4,14 +4,7 @@ from datetime import timedelta
 import pytest
 from retrieval_builders import NOON, FixedChance, a_candidate
 
-from memory.retrieval.rankers import (
-    PRIOR,
-    RANKERS,
-    draw_ranker,
-    order_scores,
-    prior,
-    told_score,
-)
+from memory.belief.rankers import PRIOR, RANKERS, draw_ranker, order_scores, prior, told_score
 
 
 def test_ten_rankers_compete():

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from retrieval_builders import property_test
 
-from memory.retrieval.routing import route
+from memory.memories.routing import route
 
 WEATHER, MARKETS = UUID(int=1), UUID(int=2)
 

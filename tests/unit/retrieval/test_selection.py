@@ -17,9 +17,10 @@ from retrieval_builders import (
     selections,
 )
 
-from memory.errors import Rejected
-from memory.retrieval.rankers import RANKERS
-from memory.retrieval.selection import Gates, eligible, rival_selection, select
+from memory.belief.rankers import RANKERS
+from memory.kernel.errors import Rejected
+from memory.receipts.entities import Gates
+from memory.retrieval.selection import eligible, rival_selection, select
 
 HALF_LIFE_DAYS = {"180d": 180, "60d": 60, "30d": 30, "15d": 15}
 DRAWN, NOT_DRAWN = 0.0, 0.5

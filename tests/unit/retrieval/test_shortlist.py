@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from retrieval_builders import a_candidate, a_selection, heads, property_test, selections
 
-from memory.retrieval.selection import Gates, eligible, select
-from memory.retrieval.shortlist import Bank, shortlist
+from memory.receipts.entities import Gates
+from memory.retrieval.selection import Bank, eligible, select, shortlist
 
 
 def shortlisted(everyone, selection):

@@ -1,0 +1,1 @@
+"""What is believed of memories: policies, fold, ledger, guard, strength, effect."""

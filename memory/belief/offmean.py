@@ -1,0 +1,93 @@
+"""What an agent reaches without memory: a mean of off-runs, shrunken toward wider means.
+
+For policies without a variance of their own. A cell is drawn toward the cells it started beside (as
+they were then), and those toward all off-runs of this kind of reward, each as if the wider mean had
+been seen five times. While no off-run is known anywhere there is no baseline, and a single run says
+nothing.
+
+Values: cell `(sum, n, sum of siblings, n of siblings)`, noise `(sum, n)` over all.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from math import fsum
+from typing import NamedTuple
+
+from memory.belief.reading import Reading
+from memory.belief.states import Evidence, Observation, State, States, later
+
+SHRINKAGE = 5.0
+
+
+REWARD_VARIANCE = 0.10  # of one reward, where nothing measures it
+
+
+class _Cell(NamedTuple):
+    total: float
+    n: float
+    siblings_total: float
+    siblings_n: float
+
+
+def initial_cell(siblings: Sequence[State]) -> State:
+    known = [_Cell(*sibling.values) for sibling in siblings]
+    totals = fsum(one.total for one in known), fsum(one.n for one in known)
+    return State(_Cell(0.0, 0.0, *totals)[:])
+
+
+def initial_noise() -> State:
+    return State((0.0, 0.0))
+
+
+def baseline(states: States) -> float | None:
+    """The usual reward without memory; None while none was ever seen."""
+    cell = _Cell(*states.cell.values)
+    total, n = states.noise.values
+    wide = _shrunken(cell.siblings_total, cell.siblings_n, total / n if n else None)
+    return _shrunken(cell.total, cell.n, wide)
+
+
+def _shrunken(total: float, n: float, toward: float | None) -> float | None:
+    if toward is None:
+        return total / n if n else None
+    return (total + SHRINKAGE * toward) / (n + SHRINKAGE)
+
+
+def difference(states: States, observation: Observation) -> float | None:
+    """What the served set added: the pair's difference, or a single run's from the baseline."""
+    on, off = observation.reward_on, observation.reward_off
+    if observation.evidence is Evidence.PAIRED and on is not None and off is not None:
+        return on - off
+    usual = baseline(states)
+    if observation.evidence is Evidence.SINGLE and on is not None and usual is not None:
+        return on - usual
+    return None
+
+
+def readings(observation: Observation) -> tuple[Reading, ...]:
+    """A pair tells its difference, whatever the baseline; one reward tells of its run."""
+    on, off = observation.reward_on, observation.reward_off
+    match observation.evidence:
+        case Evidence.PAIRED if on is not None and off is not None:
+            return (Reading(on - off, 1.0, 0.0, 2 * REWARD_VARIANCE),)
+        case Evidence.SINGLE if on is not None:
+            return (Reading(on, 1.0, 1.0, REWARD_VARIANCE),)
+        case Evidence.CONTROL if off is not None:
+            return (Reading(off, 0.0, 1.0, REWARD_VARIANCE),)
+        case _:
+            return ()
+
+
+def counted(states: States, observation: Observation) -> States:
+    """The off-run, if there is one, added to its cell and to all."""
+    off = observation.reward_off
+    if observation.evidence is Evidence.NONE or off is None:
+        return states
+    cell, (total, n) = _Cell(*states.cell.values), states.noise.values
+    more = cell._replace(total=cell.total + off, n=cell.n + 1.0)
+    now = observation.now
+    return replace(
+        states,
+        cell=State(more[:], later(states.cell.touched, now)),
+        noise=State((total + off, n + 1.0), later(states.noise.touched, now)),
+    )

@@ -1,0 +1,234 @@
+"""Strength: how far, from 0 to 1, memory is to be followed in a cell, learnt from its record.
+
+Numeric answers tell it directly: the answer with memory moved by `d` from the answer without, the
+truth lay `e` away, and the share of the move that was right is the least squares of e on d. Few
+cases say little, so the cell is drawn to its agent's other cells, and these to a start.
+
+Where only rewards are known, a cell holds what memory as a whole adds and what is reached without,
+with their covariance: a run with memory shows the sum, and a baseline that was guessed wrongly
+errs the same way each time. Strength is how little the first speaks against memory.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from math import erfc, fsum, isfinite, sqrt
+from typing import NamedTuple
+
+from memory.belief.reading import Reading
+from memory.belief.states import State, later
+from memory.kernel.errors import Rejected
+
+MEMORY = 0.05  # prior standard deviation of what memory as a whole adds to the reward
+
+
+_PRIOR = 0.0025  # its square, as people write it
+
+
+BASELINE = 0.5  # of a cell whose policy keeps none
+
+
+_BASELINE_PRIOR = 0.0225  # .15²
+
+
+_DRIFT = 1e-6  # an agent may change: its baseline is never quite certain
+
+
+HALF_LIFE = timedelta(days=90)
+
+
+SUSPENDED_BELOW = 0.05
+
+
+RESUMED_FROM = 0.10  # apart from the other, so that a cell does not flicker
+
+
+FEEDBACK_DATES = 10  # no cell is suspended on the word of fewer
+
+
+class _Start(NamedTuple):
+    """What strength is drawn to, and by how many cases' worth of squared moves."""
+
+    strength: float
+    worth: float
+
+
+# Memory is followed from the start, except by agents that know something of their own (a price,
+# a tool): there it has to earn its first step, because following it blindly costs most.
+_TRUSTING = _Start(1.0, 1.0)
+
+
+_EARNING = _Start(0.0, 10.0)
+
+
+class _Record(NamedTuple):
+    """The numbers of a cell's state."""
+
+    pairs: float = 0.0  # numeric answers seen
+    moved_right: float = 0.0  # sum of d e
+    moved: float = 0.0  # sum of d²
+    readings: float = 0.0  # rewards of runs with memory seen
+    effect: float = 0.0  # what memory adds, its mean
+    baseline: float = BASELINE  # what is reached without, its mean
+    variance: float = _PRIOR  # of the effect
+    shared: float = 0.0  # covariance of the two
+    doubt: float = _BASELINE_PRIOR  # variance of the baseline
+    dates: float = 0.0  # feedback dates
+    day: float = 0.0  # the newest of them, 0 for none
+    suspended: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What one outcome shows about following memory; a part it does not show is None.
+
+    `numeric` is (d e, d²), means over the components of the answer. `readings` are what its
+    rewards tell of what memory adds and of the baseline; their noises are independent.
+    """
+
+    numeric: tuple[float, float] | None
+    readings: tuple[Reading, ...]
+    now: datetime
+
+    def __post_init__(self) -> None:
+        if self.numeric is None:
+            return
+        if not all(map(isfinite, self.numeric)):
+            raise Rejected("Strength is learnt from finite numbers.", field="numeric")
+        if self.numeric[1] < 0.0:
+            raise Rejected("A square is not negative.", field="numeric")
+
+    @property
+    def with_memory(self) -> bool:
+        """Whether memory had a part in it: what a control run shows is the baseline alone."""
+        return self.numeric is not None or any(reading.on for reading in self.readings)
+
+
+def initial_strength(baseline: float = BASELINE) -> State:
+    """The state of a cell of which nothing is known but where its baseline is guessed to be."""
+    return State(_Record(baseline=baseline)[:])
+
+
+def learn_strength(
+    state: State, shown: Shown, others: Sequence[State], *, own_information: bool
+) -> State:
+    """The cell after one outcome, suspended or resumed by the strength it now has.
+
+    `others` are the states of the agent's other cells. An outcome that shows nothing is no
+    feedback and leaves the state as it is. A run without memory teaches the baseline, and by it
+    what earlier runs meant; but it is no feedback about memory either: it counts no date, and
+    neither suspends nor resumes. The next run with memory does.
+    """
+    if shown.numeric is None and not shown.readings:
+        return state
+    record = _aged(state, shown.now)
+    if shown.numeric is not None:
+        record = _answered(record, *shown.numeric)
+    for reading in shown.readings:
+        record = _read(record, reading)
+    record = record._replace(doubt=min(_BASELINE_PRIOR, record.doubt + _DRIFT))
+    touched = later(state.touched, shown.now)
+    if not shown.with_memory:
+        return State(record[:], touched)
+    learnt = State(_dated(record, shown.now)[:], touched)
+    strength = strength_of(learnt, others, own_information=own_information)
+    return State(_judged(_Record(*learnt.values), strength)[:], touched)
+
+
+def strength_of(
+    state: State, others: Sequence[State], *, own_information: bool, now: datetime | None = None
+) -> float:
+    """How far memory is to be followed in this cell: by answers where there are any, else by
+    rewards where there are any, else as the agent's other cells suggest.
+    """
+    start = _EARNING if own_information else _TRUSTING
+    record = _aged(state, now)
+    if record.pairs or not record.readings:
+        return _by_answers(record, [_Record(*other.values) for other in others], start)
+    return _by_rewards(record, start)
+
+
+def is_suspended(state: State) -> bool:
+    """Whether memory is withheld in this cell, but for probes."""
+    return _Record(*state.values).suspended > 0.0
+
+
+def feedback_dates(state: State) -> int:
+    """On how many UTC days an outcome showed something about strength."""
+    return int(_Record(*state.values).dates)
+
+
+def _by_answers(cell: _Record, others: Sequence[_Record], start: _Start) -> float:
+    """Least squares shrunken twice: the agent to its start, the cell to its agent."""
+    cells = (cell, *others)
+    right, moved = fsum(c.moved_right for c in cells), fsum(c.moved for c in cells)
+    agent = (right + start.worth * start.strength) / (moved + start.worth)
+    alpha = (cell.moved_right + start.worth * agent) / (cell.moved + start.worth)
+    return min(1.0, max(0.0, alpha))
+
+
+def _by_rewards(cell: _Record, start: _Start) -> float:
+    """Twice the probability that memory adds something, at most 1; to be earned, what exceeds 1."""
+    twice = erfc(-cell.effect / sqrt(2.0 * cell.variance))
+    return max(0.0, twice - 1.0) if start is _EARNING else min(1.0, twice)
+
+
+def _aged(state: State, now: datetime | None) -> _Record:
+    """The record with what rewards told of memory on its way back to the prior. Answers do not
+    age: they are compared with each other, not with a baseline that moves.
+    """
+    record = _Record(*state.values)
+    if state.touched is None or now is None:
+        return record
+    kept = 0.5 ** ((later(state.touched, now) - state.touched) / HALF_LIFE)
+    variance = record.variance + (1.0 - kept * kept) * (_PRIOR - record.variance)
+    return record._replace(
+        effect=kept * record.effect,
+        variance=min(_PRIOR, variance),
+        shared=kept * record.shared,
+    )
+
+
+def _dated(record: _Record, now: datetime) -> _Record:
+    """A day counts once, and only when it is later than every day that was counted."""
+    day = float(now.astimezone(UTC).toordinal())
+    if day <= record.day:
+        return record
+    return record._replace(dates=record.dates + 1.0, day=day)
+
+
+def _answered(record: _Record, moved_right: float, moved: float) -> _Record:
+    return record._replace(
+        pairs=record.pairs + 1.0,
+        moved_right=record.moved_right + moved_right,
+        moved=record.moved + moved,
+    )
+
+
+def _read(record: _Record, reading: Reading) -> _Record:
+    """A Kalman step of both unknowns at once, with one reading of them.
+
+    Variances are written with the determinant, so that no rounding makes one negative; where the
+    baseline is certain this is the step of the effect alone.
+    """
+    on, base, noise = reading.on, reading.base, reading.noise
+    pull = on * record.variance + base * record.shared  # covariance of the effect and the reading
+    base_pull = on * record.shared + base * record.doubt
+    spread = max(0.0, on * pull + base * base_pull) + noise
+    error = reading.value - on * record.effect - base * record.baseline
+    apart = max(0.0, record.variance * record.doubt - record.shared * record.shared)
+    return record._replace(
+        readings=record.readings + float(on != 0.0),
+        effect=record.effect + pull * error / spread,
+        baseline=record.baseline + base_pull * error / spread,
+        variance=(record.variance * noise + base * base * apart) / spread,
+        shared=(record.shared * noise - on * base * apart) / spread,
+        doubt=(record.doubt * noise + on * on * apart) / spread,
+    )
+
+
+def _judged(record: _Record, strength: float) -> _Record:
+    if record.suspended:
+        return record._replace(suspended=float(strength < RESUMED_FROM))
+    below = strength < SUSPENDED_BELOW and record.dates >= FEEDBACK_DATES
+    return record._replace(suspended=float(below))

@@ -1,0 +1,147 @@
+"""What learning knows: live states on narrow rows, and the append-only ledger they are a fold
+of.
+"""
+
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    Date,
+    ForeignKey,
+    Index,
+    Integer,
+    Table,
+    Text,
+    UniqueConstraint,
+    Uuid,
+)
+from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION, JSONB
+
+from memory.kernel.postgres.tables import NUMBERS, identity, metadata, moment, namespace_id, one_of
+
+SUBJECTS = ("memory", "deviation", "cell", "noise", "strength", "effect", "record")
+
+
+# One narrow row a memory: no vector, primary key only, room on the page, so that updates stay on
+# it.
+memory_weight = Table(
+    "memory_weight",
+    metadata,
+    Column("memory_id", Uuid, ForeignKey("memory.id", ondelete="CASCADE"), primary_key=True),
+    namespace_id(),
+    Column("state", NUMBERS, nullable=False),
+    moment("touched_at", nullable=True),
+    Column("n_credited", Integer, nullable=False, server_default="0"),
+    Column("n_helpful", Integer, nullable=False, server_default="0"),
+    Column("n_harmful", Integer, nullable=False, server_default="0"),
+    postgresql_with={"fillfactor": "50"},
+)
+
+
+weight_deviation = Table(
+    "weight_deviation",
+    metadata,
+    Column("memory_id", Uuid, ForeignKey("memory.id", ondelete="CASCADE"), primary_key=True),
+    Column("agent_id", Uuid, ForeignKey("agent.id", ondelete="CASCADE"), primary_key=True),
+    namespace_id(),
+    Column("state", NUMBERS, nullable=False),
+    moment("touched_at", nullable=True),
+    postgresql_with={"fillfactor": "50"},
+)
+
+
+cell = Table(
+    "cell",
+    metadata,
+    Column("agent_id", Uuid, ForeignKey("agent.id", ondelete="CASCADE"), primary_key=True),
+    Column("category_id", Uuid, ForeignKey("category.id", ondelete="CASCADE"), primary_key=True),
+    namespace_id(),
+    Column("state", NUMBERS, nullable=False),
+    moment("touched_at", nullable=True),
+    Column("n_control", Integer, nullable=False, server_default="0"),
+)
+
+
+# How far memory is to be followed in a cell: sums, feedback dates, and whether it is suspended.
+strength = Table(
+    "strength",
+    metadata,
+    Column("agent_id", Uuid, ForeignKey("agent.id", ondelete="CASCADE"), primary_key=True),
+    Column("category_id", Uuid, ForeignKey("category.id", ondelete="CASCADE"), primary_key=True),
+    namespace_id(),
+    Column("state", NUMBERS, nullable=False),
+    moment("touched_at", nullable=True),
+)
+
+
+# What memory did in a cell on one feedback date: the sums an effect and its interval need.
+effect_day = Table(
+    "effect_day",
+    metadata,
+    Column("agent_id", Uuid, ForeignKey("agent.id", ondelete="CASCADE"), primary_key=True),
+    Column("category_id", Uuid, ForeignKey("category.id", ondelete="CASCADE"), primary_key=True),
+    Column("day", Date, primary_key=True),
+    namespace_id(),
+    Column("state", NUMBERS, nullable=False),
+    moment("touched_at", nullable=True),
+)
+
+
+noise = Table(
+    "noise",
+    metadata,
+    namespace_id(primary_key=True),
+    Column("reward_kind", Text, primary_key=True),
+    Column("state", NUMBERS, nullable=False),
+    moment("touched_at", nullable=True),
+)
+
+
+ranker_record = Table(
+    "ranker_record",
+    metadata,
+    identity(),
+    namespace_id(),
+    # Null: the record of the whole namespace.
+    Column("category_id", Uuid, ForeignKey("category.id", ondelete="CASCADE")),
+    Column("state", NUMBERS, nullable=False),
+    # By name of ranker: what it lost on closed days, and its sum of the open day.
+    Column("by_ranker", JSONB, nullable=False),
+    moment("touched_at", nullable=True),
+    UniqueConstraint("namespace_id", "category_id", postgresql_nulls_not_distinct=True),
+)
+
+
+# (bank_version, position) is the ledger's order; one row for each state that a step changed. An
+# empty `state_after`: the subject is at its start again, because what had moved it was withdrawn.
+weight_event = Table(
+    "weight_event",
+    metadata,
+    namespace_id(primary_key=True),
+    Column("bank_version", BigInteger, primary_key=True),
+    Column("position", Integer, primary_key=True),
+    Column("subject", Text, nullable=False),
+    Column("memory_id", Uuid, ForeignKey("memory.id", ondelete="CASCADE")),
+    Column("agent_id", Uuid, ForeignKey("agent.id", ondelete="CASCADE")),
+    Column("category_id", Uuid, ForeignKey("category.id", ondelete="CASCADE")),
+    Column("reward_kind", Text),
+    Column("day", Date),
+    Column("kind", Text, nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("policy", Text, nullable=False),
+    Column("state_before", NUMBERS),
+    Column("state_after", NUMBERS, nullable=False),
+    # Of a record of rankers, beside its state: as in `ranker_record`.
+    Column("by_ranker_before", JSONB(none_as_null=True)),
+    Column("by_ranker_after", JSONB(none_as_null=True)),
+    moment("touched_before", nullable=True),
+    moment("touched_after", nullable=True),
+    Column("weight_before", DOUBLE_PRECISION),
+    Column("weight_after", DOUBLE_PRECISION),
+    Column("outcome_id", Uuid, ForeignKey("outcome.id")),
+    moment("known_at"),
+    moment("recorded_at"),
+    Column("superseded_by", BigInteger),
+    one_of("subject", SUBJECTS),
+    one_of("kind", ("learn", "set")),
+    Index("ix_weight_event_memory_id", "namespace_id", "memory_id", "bank_version"),
+)

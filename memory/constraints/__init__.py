@@ -1,0 +1,1 @@
+"""What separates success from failure on a task, whoever ran it."""

@@ -1,0 +1,354 @@
+"""Constraints enter the bank: wording → vectors → merged with what says the same, or new.
+
+What fails its lint is kept as rejected. What nothing counts for waits as proposed, and becomes
+active when counting support is merged into it. Who admits holds the bank's version, so the same
+constraint admitted twice at one moment is one memory with two pieces of support.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from uuid import UUID
+
+from memory.constraints.contradictions import NO_SUPPORT, Desk, detect, nearness
+from memory.constraints.entities import Contrast, PairClass, Wording, detail_of, wording_of
+from memory.constraints.merging import same
+from memory.constraints.store.constraints import Bucket, ConstraintStore, Peer
+from memory.constraints.store.support import SupportStore
+from memory.constraints.trajectory_entities import VERIFIERS, Trajectory
+from memory.inference.service import require_model
+from memory.kernel.engine import Engine
+from memory.kernel.ids import new_id
+from memory.kernel.likeness import TWIN
+from memory.kernel.ports import Embedding
+from memory.kernel.postgres.database import Connection
+from memory.memories.entities import Draft, Kind, Status, Trust, Visibility
+from memory.memories.service import Entrance, begin
+from memory.memories.store.memories import MemoryStore, NewMemory
+from memory.tasks.store.actors import ActorStore
+from memory.tenancy.entities import Namespace
+from memory.tenancy.store.namespaces import NamespaceStore
+
+__all__ = ["Admitted", "EmbeddedConstraint", "NewConstraint", "admit", "embedded"]
+
+
+BOTH_WRONG = "both_wrong"
+
+
+@dataclass(frozen=True, slots=True)
+class Admitted:
+    """What became of a new constraint: created, merged, proposed or rejected; and why."""
+
+    memory_id: UUID
+    outcome: str
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NewConstraint:
+    """A constraint with where it comes from: the contrast and its two runs, or its author's word.
+
+    `lint` names what its wording fails. `counts`: whether this is support by others' word than the
+    author's. Two wrong runs say only what to avoid, and never count.
+    """
+
+    wording: Wording
+    category_ids: tuple[UUID, UUID | None]
+    task_id: UUID
+    lint: tuple[str, ...]
+    contrast: Contrast | None
+    pair: tuple[Trajectory, Trajectory] | None
+    origin: str
+    agent: str
+    counts: bool
+    learned_at: datetime
+    weight: float = 1.0
+    trust: Trust = Trust.UNVERIFIED
+    visibility: Visibility = Visibility.NAMESPACE
+    key_id: UUID | None = None
+    metadata: Mapping[str, object] = field(default_factory=dict[str, object])
+
+    def __post_init__(self) -> None:
+        pair_class = self.contrast.pair_class if self.contrast else None
+        if pair_class is PairClass.BOTH_RIGHT:
+            object.__setattr__(self, "weight", BOTH_RIGHT)
+        if pair_class is PairClass.BOTH_WRONG:
+            object.__setattr__(self, "trust", Trust.QUARANTINED)
+            object.__setattr__(self, "counts", False)
+            self._only_avoid()
+
+    def _only_avoid(self) -> None:
+        if self.wording.avoid is None:
+            object.__setattr__(self, "lint", (*self.lint, "enforces_what_failed"))
+        else:
+            avoiding = Wording(self.wording.trigger, None, self.wording.avoid)
+            object.__setattr__(self, "wording", avoiding)
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddedConstraint:
+    """A new constraint with the vectors of its texts, and of its task where that has none yet."""
+
+    new: NewConstraint
+    vectors: Mapping[str, Embedding]
+    task: Embedding | None
+
+
+async def embedded(
+    engine: Engine, namespace: Namespace, news: Sequence[NewConstraint]
+) -> list[EmbeddedConstraint]:
+    """The vectors of texts and source tasks, made while no transaction is open."""
+    if not news:
+        return []
+    model_id = require_model(engine, namespace)
+    async with engine.database.transaction(namespace.id) as connection:
+        wanted = sorted({new.task_id for new in news})
+        lacking = await ConstraintStore(connection, namespace.id).lacking(wanted, model_id)
+    texts = list(
+        dict.fromkeys([*lacking.values(), *(t for n in news for t in texts_of(n).values())])
+    )
+    known = dict(zip(texts, await engine.embedder.embed(texts), strict=True))
+    return [
+        EmbeddedConstraint(
+            new=new,
+            vectors={name: known[said] for name, said in texts_of(new).items()},
+            task=known[lacking[new.task_id]] if new.task_id in lacking else None,
+        )
+        for new in news
+    ]
+
+
+async def admit(
+    connection: Connection,
+    namespace: Namespace,
+    ready: Sequence[EmbeddedConstraint],
+    written: tuple[UUID, datetime],
+) -> list[Admitted]:
+    """Each in its turn, with `written` the model of the vectors and the time."""
+    if not ready:
+        return []
+    model_id, now = written
+    # Held to the end of the transaction: what others admit is here before, or comes after.
+    await NamespaceStore(connection).bump(namespace.id, steps=0)
+    tasks = {one.new.task_id: one.task for one in ready if one.task is not None}
+    await ConstraintStore(connection, namespace.id).keep_tasks(tasks, model_id)
+    admitted: list[Admitted] = []
+    for one in ready:
+        desk = Desk(connection, namespace, one.new.key_id, now)
+        admitted.append(await _Admission(desk, model_id).admit(one))
+    return admitted
+
+
+@dataclass(frozen=True, slots=True)
+class _Admission:
+    """One constraint's way in."""
+
+    desk: Desk
+    model_id: UUID
+
+    @property
+    def _store(self) -> ConstraintStore:
+        return ConstraintStore(self.desk.connection, self.desk.namespace.id)
+
+    @property
+    def _memories(self) -> MemoryStore:
+        return MemoryStore(self.desk.connection, self.desk.namespace.id)
+
+    async def admit(self, one: EmbeddedConstraint) -> Admitted:
+        actors = ActorStore(self.desk.connection, self.desk.namespace.id)
+        new = one.new
+        agent_id = (await actors.ensure_agent(new.agent, new.key_id, self.desk.now)).id
+        row = row_of(one, agent_id)
+        if new.lint:
+            return await self._reject(one, row)
+        peers = await self._store.near(self._bucket(row), one.vectors)
+        twin = next((peer for peer in peers if _says(new.wording, peer)), None)
+        if twin is not None:
+            return await self._merge(one, row, twin)
+        return await self._create(one, row, peers)
+
+    def _bucket(self, row: NewMemory) -> Bucket:
+        """Whose constraints it may be one with: where it is its author's alone, the author's and
+        the shared ones; else anyone's.
+        """
+        private = row.draft.visibility is Visibility.AGENT
+        owner = row.owner if private else None
+        return Bucket(row.category_ids, owner, self.model_id, TWIN, row.draft.digest)
+
+    async def _reject(self, one: EmbeddedConstraint, row: NewMemory) -> Admitted:
+        reason = f"lint: {', '.join(one.new.lint)}"
+        known = await self._store.rejected(row.owner, row.category_ids[0], row.draft.digest)
+        if known is None:
+            await self._add(replace(row, status=Status.REJECTED, status_reason=reason))
+        again = await self._support(one, row, known or row.id)
+        if known is not None and again:
+            await self._memories.add_evidence([known])
+        return Admitted(known or row.id, "rejected", reason)
+
+    async def _create(
+        self, one: EmbeddedConstraint, row: NewMemory, peers: Sequence[Peer]
+    ) -> Admitted:
+        waits = _waits(one.new)
+        status = Status.PROPOSED if waits else Status.ACTIVE
+        if not await self._add(replace(row, status=status, status_reason=waits)):
+            # The same text with other halves: a text lives once in a category.
+            known = (await self._memories.twins([row]))[row.twin_key][0]
+            await self._count(one, row, known)
+            return Admitted(known, "merged")
+        await self._support(one, row, row.id)
+        if row.draft.visibility is Visibility.NAMESPACE and row.trust is not Trust.QUARANTINED:
+            await self._contend((row.id, row.category_ids[0]), one.new.wording, peers)
+        return Admitted(row.id, "proposed" if waits else "created", waits)
+
+    async def _add(self, row: NewMemory) -> bool:
+        """The memory's rows with the event that begins its history; False where the text is known
+        in the category.
+        """
+        living = row.status is not Status.REJECTED
+        if living and row.twin_key in await self._memories.twins([row]):
+            return False
+        stamp = await self.desk.stamp(memories=int(living))
+        await self._memories.add([row], stamp)
+        entrance = Entrance(self.desk.namespace, self.desk.key_id, self.desk.now, self.model_id)
+        await begin(self.desk.connection, entrance, [row], stamp.bank_version)
+        return True
+
+    async def _support(self, one: EmbeddedConstraint, row: NewMemory, memory_id: UUID) -> bool:
+        values = support_of(one.new, row.agent_id) | {
+            "memory_id": memory_id,
+            "recorded_at": self.desk.now,
+        }
+        return await SupportStore(self.desk.connection, self.desk.namespace.id).add(values)
+
+    async def _count(self, one: EmbeddedConstraint, row: NewMemory, memory_id: UUID) -> bool:
+        """Its support and a piece of evidence; False where that was counted before."""
+        if not await self._support(one, row, memory_id):
+            return False
+        await self._memories.add_evidence([memory_id])
+        await self._memories.feed(await self.desk.stamp(), "supported", [memory_id])
+        return True
+
+    async def _merge(self, one: EmbeddedConstraint, row: NewMemory, twin: Peer) -> Admitted:
+        if not await self._count(one, row, twin.id):
+            return Admitted(twin.id, "merged", "known")
+        if one.new.counts:
+            await self._promote(one.new, twin)
+        return Admitted(twin.id, "merged")
+
+    async def _promote(self, new: NewConstraint, twin: Peer) -> None:
+        """Counting support opens to all what was its author's alone, ends a quarantine, and
+        brings into use what waited for it.
+        """
+        trust = _raised(Trust(twin.trust), new.trust)
+        if not twin.shared or trust is not None:
+            stamp = await self.desk.stamp()
+            await self._store.open_up(twin.id, trust, stamp)
+            await self._memories.feed(stamp, "opened", [twin.id])
+        if twin.status == Status.PROPOSED:
+            step = (Status.PROPOSED, Status.ACTIVE)
+            await self._memories.set_status(twin.id, step, None, await self.desk.stamp())
+        vectors = await self._store.vectors(twin.id, self.model_id)
+        place = (new.category_ids[0], twin.subcategory_id)
+        bucket = Bucket(place, None, self.model_id, TWIN)
+        peers = await self._store.near(bucket, vectors, but=twin.id)
+        await self._contend((twin.id, new.category_ids[0]), wording_of(twin.detail), peers)
+
+    async def _contend(
+        self, whose: tuple[UUID, UUID], wording: Wording | None, peers: Sequence[Peer]
+    ) -> None:
+        """Contradictions are between constraints that all agents see."""
+        shared = [peer for peer in peers if peer.shared]
+        if wording is not None:
+            await detect(self.desk, (*whose, wording), shared)
+
+
+def _says(wording: Wording, peer: Peer) -> bool:
+    theirs = wording_of(peer.detail)
+    return theirs is not None and same(wording, theirs, nearness(peer))
+
+
+def _waits(new: NewConstraint) -> str | None:
+    """Why it is not in use yet; an author may use their own word."""
+    if new.trust is Trust.QUARANTINED:
+        return BOTH_WRONG
+    return None if new.counts or new.visibility is Visibility.AGENT else NO_SUPPORT
+
+
+def _raised(was: Trust, brought: Trust) -> Trust | None:
+    """The trust that counting support brings; None where there is as much already."""
+    order = (Trust.QUARANTINED, Trust.UNVERIFIED, Trust.TRUSTED)
+    return brought if order.index(brought) > order.index(was) else None
+
+
+BOTH_RIGHT = 0.5
+"""Where a constraint starts that two right runs gave: it says how to be quick, not how to be right
+(the source's weight of a contrast of efficiency).
+"""
+
+
+def texts_of(new: NewConstraint) -> dict[str, str]:
+    """The texts of a constraint that have vectors, by field. The trigger is the situation in a
+    field that experiences have not.
+    """
+    wording = new.wording
+    texts = {"situation": wording.situation, "lesson": wording.lesson}
+    texts["trigger"] = wording.situation
+    halves = {"enforce": wording.enforce, "avoid": wording.avoid}
+    return texts | {name: said for name, said in halves.items() if said is not None}
+
+
+def row_of(one: EmbeddedConstraint, agent_id: UUID) -> NewMemory:
+    new, memory_id = one.new, new_id()
+    draft = Draft(
+        agent=new.agent,
+        situation=new.wording.situation,
+        lesson=new.wording.lesson,
+        visibility=new.visibility,
+        weight=new.weight,
+        metadata=new.metadata,
+    )
+    return NewMemory(
+        id=memory_id,
+        draft=draft,
+        agent_id=agent_id,
+        category_ids=new.category_ids,
+        task_id=new.task_id,
+        source_group=f"memory:{memory_id}",
+        learned_at=new.learned_at,
+        vectors=one.vectors,
+        kind=Kind.CONSTRAINT,
+        trust=new.trust,
+        detail=detail_of(new.wording, new.origin, new.lint),
+    )
+
+
+def support_of(new: NewConstraint, author_id: UUID) -> dict[str, object]:
+    """What the constraint rests on: its contrast, or its author's word."""
+    values: dict[str, object] = {
+        "id": new_id(),
+        "contrast_id": new.contrast.id if new.contrast else None,
+        "task_id": new.task_id,
+        "pair_class": new.contrast.pair_class if new.contrast else None,
+        "counts": new.counts and not new.lint,
+        "known_at": new.contrast.known_at if new.contrast else new.learned_at,
+    }
+    if new.pair is None:
+        word = "human" if new.counts else "none"
+        return values | {
+            "preferred_agent_id": author_id,
+            "preferred_key_id": new.key_id,
+            "verifier": word,
+        }
+    preferred, unpreferred = new.pair
+    weaker = max(preferred.verifier, unpreferred.verifier, key=VERIFIERS.index)
+    sides = _side("preferred", preferred) | _side("unpreferred", unpreferred)
+    return values | sides | {"verifier": weaker}
+
+
+def _side(name: str, run: Trajectory) -> dict[str, object]:
+    return {
+        f"{name}_agent_id": run.agent_id,
+        f"{name}_family": run.family,
+        f"{name}_size": run.size_class,
+        f"{name}_key_id": run.key_id,
+    }

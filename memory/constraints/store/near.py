@@ -1,0 +1,203 @@
+"""BindingStore: the constraints near a task, by the tasks they were learned from, seen through one
+namespace.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import RowMapping, text
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from memory.constraints.entities import SupportCounts
+from memory.memories.entities import ANY_AGENT
+from memory.memories.tables import LIVING
+from memory.meta_guidelines.store import BUCKET, Near
+
+NEAREST_TASKS = 3
+"""The constraints of so many tasks of each bucket are read: no more can be served."""
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """A constraint near a task, its states as they were stored.
+
+    `bucket` and `held` are a Guide's. `sources` are the near tasks it was learned from with their
+    similarities, the nearest first; `participates` says whether the reader's agent, or one of the
+    same model, ran in one of its pairs.
+    """
+
+    id: UUID
+    version: int
+    status: str
+    trust: str
+    situation: str
+    lesson: str
+    detail: dict[str, object]
+    agent: str
+    category: str
+    subcategory: str | None
+    start_weight: float
+    learned_at: datetime
+    bucket: int
+    held: int
+    sources: tuple[tuple[UUID, float], ...]
+    participates: bool
+    support: SupportCounts
+    state: tuple[float, ...]
+    touched_at: datetime | None
+    n_credited: int
+    deviation: tuple[float, ...] | None
+    deviation_touched_at: datetime | None
+
+
+class BindingStore:
+    """Constraints of one namespace, as a retrieval finds them."""
+
+    def __init__(self, connection: AsyncConnection, namespace_id: UUID) -> None:
+        self._connection = connection
+        self._namespace_id = namespace_id
+
+    async def near(self, wanted: Near) -> list[Binding]:
+        """What the agent may see of the three nearest source tasks of each bucket."""
+        owners = [ANY_AGENT, str(wanted.agent_id)] if wanted.private else [ANY_AGENT]
+        values = wanted.values(self._namespace_id) | {"owners": owners, "tasks": NEAREST_TASKS}
+        await self._connection.execute(_HASH)
+        places = await self._connection.execute(
+            text(_places(len(wanted.vectors), past=wanted.past)), values
+        )
+        await self._connection.execute(_ANY)
+        found = [dict(row) for row in places.mappings()]
+        if not found:
+            return []
+        columns = {f"{name}s": [row[name] for row in found] for name in ("id", "version")}
+        content = await self._connection.execute(_CONTENT, values | columns)
+        by_id = {row["id"]: row for row in content.mappings()}
+        return [_binding(row, by_id[row["id"]]) for row in found if row["id"] in by_id]
+
+
+# Until statistics are taken of a namespace the planner thinks it empty, and would look through all
+# its support for every constraint.
+_HASH = text("SET LOCAL enable_nestloop = off")
+
+
+_ANY = text("SET LOCAL enable_nestloop TO DEFAULT")
+
+
+_SEEN = """m.namespace_id = :ns AND m.kind = 'constraint' AND m.owner = ANY(:owners)
+      AND m.erased_at IS NULL AND m.trust <> 'quarantined' AND m.learned_at <= :as_of"""
+
+
+# The predicate of the index on living text, so that a bank's experiences are not read through.
+_NOW = f"""m.version AS shown FROM memory m
+    WHERE {_SEEN} AND {LIVING} AND m.status IN ('active', 'probation')"""
+
+
+# In the past: what nobody vouches for was no constraint before support that counts was known.
+_THEN = f"""(SELECT max(v.version) FROM memory_version v
+        WHERE v.memory_id = m.id AND v.known_at <= :as_of) AS shown FROM memory m
+    WHERE {_SEEN} AND m.status IN ('active', 'probation', 'retired', 'suspended')
+      AND (m.owner <> '*' OR m.trust = 'trusted' OR EXISTS (
+        SELECT FROM constraint_support s
+        WHERE s.memory_id = m.id AND s.counts AND s.known_at <= :as_of))"""  # noqa: S608 - constants
+
+
+_SUPPORT = """
+    SELECT count(DISTINCT s.id) AS contrasts,
+        count(DISTINCT s.task_id) FILTER (WHERE s.counts) AS tasks,
+        count(DISTINCT (least(s.preferred_agent_id, s.unpreferred_agent_id),
+            greatest(s.preferred_agent_id, s.unpreferred_agent_id))) FILTER (
+            WHERE s.counts AND s.preferred_agent_id <> s.unpreferred_agent_id) AS agent_pairs,
+        count(DISTINCT side.family) FILTER (WHERE s.counts) AS families,
+        count(DISTINCT side.key_id) FILTER (WHERE s.counts) AS keys,
+        coalesce(bool_or(side.agent_id IN (SELECT id FROM kin)), false) AS participates
+    FROM constraint_support s CROSS JOIN LATERAL (VALUES
+        (s.preferred_agent_id, s.preferred_family, s.preferred_key_id),
+        (s.unpreferred_agent_id, s.unpreferred_family, s.unpreferred_key_id)
+    ) AS side (agent_id, family, key_id)
+    WHERE s.memory_id = m.id AND s.known_at <= :as_of
+"""
+
+
+# The distance is taken in a materialised step without an order, so that no index of vectors, which
+# would find only some of the tasks, can serve it.
+_PLACED = """
+    linked AS MATERIALIZED (
+        SELECT DISTINCT s.memory_id, s.task_id FROM seen m JOIN constraint_support s
+        ON s.namespace_id = :ns AND s.memory_id = m.id AND s.known_at <= :as_of
+    ),
+    angle AS MATERIALIZED (
+        SELECT e.task_id, greatest(0, {angles}) AS similarity FROM task_embedding e
+        WHERE e.namespace_id = :ns AND e.model_id = :model
+          AND e.task_id IN (SELECT task_id FROM linked)
+    ),
+    place AS MATERIALIZED (
+        SELECT l.memory_id, l.task_id, a.similarity, {bucket}
+        FROM seen m JOIN linked l ON l.memory_id = m.id JOIN angle a ON a.task_id = l.task_id
+    ),
+    nearest AS (
+        SELECT task_id, row_number() OVER (
+            PARTITION BY bucket ORDER BY similarity DESC, task_id) AS place
+        FROM (SELECT DISTINCT bucket, task_id, similarity FROM place) AS task
+    ),
+    held AS (SELECT bucket, count(DISTINCT memory_id) AS held FROM place GROUP BY bucket),
+    near AS (
+        SELECT memory_id, bucket,
+            array_agg(task_id ORDER BY similarity DESC, task_id) AS task_ids,
+            array_agg(similarity ORDER BY similarity DESC, task_id) AS similarities
+        FROM place WHERE task_id IN (SELECT task_id FROM nearest WHERE place <= :tasks)
+        GROUP BY memory_id, bucket
+    )
+"""
+
+
+def _places(vectors: int, *, past: bool) -> str:
+    """Which constraints come of the nearest tasks of each bucket, and by which tasks."""
+    angles = ", ".join(f"1 - (e.vector <=> CAST(:q{i} AS halfvec))" for i in range(vectors))
+    placed = _PLACED.format(angles=angles, bucket=BUCKET)
+    return f"""
+    WITH seen AS MATERIALIZED (SELECT m.*, {_THEN if past else _NOW}), {placed}
+    SELECT m.id, m.shown AS version, n.bucket, h.held, n.task_ids, n.similarities
+    FROM near n JOIN held h ON h.bucket = n.bucket JOIN seen m ON m.id = n.memory_id
+    ORDER BY m.id
+    """  # noqa: S608 - assembled from the constants above; every value is a parameter
+
+
+_CONTENT = text(f"""
+    WITH kin AS MATERIALIZED (
+        SELECT a.id FROM agent r JOIN agent a ON a.id = r.id OR a.model = r.model
+        WHERE r.namespace_id = :ns AND r.id = :agent AND a.namespace_id = :ns
+    )
+    SELECT m.id, h.version, m.status, m.trust, v.situation, v.lesson, m.detail,
+        a.name AS agent, c.name AS category, sub.name AS subcategory, m.start_weight, m.learned_at,
+        s.*, w.state, w.touched_at, w.n_credited,
+        d.state AS deviation, d.touched_at AS deviation_touched_at
+    FROM unnest(CAST(:ids AS uuid[]), CAST(:versions AS int[])) AS h (id, version)
+    JOIN memory m ON m.namespace_id = :ns AND m.id = h.id AND m.erased_at IS NULL
+    JOIN memory_version v ON v.memory_id = h.id AND v.version = h.version
+    JOIN agent a ON a.id = m.agent_id
+    JOIN category c ON c.id = m.category_id
+    JOIN memory_weight w ON w.memory_id = h.id
+    LEFT JOIN category sub ON sub.id = m.subcategory_id
+    LEFT JOIN weight_deviation d ON d.memory_id = h.id AND d.agent_id = :agent
+    CROSS JOIN LATERAL ({_SUPPORT}) AS s
+""")  # noqa: S608 - assembled from the constant above; every value is a parameter
+
+
+_COUNTS = tuple(SupportCounts.__slots__)
+
+
+def _binding(place: Mapping[str, Any], row: RowMapping) -> Binding:
+    deviation = row["deviation"]
+    made = {"bucket", "held", "sources", "support", "state", "deviation"}
+    return Binding(
+        bucket=place["bucket"],
+        held=place["held"],
+        sources=tuple(zip(place["task_ids"], place["similarities"], strict=True)),
+        support=SupportCounts(**{name: row[name] for name in _COUNTS}),
+        state=tuple(row["state"]),
+        deviation=None if deviation is None else tuple(deviation),
+        **{name: row[name] for name in Binding.__slots__ if name not in made},
+    )

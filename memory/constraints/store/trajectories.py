@@ -1,0 +1,172 @@
+"""TrajectoryStore: runs of tasks by agents, seen through one namespace."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from sqlalchemy import ColumnElement, RowMapping, func, literal_column, select, update
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from memory.constraints.trajectory_entities import (
+    Step,
+    Trajectory,
+    TrajectoryBrief,
+    TrajectoryDraft,
+    TrajectoryFilter,
+)
+from memory.kernel.errors import NotFound
+from memory.kernel.paging import Listed, Page, listed
+from memory.tasks.entities import CategoryName
+from memory.tasks.store.tasks import Written
+from memory.tasks.tables import agent, category, task, trajectory
+
+_sub = category.alias("sub")
+
+
+_RUNS = (
+    trajectory.join(task, task.c.id == trajectory.c.task_id)
+    .join(agent, agent.c.id == trajectory.c.agent_id)
+    .join(category, category.c.id == task.c.category_id)
+    .outerjoin(_sub, _sub.c.id == task.c.subcategory_id)
+)
+
+
+_TEXTS = ("steps", "result")
+
+
+_NAMES = (
+    *(column for column in trajectory.c if column.name not in _TEXTS),
+    task.c.key.label("task_key"),
+    agent.c.name.label("agent"),
+    agent.c.family,
+    agent.c.size_class,
+    category.c.name.label("category"),
+    _sub.c.name.label("subcategory"),
+)
+
+
+_WHOLE = select(*_NAMES, trajectory.c.steps, trajectory.c.result).select_from(_RUNS)
+
+
+# A page of whole runs could be eighty megabytes: a list tells how long they are.
+_BRIEF = select(
+    *_NAMES,
+    literal_column("'[]'::jsonb").label("steps"),
+    literal_column("NULL").label("result"),
+    func.jsonb_array_length(trajectory.c.steps).label("n_steps"),
+).select_from(_RUNS)
+
+
+@dataclass(frozen=True, slots=True)
+class NewTrajectory:
+    """A draft whose agent and task have ids."""
+
+    id: UUID
+    draft: TrajectoryDraft
+    task_id: UUID
+    agent_id: UUID
+    written: Written
+
+
+class TrajectoryStore:
+    """Runs of one namespace."""
+
+    def __init__(self, connection: AsyncConnection, namespace_id: UUID) -> None:
+        self._connection = connection
+        self._here = trajectory.c.namespace_id == namespace_id
+        self._namespace_id = namespace_id
+
+    async def add(self, runs: Sequence[NewTrajectory]) -> None:
+        if runs:
+            await self._connection.execute(insert(trajectory), [self._row(new) for new in runs])
+
+    def _row(self, new: NewTrajectory) -> dict[str, object]:
+        draft = new.draft
+        return {
+            "id": new.id,
+            "namespace_id": self._namespace_id,
+            "task_id": new.task_id,
+            "agent_id": new.agent_id,
+            "steps": [{"text": step.text, "kind": step.kind} for step in draft.steps],
+            "result": draft.result,
+            "reward": draft.reward,
+            "verifier": draft.verifier,
+            "cost": draft.cost,
+            "known_at": new.written.known_at,
+            "recorded_at": new.written.recorded_at,
+            "key_id": new.written.key_id,
+        }
+
+    async def get(self, trajectory_id: UUID) -> Trajectory:
+        found = await self._read(trajectory.c.id == trajectory_id)
+        if not found:
+            raise NotFound("no such trajectory", code="trajectory_not_found", field="id")
+        return found[0]
+
+    async def of_ids(self, trajectory_ids: Sequence[UUID]) -> list[Trajectory]:
+        """Runs by id, as far as there are any; by id."""
+        return await self._read(trajectory.c.id.in_(trajectory_ids))
+
+    async def of_task(self, task_id: UUID) -> list[Trajectory]:
+        """Every run of a task that still has its words, by id."""
+        return await self._read(
+            (trajectory.c.task_id == task_id) & trajectory.c.erased_at.is_(None)
+        )
+
+    async def unpaired(self, limit: int) -> list[Trajectory]:
+        """Runs whose group was not looked at for pairs since they came, oldest first."""
+        fresh = trajectory.c.paired_at.is_(None) & trajectory.c.erased_at.is_(None)
+        return await self._read(fresh, limit)
+
+    async def mark_paired(self, trajectory_ids: Sequence[UUID], now: datetime) -> None:
+        await self._connection.execute(
+            update(trajectory)
+            .where(self._here, trajectory.c.id.in_(trajectory_ids))
+            .values(paired_at=now)
+        )
+
+    async def browse(self, wanted: TrajectoryFilter, page: Page) -> Listed[TrajectoryBrief]:
+        """Oldest first, without the words of the runs."""
+        condition = self._here & _matching(wanted)
+        rows = _BRIEF.where(condition).order_by(trajectory.c.id).limit(page.limit + 1)
+        if page.after is not None:
+            rows = rows.where(trajectory.c.id > UUID(str(page.after[0])))
+        found = [
+            TrajectoryBrief(_trajectory(row), row["n_steps"])
+            for row in (await self._connection.execute(rows)).mappings()
+        ]
+        total = await self._connection.scalar(
+            select(func.count()).select_from(_RUNS).where(condition)
+        )
+        return listed(found, page, total, lambda brief: (str(brief.run.id),))
+
+    async def _read(
+        self, condition: ColumnElement[bool], limit: int | None = None
+    ) -> list[Trajectory]:
+        rows = await self._connection.execute(
+            _WHOLE.where(self._here, condition).order_by(trajectory.c.id).limit(limit)
+        )
+        return [_trajectory(row) for row in rows.mappings()]
+
+
+def _matching(wanted: TrajectoryFilter) -> ColumnElement[bool]:
+    condition: ColumnElement[bool] = trajectory.c.id.is_not(None)
+    if wanted.agent is not None:
+        condition &= agent.c.name == wanted.agent
+    if wanted.task_id is not None:
+        condition &= trajectory.c.task_id == wanted.task_id
+    if wanted.category is not None:
+        condition &= category.c.name == wanted.category
+    if wanted.verifier is not None:
+        condition &= trajectory.c.verifier == wanted.verifier
+    return condition
+
+
+def _trajectory(row: RowMapping) -> Trajectory:
+    skipped = {"category", "steps"}
+    plain = {name: row[name] for name in Trajectory.__slots__ if name not in skipped}
+    steps = tuple(Step.stored(step["text"], step["kind"]) for step in row["steps"])
+    name = CategoryName(row["category"], row["subcategory"])
+    return Trajectory(category=name, steps=steps, **plain)

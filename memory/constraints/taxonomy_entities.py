@@ -1,0 +1,127 @@
+"""The kinds of task a namespace knows, as data: two levels, in versions that never change."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import cast
+
+from memory.kernel.errors import Rejected, TooLarge
+from memory.kernel.text import NAME, cleaned
+from memory.tasks.entities import GENERAL_NAME
+
+DESCRIPTION = 500
+
+
+MAX_ENTRIES = 500
+"""The most categories and subcategories of a taxonomy, counted together."""
+
+
+@dataclass(frozen=True, slots=True)
+class Subcategory:
+    """A kind of task on the second level, and what it is in a line."""
+
+    name: str
+    description: str
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """A category with its subcategories; `related` names categories whose lessons may fit too."""
+
+    name: str
+    description: str
+    related: tuple[str, ...] = ()
+    subcategories: tuple[Subcategory, ...] = ()
+
+    def stored(self) -> dict[str, object]:
+        return {
+            "name": self.name,
+            "description": self.description,
+            "related": list(self.related),
+            "subcategories": [
+                {"name": one.name, "description": one.description} for one in self.subcategories
+            ],
+        }
+
+    @classmethod
+    def read(cls, stored: Mapping[str, object]) -> "Branch":
+        below = cast("Sequence[Mapping[str, str]]", stored.get("subcategories", ()))
+        return cls(
+            str(stored["name"]),
+            str(stored["description"]),
+            tuple(cast("Sequence[str]", stored.get("related", ()))),
+            tuple(Subcategory(one["name"], one["description"]) for one in below),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class TaxonomyDraft:
+    """A taxonomy as its caller brings it; without `allow_new`, what it does not name is refused."""
+
+    categories: tuple[Branch, ...]
+    allow_new: bool = False
+
+    def __post_init__(self) -> None:
+        if not self.categories:
+            raise Rejected("a taxonomy has at least one category", field="categories", limit=1)
+        entries = sum(1 + len(branch.subcategories) for branch in self.categories)
+        if entries > MAX_ENTRIES:
+            raise TooLarge(
+                f"the taxonomy has {entries} categories and subcategories; the limit is "
+                f"{MAX_ENTRIES}",
+                field="categories",
+                limit=MAX_ENTRIES,
+            )
+        branches = tuple(_cleaned(branch) for branch in self.categories)
+        object.__setattr__(self, "categories", branches)
+        names = [branch.name for branch in branches]
+        _require_different(names, "categories.name")
+        if GENERAL_NAME in names:
+            raise Rejected(
+                f"{GENERAL_NAME} is where goes what is like no category", field="categories.name"
+            )
+        for branch in branches:
+            _require_different([one.name for one in branch.subcategories], "subcategories.name")
+            if not set(branch.related) <= set(names) - {branch.name}:
+                raise Rejected(
+                    f"related of {branch.name} names what is no other category",
+                    field="categories.related",
+                )
+
+
+@dataclass(frozen=True, slots=True)
+class TaxonomyVersion:
+    """A taxonomy in force from `recorded_at` on; version 0 is the one that is shipped."""
+
+    version: int
+    categories: tuple[Branch, ...]
+    allow_new: bool
+    recorded_at: datetime | None
+
+    def names(self) -> Iterator[tuple[str, str | None, str]]:
+        """Category, subcategory and description of every entry."""
+        for branch in self.categories:
+            yield branch.name, None, branch.description
+            for one in branch.subcategories:
+                yield branch.name, one.name, one.description
+
+
+def _cleaned(branch: Branch) -> Branch:
+    below = tuple(
+        Subcategory(
+            cleaned(one.name, "subcategories.name", NAME),
+            cleaned(one.description, "subcategories.description", DESCRIPTION),
+        )
+        for one in branch.subcategories
+    )
+    return Branch(
+        cleaned(branch.name, "categories.name", NAME),
+        cleaned(branch.description, "categories.description", DESCRIPTION),
+        tuple(cleaned(name, "categories.related", NAME) for name in branch.related),
+        below,
+    )
+
+
+def _require_different(names: Sequence[str], field: str) -> None:
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        raise Rejected(f"{twice[0]} is named twice", field=field)

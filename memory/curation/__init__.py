@@ -1,0 +1,1 @@
+"""People and agents change what is in the bank."""

@@ -1,1 +1,0 @@
-"""The nouns of the memory, frozen and small, with their limits."""

@@ -1,0 +1,1 @@
+"""What goes, in which order, across everything below; and what is rolled back."""

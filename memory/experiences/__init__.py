@@ -1,0 +1,1 @@
+"""Lessons enter the bank; echoes are recognised, near-twins merged."""

@@ -1,0 +1,243 @@
+"""MergingStore: which living memories are near one another, and how two become one, seen through
+one namespace.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import NamedTuple
+from uuid import UUID
+
+from sqlalchemy import RowMapping, text
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+NEIGHBOURS = 8
+"""How many of the nearest of a changed memory are looked at."""
+
+
+ROUNDING = 1e-3
+"""What the database's single precision may take off a cosine."""
+
+
+class Place(NamedTuple):
+    """Where the search for twins has come to: changes up to here have been looked at."""
+
+    bank_version: int
+    memory_id: UUID
+
+
+START = Place(-1, UUID(int=0))
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A memory as it was when the pair was found; a later edit or change of status voids it."""
+
+    id: UUID
+    version: int
+    status: str
+    text: str
+    pinned: bool
+    credited: int
+    learned_at: datetime
+    merged_into: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two memories of one kind, owner, category and trust; the cosine is the smaller one of
+    situations and lessons.
+    """
+
+    one: Member
+    other: Member
+    cosine: float
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """How many changed memories are looked at, how many are left, and where the look ends; None
+    where nothing changed.
+    """
+
+    examined: int
+    left: int
+    through: Place | None
+
+
+@dataclass(frozen=True, slots=True)
+class Union:
+    """The second is merged into the first."""
+
+    survivor: Member
+    merged: Member
+
+
+class MergingStore:
+    """Near memories of one namespace. Nothing here commits."""
+
+    def __init__(self, connection: AsyncConnection, namespace_id: UUID) -> None:
+        self._connection = connection
+        self._namespace_id = namespace_id
+
+    async def changed(self, after: Place, now: datetime, limit: int) -> Changed:
+        """The next memories that were added, edited or restored since."""
+        rows = await self._connection.execute(
+            _CHANGED, {**self._from(after), "now": now, "limit": limit}
+        )
+        row = rows.mappings().one()
+        through = Place(row["version"], row["id"]) if row["examined"] else None
+        return Changed(row["examined"], row["total"] - row["examined"], through)
+
+    async def pairs(self, after: Place, through: Place, now: datetime, cosine: float) -> list[Pair]:
+        """Near pairs with at least one memory changed after `after` and up to `through`."""
+        rows = await self._connection.execute(
+            _PAIRS,
+            {
+                **self._from(after),
+                "last_version": through.bank_version,
+                "last_id": through.memory_id,
+                "now": now,
+                "cosine": cosine - ROUNDING,
+                "neighbours": NEIGHBOURS,
+            },
+        )
+        return [_pair(row) for row in rows.mappings()]
+
+    async def hold(self, memory_ids: Sequence[UUID]) -> None:
+        """Others that change these wait; locked in id order, against deadlock."""
+        await self._connection.execute(
+            _HOLD, {"ns": self._namespace_id, "ids": sorted(set(memory_ids))}
+        )
+
+    async def merge(self, union: Union, bank_version: int) -> bool:
+        """Retire the one, carry its evidence to the other; False, and nothing is written, where
+        either was edited, erased, pinned or changed its status since it was read.
+        """
+        done = await self._connection.execute(
+            _MERGE,
+            {
+                "ns": self._namespace_id,
+                "survivor": union.survivor.id,
+                "survivor_version": union.survivor.version,
+                "survivor_status": union.survivor.status,
+                "merged": union.merged.id,
+                "merged_version": union.merged.version,
+                "merged_status": union.merged.status,
+                "into": str(union.survivor.id),
+                "bank_version": bank_version,
+            },
+        )
+        return done.rowcount > 0
+
+    def _from(self, after: Place) -> dict[str, object]:
+        return {
+            "ns": self._namespace_id,
+            "first_version": after.bank_version,
+            "first_id": after.memory_id,
+        }
+
+
+def _pair(row: RowMapping) -> Pair:
+    return Pair(_member(row, "one"), _member(row, "other"), row["cosine"])
+
+
+def _member(row: RowMapping, which: str) -> Member:
+    return Member(**{name: row[f"{which}_{name}"] for name in Member.__slots__})
+
+
+# Suspended memories are left alone: someone stopped them. Proposed ones are not in use yet.
+# Constraints are merged when they are admitted, with what supports them.
+_MERGEABLE = """m.namespace_id = :ns AND m.kind <> 'constraint'
+      AND m.status IN ('active', 'probation')
+      AND m.erased_at IS NULL AND m.learned_at <= :now"""
+
+
+_CHANGED = text(f"""
+    WITH changed AS (
+        SELECT m.bank_version, m.id, row_number() OVER (ORDER BY m.bank_version, m.id) AS place,
+            count(*) OVER () AS total
+        FROM memory m
+        WHERE {_MERGEABLE} AND (m.bank_version, m.id) > (:first_version, :first_id)
+    )
+    SELECT count(*) FILTER (WHERE place <= :limit) AS examined, coalesce(max(total), 0) AS total,
+        (array_agg(bank_version ORDER BY place DESC) FILTER (WHERE place <= :limit))[1] AS version,
+        (array_agg(id ORDER BY place DESC) FILTER (WHERE place <= :limit))[1] AS id
+    FROM changed
+""")  # noqa: S608 - assembled from the constant above; every value is a parameter
+
+
+_MEMBER = """{m}.id AS {name}_id, {m}.version AS {name}_version, {m}.status AS {name}_status,
+    {v}.situation || E'\\n' || {v}.lesson AS {name}_text, {m}.pinned AS {name}_pinned,
+    {w}.n_credited AS {name}_credited, {m}.learned_at AS {name}_learned_at,
+    {m}.detail ->> 'merged_into' AS {name}_merged_into"""
+
+
+# Exact: the distance is taken to every vector of the same owner, kind and category, in a
+# materialised step without an order, so that no approximate index can serve it. Vectors are unit
+# but for rounding to halves, so the cheaper inner product passes over what is far off.
+_PAIRS = text(f"""
+    WITH living AS MATERIALIZED (
+        SELECT m.id, m.bank_version, m.owner, m.kind, m.category_id, m.trust, m.status,
+            s.vector AS situation, l.vector AS lesson
+        FROM memory m JOIN namespace n ON n.id = m.namespace_id
+        JOIN embedding s ON s.memory_id = m.id AND s.version = m.version
+          AND s.field = 'situation' AND s.model_id = n.model_id
+        JOIN embedding l ON l.memory_id = m.id AND l.version = m.version
+          AND l.field = 'lesson' AND l.model_id = n.model_id
+        WHERE {_MERGEABLE}
+    ), near AS (
+        SELECT c.id AS one, o.id AS other,
+            least(1 - (c.situation <=> o.situation), 1 - (c.lesson <=> o.lesson)) AS cosine
+        FROM living c JOIN living o ON o.owner = c.owner AND o.kind = c.kind
+          AND o.category_id = c.category_id AND o.trust = c.trust AND o.status = c.status
+          AND o.id <> c.id
+        WHERE (c.bank_version, c.id) > (:first_version, :first_id)
+          AND (c.bank_version, c.id) <= (:last_version, :last_id)
+          AND -(c.lesson <#> o.lesson) >= :cosine - 0.01
+          AND -(c.situation <#> o.situation) >= :cosine - 0.01
+    ), nearest AS (
+        SELECT one, other, cosine,
+            row_number() OVER (PARTITION BY one ORDER BY cosine DESC, other) AS place
+        FROM near WHERE cosine >= :cosine
+    ), pair AS (
+        SELECT DISTINCT least(one, other) AS one, greatest(one, other) AS other, cosine
+        FROM nearest WHERE place <= :neighbours
+    )
+    SELECT {_MEMBER.format(name="one", m="a", v="av", w="aw")},
+        {_MEMBER.format(name="other", m="b", v="bv", w="bw")}, p.cosine
+    FROM pair p
+    JOIN memory a ON a.id = p.one JOIN memory b ON b.id = p.other
+    JOIN memory_version av ON av.memory_id = a.id AND av.version = a.version
+    JOIN memory_version bv ON bv.memory_id = b.id AND bv.version = b.version
+    JOIN memory_weight aw ON aw.memory_id = a.id JOIN memory_weight bw ON bw.memory_id = b.id
+    ORDER BY p.cosine DESC, a.id, b.id
+""")  # noqa: S608 - assembled from the constants above; every value is a parameter
+
+
+_HOLD = text("""
+    SELECT id FROM memory WHERE namespace_id = :ns AND id = ANY(:ids)
+    ORDER BY id FOR NO KEY UPDATE
+""")
+
+
+# Both conditions are read under the locks that `hold` took.
+_MERGE = text("""
+    WITH gone AS (
+        UPDATE memory m SET status = 'retired', status_reason = 'merged',
+            bank_version = :bank_version,
+            detail = m.detail || jsonb_build_object('merged_into', CAST(:into AS text))
+        FROM memory s
+        WHERE m.namespace_id = :ns AND m.id = :merged AND m.version = :merged_version
+          AND m.status = :merged_status AND m.erased_at IS NULL AND NOT m.pinned
+          AND s.namespace_id = :ns AND s.id = :survivor AND s.version = :survivor_version
+          AND s.status = :survivor_status AND s.erased_at IS NULL
+        RETURNING m.id, m.evidence, m.derived_from
+    )
+    UPDATE memory s SET evidence = s.evidence + gone.evidence, bank_version = :bank_version,
+        derived_from = (
+            SELECT array_agg(DISTINCT origin ORDER BY origin)
+            FROM unnest(s.derived_from || gone.derived_from || gone.id) AS origin
+            WHERE origin <> s.id)
+    FROM gone WHERE s.id = :survivor
+""")

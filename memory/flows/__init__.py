@@ -1,1 +1,0 @@
-"""One file per use case, read from top to bottom; the only place where rooms meet."""

@@ -1,0 +1,1 @@
+"""Predictions, settlements and their scores."""

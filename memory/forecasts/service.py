@@ -1,0 +1,350 @@
+"""An agent says what will happen: draft → its window's prediction, revised → kept until settled.
+
+Everything is read for all drafts together; only tasks and agents that are new are written one by
+one, in order of their names, as everyone does who makes several.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from uuid import UUID
+
+from memory.belief.rankers import rivals_of
+from memory.forecasts.entities import (
+    STATES,
+    Forecast,
+    Predicted,
+    Prediction,
+    PredictionDraft,
+    PredictionFilter,
+    Revision,
+    Window,
+)
+from memory.forecasts.settlements import scorer
+from memory.forecasts.store.predictions import PredictionStore, revision_row
+from memory.forecasts.store.settlements import SettlementStore
+from memory.kernel.engine import Engine
+from memory.kernel.errors import Conflict, Forbidden, MemoryFault, NotFound, Rejected
+from memory.kernel.ids import new_id
+from memory.kernel.paging import Listed, Page, listed
+from memory.kernel.postgres.database import Connection
+from memory.outcomes.rewards import require_answers
+from memory.receipts.store.receipts import Claim, ReceiptStore
+from memory.tasks.entities import Agent, Task
+from memory.tasks.service import Names
+from memory.tasks.store.tasks import TaskStore
+from memory.tenancy.entities import Act, Call, Role
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """A draft that was found good: who predicts for which window, and when that was known."""
+
+    draft: PredictionDraft
+    agent: Agent
+    task: Task
+    known_at: datetime
+
+
+async def attempted(
+    connection: Connection, call: Call, drafts: Sequence[PredictionDraft]
+) -> list[Attempt | MemoryFault]:
+    """Each draft with its agent and task, or why not; their events are held until commit."""
+    receipts = ReceiptStore(connection, call.namespace.id)
+    claims = await receipts.claims([d.retrieval_id for d in drafts if d.retrieval_id is not None])
+    tasks = await _tasks(connection, call, drafts, claims)
+    events = {event for draft in drafts if (event := _event(draft, claims, tasks)) is not None}
+    await PredictionStore(connection, call.namespace.id).lock_events(sorted(events))
+    # Read again: who held an event before may have said when a window closes.
+    tasks = await _tasks(connection, call, drafts, claims)
+    desk = _Desk(connection, call, claims, tasks)
+    found: dict[int, Attempt | MemoryFault] = {}
+    for position in sorted(range(len(drafts)), key=lambda place: _order(drafts[place])):
+        try:
+            found[position] = await desk.attempt(drafts[position])
+        except MemoryFault as fault:
+            found[position] = fault
+    return [found[position] for position in range(len(drafts))]
+
+
+@dataclass(frozen=True, slots=True)
+class _Tasks:
+    """Tasks that were there, by id and by key."""
+
+    by_id: Mapping[UUID, Task]
+    by_key: Mapping[str, Task]
+
+    def known(self, draft: PredictionDraft, claims: Mapping[UUID, Claim]) -> Task | None:
+        """The task a draft is about, if it is there."""
+        if draft.task is not None:
+            return None if draft.task.key is None else self.by_key.get(draft.task.key)
+        task_id = _task_id(draft, claims)
+        return None if task_id is None else self.by_id.get(task_id)
+
+
+class _Desk:
+    """Looks at one draft after another."""
+
+    def __init__(
+        self, connection: Connection, call: Call, claims: Mapping[UUID, Claim], tasks: _Tasks
+    ) -> None:
+        self._call = call
+        self._claims = claims
+        self._known = tasks
+        self._tasks = TaskStore(connection, call.namespace.id)
+        self._names = Names(connection, call)
+
+    async def attempt(self, draft: PredictionDraft) -> Attempt:
+        """Raises a fault where the draft cannot be taken."""
+        self._call.key.require_agent(draft.agent)
+        claim = self._claim(draft)
+        known_at = self._call.namespace.known_at(draft.known_at, self._call.now)
+        _require_answers(draft.forecast, claim)
+        task = await self._task(draft, known_at)
+        if task.group_key is None:
+            raise Rejected("a window needs a group_key, its event", field="task.group_key")
+        agent = await self._names.agent(draft.agent)
+        if claim is not None and (claim.agent_id, claim.task_id) != (agent.id, task.id):
+            raise Rejected("the receipt is of another agent or task", field="retrieval_id")
+        return Attempt(draft, agent, task, known_at)
+
+    def _claim(self, draft: PredictionDraft) -> Claim | None:
+        if draft.retrieval_id is None:
+            return None
+        claim = self._claims.get(draft.retrieval_id)
+        if claim is None:
+            raise NotFound("no such retrieval", code="retrieval_not_found", field="retrieval_id")
+        key = self._call.key
+        if key.role is Role.AGENT and claim.key_id != key.id:
+            raise Forbidden("another key opened this receipt", field="retrieval_id")
+        return claim
+
+    async def _task(self, draft: PredictionDraft, known_at: datetime) -> Task:
+        known = self._known.known(draft, self._claims)
+        if draft.task is None:
+            if known is None:
+                raise NotFound("no such task", code="task_not_found", field="task_id")
+            return known
+        if known is not None:
+            return await self._tasks.agreed(known, draft.task)
+        if draft.task.group_key is None:
+            raise Rejected("a window needs a group_key, its event", field="task.group_key")
+        task, _ = await self._names.task(draft.task, known_at)
+        return task
+
+
+async def _tasks(
+    connection: Connection,
+    call: Call,
+    drafts: Sequence[PredictionDraft],
+    claims: Mapping[UUID, Claim],
+) -> _Tasks:
+    ids = [key for draft in drafts if (key := _task_id(draft, claims)) is not None]
+    keys = [d.task.key for d in drafts if d.task is not None and d.task.key is not None]
+    found = await TaskStore(connection, call.namespace.id).some(ids, keys)
+    return _Tasks(
+        {task.id: task for task in found},
+        {task.key: task for task in found if task.key is not None},
+    )
+
+
+def _task_id(draft: PredictionDraft, claims: Mapping[UUID, Claim]) -> UUID | None:
+    """By what the draft names it, or by the receipt's."""
+    if draft.task_id is not None:
+        return draft.task_id
+    claim = None if draft.retrieval_id is None else claims.get(draft.retrieval_id)
+    return claim.task_id if claim is not None and draft.task is None else None
+
+
+def _event(draft: PredictionDraft, claims: Mapping[UUID, Claim], tasks: _Tasks) -> str | None:
+    """What is held: the event of the task that is there, else of the one to be made."""
+    known = tasks.known(draft, claims)
+    if known is not None:
+        return known.group_key
+    return None if draft.task is None else draft.task.group_key
+
+
+def _order(draft: PredictionDraft) -> tuple[str, str]:
+    return draft.agent, (draft.task.key or "") if draft.task is not None else ""
+
+
+def _require_answers(forecast: Forecast, claim: Claim | None) -> None:
+    """All rankers' answers or none, and only where the receipt has rivals."""
+    if forecast.answers is not None:
+        rivals = None if claim is None or not claim.rivals else rivals_of(claim.rankers)
+        require_answers(forecast.answers, rivals)
+
+
+Answer = Predicted | MemoryFault
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What became of an attempt: the prediction, and the revision that it stands at."""
+
+    prediction_id: UUID
+    revision: int
+    created: bool
+    changed: bool
+
+
+@dataclass(slots=True)
+class Book:
+    """Predictions as they stand in this transaction, by agent and task, and what is to be
+    written.
+    """
+
+    call: Call
+    standing: dict[tuple[UUID, UUID], tuple[UUID, Revision]]
+    windows: Mapping[UUID, Window]
+    predictions: list[dict[str, object]] = field(default_factory=list[dict[str, object]])
+    revisions: list[dict[str, object]] = field(default_factory=list[dict[str, object]])
+    late: set[UUID] = field(default_factory=set[UUID])
+
+    def take(self, attempt: Attempt) -> Taken:
+        """Revise the prediction, make it, or find that it says so already. Raises Conflict."""
+        place = (attempt.agent.id, attempt.task.id)
+        known = self.standing.get(place)
+        if known is not None and self._same(known[1], attempt):
+            return Taken(known[0], known[1].number, created=False, changed=False)
+        newest = None if known is None else known[1]
+        _require_in_time(attempt, self.windows[attempt.task.id], newest)
+        prediction_id = self._made(attempt) if known is None else known[0]
+        revision = self._revised(attempt, 1 if newest is None else newest.number + 1)
+        self.standing[place] = (prediction_id, revision)
+        self.revisions.append(revision_row(prediction_id, revision))
+        if self.windows[attempt.task.id].settlement_id is not None:
+            self.late.add(prediction_id)
+        return Taken(prediction_id, revision.number, created=known is None, changed=True)
+
+    def _same(self, newest: Revision, attempt: Attempt) -> bool:
+        """Whether nothing new is said; where callers set the time, at another time it is."""
+        draft = attempt.draft
+        if draft.known_at is not None and newest.known_at != attempt.known_at:
+            return False
+        said = (draft.forecast, draft.retrieval_id, draft.rationale)
+        return said == (newest.forecast, newest.retrieval_id, newest.rationale)
+
+    def _made(self, attempt: Attempt) -> UUID:
+        made = new_id()
+        self.predictions.append(
+            {
+                "id": made,
+                "agent_id": attempt.agent.id,
+                "task_id": attempt.task.id,
+                "state": "pending",
+                "settlement_id": None,
+                "recorded_at": self.call.now,
+                "key_id": self.call.key.id,
+            }
+        )
+        return made
+
+    def _revised(self, attempt: Attempt, number: int) -> Revision:
+        return Revision(
+            number=number,
+            forecast=attempt.draft.forecast,
+            retrieval_id=attempt.draft.retrieval_id,
+            rationale=attempt.draft.rationale,
+            known_at=attempt.known_at,
+            recorded_at=self.call.now,
+            key_id=self.call.key.id,
+        )
+
+
+async def predict(engine: Engine, call: Call, drafts: Sequence[PredictionDraft]) -> list[Answer]:
+    """Keep each forecast; the answers are in the drafts' order."""
+    call.key.require(Act.PREDICT)
+    async with engine.database.transaction(call.namespace.id) as connection:
+        attempts = await attempted(connection, call, drafts)
+        good = [one for one in attempts if isinstance(one, Attempt)]
+        book = await _opened(connection, call, good)
+        taken = [_taken(book, one) for one in attempts]
+        store = PredictionStore(connection, call.namespace.id)
+        await store.add(book.predictions, book.revisions)
+        outcomes = await _score_late(connection, call, book)
+        found = await store.some([one.prediction_id for one in taken if isinstance(one, Taken)])
+    if outcomes:
+        engine.arrived.set()
+    return [one if isinstance(one, MemoryFault) else _answer(one, found, outcomes) for one in taken]
+
+
+async def get_prediction(engine: Engine, call: Call, prediction_id: UUID) -> Prediction:
+    async with engine.database.transaction(call.namespace.id) as connection:
+        return await PredictionStore(connection, call.namespace.id).get(prediction_id)
+
+
+async def list_predictions(
+    engine: Engine, call: Call, wanted: PredictionFilter, page: Page
+) -> Listed[Prediction]:
+    """Oldest first."""
+    if wanted.state is not None and wanted.state not in STATES:
+        raise Rejected(f"state must be one of {STATES}", field="state", limit=list(STATES))
+    async with engine.database.transaction(call.namespace.id) as connection:
+        store = PredictionStore(connection, call.namespace.id)
+        found, total = await store.browse(wanted, page)
+    return listed(found, page, total, lambda one: (str(one.id),))
+
+
+async def _opened(connection: Connection, call: Call, attempts: Sequence[Attempt]) -> Book:
+    """What is known of these windows, and what their agents predicted before."""
+    places = list({(one.agent.id, one.task.id) for one in attempts})
+    known = await PredictionStore(connection, call.namespace.id).of_attempts(places)
+    settlements = SettlementStore(connection, call.namespace.id)
+    windows = await settlements.windows_of([task_id for _, task_id in places])
+    return Book(
+        call,
+        {(one.agent_id, one.task_id): (one.id, one.newest) for one in known},
+        {window.task_id: window for window in windows},
+    )
+
+
+async def _score_late(connection: Connection, call: Call, book: Book) -> dict[UUID, Sequence[str]]:
+    """Score what arrived after the settlement of its window; the statuses of what came of it."""
+    if not book.late:
+        return {}
+    store = PredictionStore(connection, call.namespace.id)
+    predictions = await store.some(sorted(book.late))
+    ids = {one.task_id: book.windows[one.task_id].settlement_id for one in predictions.values()}
+    settled = await SettlementStore(connection, call.namespace.id).some(
+        [key for key in ids.values() if key is not None], scores=False
+    )
+    scoring = await scorer(connection, call, list(predictions.values()))
+    told: dict[UUID, Sequence[str]] = {}
+    for key, one in predictions.items():
+        in_force = ids[one.task_id]
+        assert in_force is not None
+        told[key] = await scoring.score(settled[in_force], one)
+    await scoring.write(connection)
+    return told
+
+
+def _require_in_time(attempt: Attempt, window: Window, newest: Revision | None) -> None:
+    """At the moment of closing, or of the settlement, it is too late. Raises Conflict."""
+    known_at, closes_at = attempt.known_at, attempt.task.closes_at
+    if closes_at is not None and known_at >= closes_at:
+        raise Conflict("the window is closed", code="prediction_closed", field="known_at")
+    if window.settled_at is not None and known_at >= window.settled_at:
+        raise Conflict("the window is settled", code="prediction_settled", field="known_at")
+    if newest is not None and known_at < newest.known_at:
+        raise Conflict("a later revision is there", code="prediction_superseded", field="known_at")
+
+
+def _taken(book: Book, attempt: Attempt | MemoryFault) -> Taken | MemoryFault:
+    if isinstance(attempt, MemoryFault):
+        return attempt
+    try:
+        return book.take(attempt)
+    except MemoryFault as fault:
+        return fault
+
+
+def _answer(
+    one: Taken, found: Mapping[UUID, Prediction], outcomes: Mapping[UUID, Sequence[str]]
+) -> Predicted:
+    """The prediction as it stood after this item of the call."""
+    whole = found[one.prediction_id]
+    kept = tuple(r for r in whole.revisions if r.number <= one.revision)
+    last = one.changed and one.revision == whole.newest.number
+    statuses = tuple(outcomes.get(one.prediction_id, ())) if last else ()
+    return Predicted(replace(whole, revisions=kept), one.created, one.changed, statuses)

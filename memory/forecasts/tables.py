@@ -1,0 +1,116 @@
+"""Forecasts and what came of them: predictions with their revisions, settlements with the windows
+that they resolve, and the scores between the two.
+"""
+
+from sqlalchemy import (
+    Column,
+    ForeignKey,
+    Index,
+    Integer,
+    Table,
+    Text,
+    UniqueConstraint,
+    Uuid,
+)
+from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION, JSONB
+
+from memory.kernel.postgres.tables import identity, key_id, metadata, moment, namespace_id, one_of
+
+PREDICTION_STATES = ("pending", "settled", "late")
+
+
+prediction = Table(
+    "prediction",
+    metadata,
+    identity(),
+    namespace_id(),
+    Column("agent_id", Uuid, ForeignKey("agent.id"), nullable=False),
+    Column("task_id", Uuid, ForeignKey("task.id"), nullable=False),
+    Column("state", Text, nullable=False),
+    # The settlement whose score stands.
+    Column("settlement_id", Uuid, ForeignKey("settlement.id")),
+    moment("recorded_at"),
+    key_id(),
+    UniqueConstraint("namespace_id", "agent_id", "task_id"),
+    one_of("state", PREDICTION_STATES),
+    Index("ix_prediction_namespace_id_task_id", "namespace_id", "task_id"),
+    Index("ix_prediction_namespace_id_state_id", "namespace_id", "state", "id"),
+)
+
+
+prediction_revision = Table(
+    "prediction_revision",
+    metadata,
+    Column(
+        "prediction_id", Uuid, ForeignKey("prediction.id", ondelete="CASCADE"), primary_key=True
+    ),
+    Column("number", Integer, primary_key=True),
+    namespace_id(),
+    Column("retrieval_id", Uuid, ForeignKey("retrieval.id")),
+    # Probabilities by name of outcome: as acted, without the guideline, had memory been followed
+    # wholly, and for each ranker.
+    Column("probabilities", JSONB, nullable=False),
+    Column("baseline_probabilities", JSONB(none_as_null=True)),
+    Column("full_probabilities", JSONB(none_as_null=True)),
+    Column("answers", JSONB(none_as_null=True)),
+    Column("rationale", Text),
+    moment("known_at"),
+    moment("recorded_at"),
+    key_id(),
+)
+
+
+settlement = Table(
+    "settlement",
+    metadata,
+    identity(),
+    namespace_id(),
+    Column("event", Text, nullable=False),
+    Column("resolutions", JSONB, nullable=False),
+    Column("crowd", JSONB(none_as_null=True)),
+    # How often its windows had been settled before, and the settlement it takes the place of.
+    Column("correction", Integer, nullable=False),
+    Column("corrects", Uuid, ForeignKey("settlement.id")),
+    Column("superseded_by", Uuid, ForeignKey("settlement.id")),
+    moment("known_at"),
+    moment("recorded_at"),
+    key_id(),
+    Index("ix_settlement_namespace_id_event_id", "namespace_id", "event", "id"),
+)
+
+
+settled_window = Table(
+    "settled_window",
+    metadata,
+    Column(
+        "settlement_id", Uuid, ForeignKey("settlement.id", ondelete="CASCADE"), primary_key=True
+    ),
+    Column("task_id", Uuid, ForeignKey("task.id"), primary_key=True),
+    namespace_id(),
+    Column("correction", Integer, nullable=False),
+    UniqueConstraint("task_id", "correction"),
+)
+
+
+prediction_score = Table(
+    "prediction_score",
+    metadata,
+    Column(
+        "settlement_id", Uuid, ForeignKey("settlement.id", ondelete="CASCADE"), primary_key=True
+    ),
+    Column(
+        "prediction_id", Uuid, ForeignKey("prediction.id", ondelete="CASCADE"), primary_key=True
+    ),
+    namespace_id(),
+    # The revision that counts, null where none was in time.
+    Column("revision", Integer),
+    Column("status", Text, nullable=False),
+    Column("reason", Text),
+    Column("brier", DOUBLE_PRECISION),
+    Column("baseline_brier", DOUBLE_PRECISION),
+    # How much less than the crowd's its Brier score is, over the same outcomes.
+    Column("skill", DOUBLE_PRECISION),
+    Column("outcome_id", Uuid, ForeignKey("outcome.id")),
+    one_of("status", ("scored", "ignored")),
+    Index("ix_prediction_score_prediction_id", "prediction_id"),
+)

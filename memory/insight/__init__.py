@@ -1,0 +1,1 @@
+"""Reads only: weights, history, effects, health."""

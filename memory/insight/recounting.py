@@ -1,0 +1,68 @@
+"""One turn of the loop is recounted: what was asked, what was served and why, what came of it."""
+
+from collections.abc import Mapping, Sequence
+from uuid import UUID
+
+from memory.kernel.engine import Engine
+from memory.kernel.paging import Listed, Page
+from memory.kernel.postgres.database import Connection
+from memory.memories.service import viewer
+from memory.memories.store.queries import MemoryReader
+from memory.outcomes.precedence import holds
+from memory.receipts.entities import Outcome, Receipt, ReceiptFilter
+from memory.receipts.store.outcomes import OutcomeStore
+from memory.receipts.store.receipts import ReceiptStore
+from memory.retrieval.entities import Recount, Turn
+from memory.retrieval.receipts import explained, list_receipts
+from memory.tasks.entities import Task
+from memory.tasks.store.tasks import TaskStore
+from memory.tenancy.entities import Call
+
+
+async def recount(engine: Engine, call: Call, retrieval_id: UUID) -> Recount:
+    """The receipt with the words as they were served, its task, and every outcome reported."""
+    async with engine.database.transaction(call.namespace.id) as connection:
+        receipt = await ReceiptStore(connection, call.namespace.id).get(retrieval_id)
+        reader = MemoryReader(connection, call.namespace.id, await viewer(connection, call))
+        texts = await reader.texts([(item.memory_id, item.version) for item in receipt.items])
+        known = await OutcomeStore(connection, call.namespace.id).of_retrievals([retrieval_id])
+        task = await _task(connection, call, receipt)
+    outcomes = [stored.outcome for stored in known.get(retrieval_id, ())]
+    return Recount(
+        explanation=explained(receipt),
+        task=task,
+        texts=texts,
+        outcomes=tuple(sorted(outcomes, key=lambda one: one.id)),
+        effective=next((one.id for one in outcomes if holds(one)), None),
+    )
+
+
+async def list_turns(engine: Engine, call: Call, wanted: ReceiptFilter, page: Page) -> Listed[Turn]:
+    """Receipts, as `list_receipts` has them, with what was said of each."""
+    found = await list_receipts(engine, call, wanted, page)
+    ids = [receipt.id for receipt in found.items]
+    task_ids = {receipt.task_id for receipt in found.items if receipt.task_id is not None}
+    async with engine.database.transaction(call.namespace.id) as connection:
+        known = await OutcomeStore(connection, call.namespace.id).of_retrievals(ids)
+        tasks = await TaskStore(connection, call.namespace.id).some(sorted(task_ids), ())
+    texts = {task.id: task.text for task in tasks}
+    turns = [
+        _turn(receipt, [stored.outcome for stored in known.get(receipt.id, ())], texts)
+        for receipt in found.items
+    ]
+    return Listed(turns, found.total, found.next)
+
+
+def _turn(receipt: Receipt, outcomes: Sequence[Outcome], texts: Mapping[UUID, str]) -> Turn:
+    return Turn(
+        receipt=receipt,
+        task=None if receipt.task_id is None else texts.get(receipt.task_id),
+        effective=next((one for one in outcomes if holds(one)), None),
+        reported=len(outcomes),
+    )
+
+
+async def _task(connection: Connection, call: Call, receipt: Receipt) -> Task | None:
+    if receipt.task_id is None:
+        return None
+    return await TaskStore(connection, call.namespace.id).get(receipt.task_id)

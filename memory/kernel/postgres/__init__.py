@@ -1,0 +1,1 @@
+"""Opens Postgres, checks it, migrates it, and says who leads."""

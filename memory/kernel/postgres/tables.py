@@ -1,0 +1,118 @@
+"""What all tables share, and the tables of leadership, runs of jobs and the change feed."""
+
+from collections.abc import Sequence
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    CheckConstraint,
+    Column,
+    DateTime,
+    ForeignKey,
+    Index,
+    MetaData,
+    Table,
+    Text,
+    Uuid,
+    text,
+)
+from sqlalchemy.dialects.postgresql import ARRAY, DOUBLE_PRECISION, JSONB
+
+metadata = MetaData(
+    naming_convention={
+        "pk": "pk_%(table_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_N_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "ck": "ck_%(table_name)s_%(constraint_name)s",
+    }
+)
+
+
+NUMBERS = ARRAY(DOUBLE_PRECISION)
+"""Policy numbers, in the order the policy names them; float64 both ways, so a fold is exact."""
+
+
+def identity() -> Column[object]:
+    """The row's own UUIDv7, made by the server."""
+    return Column("id", Uuid, primary_key=True)
+
+
+def namespace_id(*, primary_key: bool = False) -> Column[object]:
+    """The boundary: deleting the namespace deletes the row."""
+    return Column(
+        "namespace_id",
+        Uuid,
+        ForeignKey("namespace.id", ondelete="CASCADE"),
+        nullable=False,
+        primary_key=primary_key,
+    )
+
+
+def key_id() -> Column[object]:
+    """The key that wrote the row; null for rows that the server wrote by itself."""
+    return Column("key_id", Uuid)
+
+
+def moment(name: str, *, nullable: bool = False) -> Column[object]:
+    """A point in time, with zone, to the microsecond."""
+    return Column(name, DateTime(timezone=True), nullable=nullable)
+
+
+def bank_version(*, nullable: bool = False) -> Column[object]:
+    """The version of the bank in which the row began to be seen."""
+    return Column("bank_version", BigInteger, nullable=nullable)
+
+
+def one_of(column: str, values: Sequence[str]) -> CheckConstraint:
+    """A closed list of words for `column`."""
+    listed = ", ".join(f"'{value}'" for value in values)
+    return CheckConstraint(f"{column} IN ({listed})", name=column)
+
+
+lease = Table(
+    "lease",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("epoch", BigInteger, nullable=False),
+    Column("holder", Text, nullable=False),
+    moment("beat_at"),
+)
+
+
+job_run = Table(
+    "job_run",
+    metadata,
+    identity(),
+    Column("job", Text, nullable=False),
+    Column("namespace_id", Uuid),
+    Column("period", Text, nullable=False),
+    Column("epoch", BigInteger),
+    Column("dry_run", Boolean, nullable=False),
+    Column("state", Text, nullable=False),
+    moment("now"),
+    moment("started_at"),
+    moment("finished_at", nullable=True),
+    Column("result", JSONB),
+    Column("key_id", Uuid),
+    one_of("state", ("running", "done", "failed")),
+    Index(
+        "uq_job_run_job_namespace_id_period",
+        "job",
+        "namespace_id",
+        "period",
+        unique=True,
+        postgresql_where=text("NOT dry_run"),
+    ),
+)
+
+
+change = Table(
+    "change",
+    metadata,
+    namespace_id(primary_key=True),
+    Column("bank_version", BigInteger, primary_key=True),
+    Column("kind", Text, nullable=False),
+    Column("subjects", JSONB, nullable=False),
+    moment("recorded_at"),
+)

@@ -1,1 +1,0 @@
-"""Turns outcomes into beliefs and beliefs into weights. Pure functions: no clock, no database."""

@@ -1,0 +1,1 @@
+"""Asks a language model: provider, roles, attempts, budget, replies, redaction."""

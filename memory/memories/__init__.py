@@ -1,0 +1,1 @@
+"""The one table of all kinds: texts, vectors, status, trust, visibility."""

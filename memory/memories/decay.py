@@ -1,0 +1,111 @@
+"""Age is written down: beliefs as they are read at `now` become `set` events, and what fell
+retires.
+
+Ageing composes, so when this runs changes no ranking; it keeps the stored numbers near those that
+reading would give, and it says what faded.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from uuid import UUID
+
+from memory.belief.fold import Learned, Operation
+from memory.belief.policy import Policy, policy_named
+from memory.belief.state_mapping import PROBATION, read, set_states
+from memory.belief.store.states import StateStore
+from memory.kernel.postgres.database import Connection
+from memory.memories.entities import Status
+from memory.memories.rules import Standing, retires
+from memory.memories.service import retire
+from memory.memories.store.memories import Stamp
+from memory.memories.store.weights import Living, WeighingStore
+from memory.tenancy.entities import Namespace
+from memory.tenancy.store.namespaces import NamespaceStore
+
+FADED = 0.01
+"""A change of effective weight below this is not reported one by one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fading:
+    """What a run would do, or did: which memories age, and which retire and why."""
+
+    examined: int
+    aged: Mapping[UUID, tuple[float, float]]
+    retired: Mapping[UUID, tuple[str, float]]
+
+    def result(self) -> dict[str, object]:
+        """As the run's record says it: each memory, its change, its weight before and after."""
+        faded = [
+            _change(memory_id, "faded", weights)
+            for memory_id, weights in sorted(self.aged.items())
+            if abs(weights[0] - weights[1]) >= FADED
+        ]
+        retired = [
+            _change(memory_id, f"retired: {reason}", (weight, weight)) | {"reason": reason}
+            for memory_id, (reason, weight) in sorted(self.retired.items())
+        ]
+        changes = [*faded, *retired]
+        return {"examined": self.examined, "aged": len(self.aged), "changes": changes}
+
+
+def _change(memory_id: UUID, change: str, weights: tuple[float, float]) -> dict[str, object]:
+    return {
+        "memory_id": str(memory_id),
+        "change": change,
+        "weight_before": weights[0],
+        "weight_after": weights[1],
+    }
+
+
+async def fade(
+    connection: Connection, namespace: Namespace, times: tuple[datetime, datetime], *, dry: bool
+) -> Fading:
+    """Write down the age of every belief at `times[0]`; `times[1]` is the server's clock.
+
+    The caller's transaction is the run's. A dry run reads the same and writes nothing.
+    """
+    now, recorded_at = times
+    states = StateStore(connection, namespace.id)
+    if not dry:
+        await states.lock()
+    living = await WeighingStore(connection, namespace.id).standing(now)
+    sheet = read(await states.load([one.id for one in living]))
+    fading = foresee(policy_named(namespace.policy), living, sheet, now)
+    if dry or not (fading.aged or fading.retired):
+        return fading
+    version = await NamespaceStore(connection).bump(namespace.id, memories=-len(fading.retired))
+    # A retrieval at an earlier time must not read beliefs that are older than it.
+    await NamespaceStore(connection).saw(namespace.id, now)
+    await set_states(
+        connection, namespace, Operation.DECAY, sorted(fading.aged), (version, now, recorded_at)
+    )
+    return await _retire(connection, namespace, fading, Stamp(None, recorded_at, version))
+
+
+def foresee(policy: Policy, living: Sequence[Living], sheet: Learned, now: datetime) -> Fading:
+    """What ageing to `now` changes: the same number that ranks is the one that retires."""
+    aged: dict[UUID, tuple[float, float]] = {}
+    retired: dict[UUID, tuple[str, float]] = {}
+    for one in living:
+        before = sheet.memories[one.id]
+        after = policy.age_memory(before, now)
+        weight = policy.effective_weight(after, None)
+        if after.values != before.values:
+            aged[one.id] = (policy.effective_weight(before, None), weight)
+        # As it ranks: what is on probation counts half.
+        effective = weight * (PROBATION if one.status == Status.PROBATION else 1.0)
+        reason = retires(Standing(effective, one.credited, one.last_used, one.pinned), now)
+        if reason is not None:
+            retired[one.id] = (reason, effective)
+    return Fading(len(living), aged, retired)
+
+
+async def _retire(
+    connection: Connection, namespace: Namespace, fading: Fading, stamp: Stamp
+) -> Fading:
+    """What was foreseen, less what was retired, erased or pinned by someone else meanwhile."""
+    reasons = {memory_id: reason for memory_id, (reason, _) in fading.retired.items()}
+    retired = await retire(connection, namespace.id, reasons, stamp, counted_off=len(reasons))
+    return replace(fading, retired={m: fading.retired[m] for m in retired})

@@ -1,0 +1,255 @@
+"""MemoryStore: the bank on disk, seen through one namespace."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from uuid import UUID
+
+from sqlalchemy import ColumnElement, select, text, tuple_, update
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from memory.kernel.ports import Embedding
+from memory.kernel.postgres.database import UniqueTextTaken
+from memory.kernel.postgres.tables import change
+from memory.memories.entities import ANY_AGENT, Draft, Kind, Status, Trust, Visibility
+from memory.memories.tables import LIVING, embedding, memory, memory_version
+
+TwinKey = tuple[str, str, UUID, bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class NewMemory:
+    """A draft with everything it needs to become rows."""
+
+    id: UUID
+    draft: Draft
+    agent_id: UUID
+    category_ids: tuple[UUID, UUID | None]
+    task_id: UUID | None
+    source_group: str
+    learned_at: datetime
+    vectors: Mapping[str, Embedding]
+    kind: Kind = Kind.EXPERIENCE
+    status: Status = Status.ACTIVE
+    trust: Trust = Trust.UNVERIFIED
+    status_reason: str | None = None
+    detail: Mapping[str, object] = field(default_factory=dict[str, object])
+
+    @property
+    def owner(self) -> str:
+        """Whose private memory it is; `*` where every agent may see it."""
+        return str(self.agent_id) if self.draft.visibility is Visibility.AGENT else ANY_AGENT
+
+    @property
+    def twin_key(self) -> TwinKey:
+        """What may stand in the living bank once."""
+        return (self.owner, self.kind.value, self.category_ids[0], self.draft.digest)
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """Who writes, when, and in which version of the bank."""
+
+    key_id: UUID | None
+    now: datetime
+    bank_version: int
+
+
+_TWIN = tuple_(memory.c.owner, memory.c.kind, memory.c.category_id, memory.c.sha256)
+
+
+class MemoryStore:
+    """Memories of one namespace. Nothing here commits."""
+
+    def __init__(self, connection: AsyncConnection, namespace_id: UUID) -> None:
+        self._connection = connection
+        self._namespace_id = namespace_id
+
+    async def twins(self, memories: Sequence[NewMemory]) -> dict[TwinKey, tuple[UUID, int, Status]]:
+        """Living memories that already say the same, by twin key: id, version and status."""
+        if not memories:
+            return {}
+        rows = await self._connection.execute(
+            select(
+                memory.c.id,
+                memory.c.version,
+                memory.c.status,
+                memory.c.owner,
+                memory.c.kind,
+                memory.c.category_id,
+                memory.c.sha256,
+            )
+            .where(memory.c.namespace_id == self._namespace_id, text(LIVING))
+            .where(_TWIN.in_([new.twin_key for new in memories]))
+        )
+        return {
+            (row.owner, row.kind, row.category_id, row.sha256): (
+                row.id,
+                row.version,
+                Status(row.status),
+            )
+            for row in rows
+        }
+
+    async def add_evidence(self, memory_ids: Sequence[UUID]) -> None:
+        """The same text came again: one more piece of evidence for each time."""
+        for memory_id in sorted(memory_ids):
+            await self._connection.execute(
+                update(memory)
+                .where(memory.c.namespace_id == self._namespace_id, memory.c.id == memory_id)
+                .values(evidence=memory.c.evidence + 1)
+            )
+
+    async def add(self, memories: Sequence[NewMemory], stamp: Stamp) -> set[UUID]:
+        """Insert; returns the ids that went in. The index on living text refuses the others."""
+        rows = [self._row(new, stamp) for new in memories]
+        inserted = await self._connection.execute(
+            insert(memory).values(rows).on_conflict_do_nothing().returning(memory.c.id)
+        )
+        kept = {row.id for row in inserted}
+        fresh = [new for new in memories if new.id in kept]
+        if fresh:
+            await self._add_texts(fresh, stamp)
+            await self.feed(stamp, "added", [new.id for new in fresh])
+        return kept
+
+    def _row(self, new: NewMemory, stamp: Stamp) -> dict[str, object]:
+        draft = new.draft
+        return {
+            "id": new.id,
+            "namespace_id": self._namespace_id,
+            "kind": new.kind,
+            "status": new.status,
+            "status_reason": new.status_reason,
+            "trust": new.trust,
+            "visibility": draft.visibility,
+            "pinned": draft.pinned,
+            "owner": new.owner,
+            "agent_id": new.agent_id,
+            "category_id": new.category_ids[0],
+            "subcategory_id": new.category_ids[1],
+            "task_id": new.task_id,
+            "source_group": new.source_group,
+            "detail": dict(new.detail),
+            "metadata": dict(draft.metadata),
+            "version": 1,
+            "sha256": draft.digest,
+            "start_weight": draft.weight,
+            "learned_at": new.learned_at,
+            "recorded_at": stamp.now,
+            "bank_version": stamp.bank_version,
+            "key_id": stamp.key_id,
+        }
+
+    async def _add_texts(self, memories: Sequence[NewMemory], stamp: Stamp) -> None:
+        await self._connection.execute(
+            insert(memory_version),
+            [
+                {
+                    "memory_id": new.id,
+                    "version": 1,
+                    "namespace_id": self._namespace_id,
+                    "situation": new.draft.situation,
+                    "lesson": new.draft.lesson,
+                    "known_at": new.learned_at,
+                    "recorded_at": stamp.now,
+                    "bank_version": stamp.bank_version,
+                    "key_id": stamp.key_id,
+                }
+                for new in memories
+            ],
+        )
+
+    async def add_vectors(
+        self, memory_id: UUID, version: int, model_id: UUID, vectors: Mapping[str, Embedding]
+    ) -> None:
+        """Vectors of one version, one a field."""
+        await self.add_all_vectors([(memory_id, version, vectors)], model_id)
+
+    async def add_all_vectors(
+        self, owned: Sequence[tuple[UUID, int, Mapping[str, Embedding]]], model_id: UUID
+    ) -> None:
+        rows = [
+            {
+                "memory_id": memory_id,
+                "version": version,
+                "field": field,
+                "model_id": model_id,
+                "namespace_id": self._namespace_id,
+                "vector": made.vector.tolist(),
+                "token_ids": list(made.token_ids),
+            }
+            for memory_id, version, vectors in owned
+            for field, made in vectors.items()
+        ]
+        if rows:
+            await self._connection.execute(insert(embedding), rows)
+
+    async def edit(self, memory_id: UUID, values: Mapping[str, object], version: int) -> bool:
+        """Write over version `version`; False where it is no longer current.
+
+        Raises UniqueTextTaken where another living memory has the text.
+        """
+        here = (memory.c.id == memory_id) & (memory.c.version == version)
+        return await self._update(here & memory.c.erased_at.is_(None), values) > 0
+
+    async def _update(self, condition: ColumnElement[bool], values: Mapping[str, object]) -> int:
+        """Rows written, inside the namespace."""
+        statement = update(memory).where(memory.c.namespace_id == self._namespace_id, condition)
+        try:
+            async with self._connection.begin_nested():
+                return (await self._connection.execute(statement.values(**values))).rowcount
+        except IntegrityError as fault:
+            raise UniqueTextTaken from fault
+
+    async def add_version(
+        self,
+        memory_id: UUID,
+        version: int,
+        texts: tuple[str, str],
+        known_at: datetime,
+        stamp: Stamp,
+    ) -> None:
+        """The text as served from now on."""
+        await self._connection.execute(
+            insert(memory_version).values(
+                memory_id=memory_id,
+                version=version,
+                namespace_id=self._namespace_id,
+                situation=texts[0],
+                lesson=texts[1],
+                known_at=known_at,
+                recorded_at=stamp.now,
+                bank_version=stamp.bank_version,
+                key_id=stamp.key_id,
+            )
+        )
+
+    async def set_status(
+        self, memory_id: UUID, step: tuple[Status, Status], reason: str | None, stamp: Stamp
+    ) -> bool:
+        """From the first status to the second; False where it no longer has the first."""
+        was, status = step
+        changed = await self._update(
+            (memory.c.id == memory_id) & (memory.c.status == was) & memory.c.erased_at.is_(None),
+            {"status": status, "status_reason": reason, "bank_version": stamp.bank_version},
+        )
+        await self.feed(stamp, status.value, [memory_id])
+        return changed > 0
+
+    async def feed(self, stamp: Stamp, kind: str, memory_ids: Sequence[UUID]) -> None:
+        """Tell caches what changed in this version of the bank."""
+        subjects = [str(memory_id) for memory_id in memory_ids]
+        await self._connection.execute(
+            insert(change)
+            .values(
+                namespace_id=self._namespace_id,
+                bank_version=stamp.bank_version,
+                kind=kind,
+                subjects=subjects,
+                recorded_at=stamp.now,
+            )
+            .on_conflict_do_nothing()
+        )

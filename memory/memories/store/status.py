@@ -1,0 +1,166 @@
+"""AdmittingStore: memories on their way into the bank or out of it, seen through one namespace."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from sqlalchemy import select, text, update
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from memory.kernel.errors import NotFound
+from memory.kernel.ports import Embedding
+from memory.kernel.postgres.database import UniqueTextTaken
+from memory.memories.entities import Status, Trust
+from memory.memories.store.memories import MemoryStore, Stamp
+from memory.memories.tables import memory
+
+CANDIDATES = (Status.PROPOSED, Status.VERIFYING)
+
+
+@dataclass(frozen=True, slots=True)
+class Near:
+    """A memory whose texts lie near: `cosine` is the smaller one of situation and lesson."""
+
+    id: UUID
+    status: Status
+    situation: str
+    lesson: str
+    cosine: float
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """A change of status: from any of these to that. `learned_at` and `trust` None stay."""
+
+    was: Sequence[Status]
+    to: Status
+    reason: str | None
+    learned_at: datetime | None = None
+    trust: Trust | None = None
+
+    def values(self) -> dict[str, object]:
+        given = {"learned_at": self.learned_at, "trust": self.trust}
+        kept = {name: value for name, value in given.items() if value is not None}
+        return {"status": self.to, "status_reason": self.reason, **kept}
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a memory came from, as ids."""
+
+    agent_id: UUID
+    category_ids: tuple[UUID, UUID | None]
+    source_group: str
+
+
+class AdmittingStore:
+    """Statuses and twins of one namespace."""
+
+    def __init__(self, connection: AsyncConnection, namespace_id: UUID) -> None:
+        self._connection = connection
+        self._namespace_id = namespace_id
+
+    async def move(self, memory_ids: Sequence[UUID], move: Move, stamp: Stamp) -> list[UUID]:
+        """Change the status of those that still have one of the old ones; returns which.
+
+        Raises UniqueTextTaken where another living memory has the text.
+        """
+        statement = (
+            update(memory)
+            .where(memory.c.namespace_id == self._namespace_id, memory.c.id.in_(memory_ids))
+            .where(memory.c.status.in_(move.was), memory.c.erased_at.is_(None))
+            .values(bank_version=stamp.bank_version, **move.values())
+            .returning(memory.c.id)
+        )
+        try:
+            async with self._connection.begin_nested():
+                moved = sorted(row.id for row in await self._connection.execute(statement))
+        except IntegrityError as fault:
+            raise UniqueTextTaken from fault
+        if moved:
+            store = MemoryStore(self._connection, self._namespace_id)
+            await store.feed(stamp, move.to.value, moved)
+        return moved
+
+    async def believe(self, memory_id: UUID, step: tuple[Trust, Trust], stamp: Stamp) -> bool:
+        """From the first trust to the second; False where it no longer has the first."""
+        was, trust = step
+        done = await self._connection.execute(
+            update(memory)
+            .where(memory.c.namespace_id == self._namespace_id, memory.c.id == memory_id)
+            .where(memory.c.trust == was, memory.c.erased_at.is_(None))
+            .values(trust=trust, bank_version=stamp.bank_version)
+        )
+        if done.rowcount:
+            store = MemoryStore(self._connection, self._namespace_id)
+            await store.feed(stamp, "trust", [memory_id])
+        return done.rowcount > 0
+
+    async def origin(self, memory_id: UUID) -> Origin:
+        """Raises NotFound where there is no such memory."""
+        rows = await self._connection.execute(
+            select(memory).where(
+                memory.c.namespace_id == self._namespace_id, memory.c.id == memory_id
+            )
+        )
+        row = rows.mappings().first()
+        if row is None:
+            raise NotFound("no such memory", code="memory_not_found", field="id")
+        ids = (row["category_id"], row["subcategory_id"])
+        return Origin(row["agent_id"], ids, row["source_group"])
+
+    async def on_probation(self) -> list[tuple[UUID, int]]:
+        """Memories on probation, and how often outcomes moved each."""
+        rows = await self._connection.execute(_ON_PROBATION, {"ns": self._namespace_id})
+        return [(row.id, row.n_credited) for row in rows]
+
+    async def near(
+        self, vectors: Mapping[str, Embedding], model_id: UUID, floor: float
+    ) -> list[Near]:
+        """Memories that every agent sees, living or rejected, whose situation and lesson are both
+        this near; the nearest first.
+        """
+        values = {
+            "ns": self._namespace_id,
+            "model": model_id,
+            "situation": _literal(vectors["situation"]),
+            "lesson": _literal(vectors["lesson"]),
+            "floor": floor,
+        }
+        rows = await self._connection.execute(_NEAR, values)
+        return [
+            Near(row.id, Status(row.status), row.situation, row.lesson, row.cosine) for row in rows
+        ]
+
+
+_ON_PROBATION = text("""
+    SELECT m.id, w.n_credited FROM memory m JOIN memory_weight w ON w.memory_id = m.id
+    WHERE m.namespace_id = :ns AND m.status = 'probation' AND m.erased_at IS NULL
+    ORDER BY m.id FOR UPDATE OF m SKIP LOCKED
+""")
+
+
+# The distance is taken in a step of its own, to every memory: an index of vectors would miss some.
+_NEAR = text("""
+    WITH near AS MATERIALIZED (
+        SELECT m.id, m.status, m.version,
+            1 - greatest(s.vector <=> CAST(:situation AS halfvec),
+                         l.vector <=> CAST(:lesson AS halfvec)) AS cosine
+        FROM memory m
+        JOIN embedding s ON s.memory_id = m.id AND s.version = m.version
+            AND s.field = 'situation' AND s.model_id = :model
+        JOIN embedding l ON l.memory_id = m.id AND l.version = m.version
+            AND l.field = 'lesson' AND l.model_id = :model
+        WHERE m.namespace_id = :ns AND m.kind = 'experience' AND m.owner = '*'
+          AND m.status <> 'retired' AND m.erased_at IS NULL
+    )
+    SELECT n.id, n.status, v.situation, v.lesson, n.cosine
+    FROM near n JOIN memory_version v ON v.memory_id = n.id AND v.version = n.version
+    WHERE n.cosine >= :floor ORDER BY n.cosine DESC, n.id
+""")
+
+
+def _literal(made: Embedding) -> str:
+    return "[" + ",".join(map(repr, made.vector.astype(float).tolist())) + "]"

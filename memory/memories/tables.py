@@ -1,0 +1,130 @@
+"""What is remembered: memories, their texts, the vectors of the texts, and the models that made
+them.
+"""
+
+from pgvector.sqlalchemy import HALFVEC
+from sqlalchemy import (
+    Boolean,
+    Column,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    Table,
+    Text,
+    Uuid,
+    text,
+)
+from sqlalchemy.dialects.postgresql import ARRAY, DOUBLE_PRECISION, JSONB
+
+from memory.kernel.postgres.tables import (
+    bank_version,
+    identity,
+    key_id,
+    metadata,
+    moment,
+    namespace_id,
+    one_of,
+)
+
+KINDS = ("experience", "constraint", "meta_guideline")
+
+
+STATUSES = (
+    "proposed",
+    "verifying",
+    "active",
+    "rejected",
+    "probation",
+    "suspended",
+    "retired",
+)
+
+
+LIVING = "status NOT IN ('retired', 'rejected') AND erased_at IS NULL"
+
+
+memory = Table(
+    "memory",
+    metadata,
+    identity(),
+    namespace_id(),
+    Column("kind", Text, nullable=False),
+    Column("status", Text, nullable=False),
+    Column("status_reason", Text),
+    Column("trust", Text, nullable=False),
+    Column("visibility", Text, nullable=False),
+    Column("pinned", Boolean, nullable=False, server_default="false"),
+    # The agent whose private memory this is, as text; `*` where the whole namespace may see it.
+    Column("owner", Text, nullable=False),
+    Column("agent_id", Uuid, ForeignKey("agent.id"), nullable=False),
+    Column("category_id", Uuid, ForeignKey("category.id"), nullable=False),
+    Column("subcategory_id", Uuid, ForeignKey("category.id")),
+    Column("task_id", Uuid, ForeignKey("task.id")),
+    Column("trajectory_id", Uuid, ForeignKey("trajectory.id")),
+    # What stands or falls together: at most one memory of a source group is served.
+    Column("source_group", Text, nullable=False),
+    Column("detail", JSONB, nullable=False, server_default=text("'{}'::jsonb")),
+    Column("metadata", JSONB, nullable=False, server_default=text("'{}'::jsonb")),
+    Column("derived_from", ARRAY(Uuid), nullable=False, server_default=text("'{}'::uuid[]")),
+    Column("version", Integer, nullable=False),
+    Column("sha256", LargeBinary, nullable=False),
+    Column("evidence", Integer, nullable=False, server_default="1"),
+    Column("start_weight", DOUBLE_PRECISION, nullable=False),
+    moment("learned_at"),
+    moment("recorded_at"),
+    moment("erased_at", nullable=True),
+    # Restored last, and how often it had been credited by then: retirement counts from here.
+    moment("returned_at", nullable=True),
+    Column("returned_credits", Integer, nullable=False, server_default="0"),
+    bank_version(),
+    key_id(),
+    one_of("kind", KINDS),
+    one_of("status", STATUSES),
+    one_of("trust", ("trusted", "unverified", "quarantined")),
+    one_of("visibility", ("agent", "namespace")),
+    Index(
+        "uq_memory_living_text",
+        "namespace_id",
+        "owner",
+        "kind",
+        "category_id",
+        "sha256",
+        unique=True,
+        postgresql_where=text(LIVING),
+    ),
+    Index("ix_memory_namespace_id_status", "namespace_id", "status"),
+    Index("ix_memory_namespace_id_task_id", "namespace_id", "task_id"),
+)
+
+
+memory_version = Table(
+    "memory_version",
+    metadata,
+    Column("memory_id", Uuid, ForeignKey("memory.id", ondelete="CASCADE"), primary_key=True),
+    Column("version", Integer, primary_key=True),
+    namespace_id(),
+    Column("situation", Text, nullable=False),
+    Column("lesson", Text, nullable=False),
+    moment("known_at"),
+    moment("recorded_at"),
+    bank_version(),
+    key_id(),
+)
+
+
+embedding = Table(
+    "embedding",
+    metadata,
+    Column("memory_id", Uuid, ForeignKey("memory.id", ondelete="CASCADE"), primary_key=True),
+    Column("version", Integer, primary_key=True),
+    Column("field", Text, primary_key=True),
+    Column("model_id", Uuid, ForeignKey("embedding_model.id"), primary_key=True),
+    namespace_id(),
+    # No declared width: it belongs to the model, and models change.
+    Column("vector", HALFVEC(), nullable=False),
+    Column("token_ids", ARRAY(Integer), nullable=False),
+    # `enforce` and `avoid`: the halves of a constraint, which is what contradictions are in.
+    one_of("field", ("situation", "lesson", "task", "trigger", "enforce", "avoid")),
+    Index("ix_embedding_namespace_id_model_id_field", "namespace_id", "model_id", "field"),
+)

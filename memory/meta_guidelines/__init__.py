@@ -1,0 +1,1 @@
+"""How memory is used is learned, too: bank, reflection, selection."""

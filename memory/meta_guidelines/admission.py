@@ -1,0 +1,162 @@
+"""Candidates of reflection find their place: merged with what says the same, or admitted within the
+cap of their category.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from uuid import UUID
+
+import numpy as np
+
+from memory.belief.policy import policy_named
+from memory.belief.state_mapping import read
+from memory.belief.store.states import StateStore
+from memory.guidelines.entities import Directives
+from memory.kernel.ports import Embedding
+from memory.kernel.postgres.database import Connection, undone
+from memory.memories.service import retire
+from memory.memories.store.memories import MemoryStore, NewMemory, Stamp
+from memory.meta_guidelines.entities import PER_CATEGORY, REFLECTION
+from memory.meta_guidelines.reflection import START_WEIGHT, Candidate, Plan
+from memory.meta_guidelines.service import Written, admit, new_memory
+from memory.meta_guidelines.store import GuidanceStore, Rival
+from memory.tasks.entities import REFLECTOR
+from memory.tasks.store.actors import ActorStore
+from memory.tenancy.entities import Namespace
+
+ALIKE = 0.9
+"""Instructions this alike, with the same directives, are one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reflection:
+    """What a run did or would do. The record of a run holds no text: that can be erased."""
+
+    plan: Plan
+    changes: Sequence[Mapping[str, object]]
+
+    def result(self) -> dict[str, object]:
+        examined, until = self.plan.examined, self.plan.until
+        return {"examined": examined, "until": until, "changes": [*self.changes]}
+
+
+async def write(
+    connection: Connection,
+    namespace: Namespace,
+    times: tuple[datetime, datetime],
+    *,
+    dry: bool,
+    plan: Plan,
+) -> Reflection:
+    """Merge and admit what was planned. A dry run does the same, and takes it back."""
+    desk = _Desk(connection, namespace, times, plan)
+    if not dry:
+        return Reflection(plan, await desk.take())
+    async with undone(connection):
+        return Reflection(plan, [{**change, "memory_id": None} for change in await desk.take()])
+
+
+@dataclass(slots=True)
+class _Desk:
+    """Where candidates are taken: merged with what says the same, or given a place."""
+
+    connection: Connection
+    namespace: Namespace
+    times: tuple[datetime, datetime]
+    plan: Plan
+    fresh: list[NewMemory] = field(default_factory=list[NewMemory])
+    evidence: list[UUID] = field(default_factory=list[UUID])
+    displaced: list[UUID] = field(default_factory=list[UUID])
+
+    async def take(self) -> list[Mapping[str, object]]:
+        """What becomes of each candidate, in order; then all of it is written at once."""
+        changes: list[Mapping[str, object]] = []
+        for candidate in self.plan.candidates:
+            memory_id, change = await self._ruled(candidate)
+            changes.append(_change(candidate, memory_id, change))
+        changes += [{"memory_id": str(i), "change": "retired: displaced"} for i in self.displaced]
+        await self._write()
+        return changes
+
+    async def _ruled(self, candidate: Candidate) -> tuple[UUID | None, str]:
+        category_id = candidate.failure.category_ids[0]
+        rivals = await GuidanceStore(self.connection, self.namespace.id).rivals(
+            category_id, self.plan.model_id, candidate.vectors["lesson"]
+        )
+        rivals = [one for one in rivals if one.id not in self.displaced]
+        twin = _twin(candidate, rivals, self.fresh)
+        if twin is not None:
+            self.evidence.append(twin)
+            return twin, "merged"
+        held = [new for new in self.fresh if new.category_ids[0] == category_id]
+        if len(rivals) + len(held) >= PER_CATEGORY and not await self._displace(rivals):
+            return None, "skipped: the category is full of stronger ones"
+        new = await self._new(candidate)
+        self.fresh.append(new)
+        return new.id, "created"
+
+    async def _displace(self, rivals: Sequence[Rival]) -> bool:
+        """Make room by the weakest, where it is weaker than a candidate."""
+        sheet = read(
+            await StateStore(self.connection, self.namespace.id).load([one.id for one in rivals])
+        )
+        policy, now = policy_named(self.namespace.policy), self.times[0]
+        weighed = sorted(
+            (policy.effective_weight(policy.age_memory(sheet.memories[one.id], now), None), one.id)
+            for one in rivals
+            if not one.pinned
+        )
+        if not weighed or weighed[0][0] >= START_WEIGHT:
+            return False
+        self.displaced.append(weighed[0][1])
+        return True
+
+    async def _new(self, candidate: Candidate) -> NewMemory:
+        failure, now = candidate.failure, self.times[1]
+        actors = ActorStore(self.connection, self.namespace.id)
+        agent = await actors.ensure_agent(REFLECTOR, None, now)
+        where = (agent.id, (failure.category_ids[0], None), self.times[0])
+        made = new_memory(candidate.draft, REFLECTION, where, candidate.vectors)
+        # Erasing the task takes what was written of it along.
+        detail = {**made.detail, "outcome_id": str(failure.outcome_id)}
+        return replace(made, task_id=failure.task_id, detail=detail)
+
+    async def _write(self) -> None:
+        now = self.times[1]
+        store = MemoryStore(self.connection, self.namespace.id)
+        if self.fresh:
+            written = (self.plan.model_id, Written(None, now))
+            version = await admit(self.connection, self.namespace, self.fresh, written)
+            reasons = dict.fromkeys(self.displaced, "displaced")
+            stamp = Stamp(None, now, version)
+            await retire(self.connection, self.namespace.id, reasons, stamp)
+        await store.add_evidence(self.evidence)
+
+
+def _twin(candidate: Candidate, rivals: Sequence[Rival], fresh: Sequence[NewMemory]) -> UUID | None:
+    """What gives the same instruction with the same directives: living, or made in this run."""
+    directives = candidate.draft.directives
+    for rival in rivals:
+        if rival.likeness >= ALIKE and Directives.read(rival.detail) == directives:
+            return rival.id
+    for new in fresh:
+        same = Directives.read(new.detail) == directives
+        here = new.category_ids[0] == candidate.failure.category_ids[0]
+        if same and here and _likeness(new.vectors, candidate.vectors) >= ALIKE:
+            return new.id
+    return None
+
+
+def _likeness(one: Mapping[str, Embedding], other: Mapping[str, Embedding]) -> float:
+    return float(np.dot(one["lesson"].vector, other["lesson"].vector))
+
+
+def _change(candidate: Candidate, memory_id: UUID | None, change: str) -> dict[str, object]:
+    return {
+        "memory_id": None if memory_id is None else str(memory_id),
+        "change": change,
+        "outcome_id": str(candidate.failure.outcome_id),
+        "category": candidate.failure.category,
+        "directives": candidate.draft.directives.stored(),
+    }

@@ -1,0 +1,298 @@
+"""Where memory made a task worse, reflection asks how it should have been used."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import cast
+from uuid import UUID
+
+from memory.guidelines.entities import CrossCategory, Directives, OnDisagreement, sign_of
+from memory.inference.service import require_model
+from memory.kernel.engine import Engine
+from memory.kernel.errors import Rejected
+from memory.kernel.ports import Embedding
+from memory.kernel.postgres.leadership import WorkStore
+from memory.llm import prompts
+from memory.llm.client import Drafted, ask_at_leisure
+from memory.llm.entities import Subject
+from memory.llm.replies import object_of, read_object, text_of
+from memory.llm.roles import (
+    SMALL_ANSWER,
+    Note,
+    Role,
+    fitting_notes,
+    prompt_of,
+    rendered_notes,
+    said,
+)
+from memory.memories.entities import Kind
+from memory.meta_guidelines.entities import MetaGuidelineDraft
+from memory.meta_guidelines.service import embedded
+from memory.meta_guidelines.store import Blamed, Failure, GuidanceStore
+from memory.tasks.entities import REFLECTOR, CategoryName
+from memory.tenancy.entities import Namespace
+from memory.tenancy.store.namespaces import NamespaceStore
+
+REFLECT = "reflect"
+
+
+GAP = 0.02
+"""The dead band: a pair that lost no more than this says nothing."""
+
+
+START_WEIGHT = 0.8
+
+
+MANY = 4
+"""From so many experiences on, a failure may be one of too many voices."""
+
+
+EXCERPT = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A pair that memory lost, and what had been shown."""
+
+    failure: Failure
+    blamed: tuple[Blamed, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """What a case came to, with its vectors."""
+
+    failure: Failure
+    draft: MetaGuidelineDraft
+    vectors: dict[str, Embedding]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What was thought before the transaction: candidates, and the bank version reached."""
+
+    model_id: UUID
+    until: int
+    examined: int
+    candidates: tuple[Candidate, ...]
+
+
+async def plan(engine: Engine, namespace: Namespace, times: tuple[datetime, datetime]) -> Plan:
+    """Read what failed since the last run, and write a candidate for each task group."""
+    model_id = require_model(engine, namespace)
+    async with engine.database.transaction(namespace.id) as connection:
+        last = await WorkStore(connection).last_result(REFLECT, namespace.id)
+        after = 0 if last is None else int(str(last["until"]))
+        now = await NamespaceStore(connection).get(namespace.id)
+        store = GuidanceStore(connection, namespace.id)
+        failures = await store.failures(after, GAP)
+        until = _until(failures, now.bank_version, times[0])
+        failures = [one for one in failures if one.bank_version <= until]
+        blamed = await store.blamed([one.retrieval_id for one in failures])
+    worst = _worst(failures)
+    cases = [
+        Case(one, tuple(b for b in blamed if b.retrieval_id == one.retrieval_id)) for one in worst
+    ]
+    candidates: list[Candidate] = []
+    drafts = await drafted(engine, namespace.id, cases, times[1])
+    for case, draft in zip(cases, drafts, strict=True):
+        if draft is not None:
+            candidates.append(Candidate(case.failure, draft, await embedded(engine, draft)))
+    return Plan(model_id, until, len(failures), tuple(candidates))
+
+
+def _until(failures: Sequence[Failure], bank_version: int, now: datetime) -> int:
+    """The version reached: what becomes known after `now` is left to a later run."""
+    later = [one.bank_version for one in failures if one.known_at > now]
+    return min([bank_version, *(version - 1 for version in later)])
+
+
+def _worst(failures: Sequence[Failure]) -> list[Failure]:
+    """The pair of each task group that lost most, in the order of the ledger."""
+    worst: dict[str, Failure] = {}
+    for one in failures:
+        known = worst.setdefault(one.source_group, one)
+        if one.reward - one.without < known.reward - known.without:
+            worst[one.source_group] = one
+    return sorted(worst.values(), key=lambda one: (one.bank_version, one.outcome_id))
+
+
+async def drafted(
+    engine: Engine, namespace_id: UUID, cases: Sequence[Case], now: datetime
+) -> list[MetaGuidelineDraft | None]:
+    """What each case teaches, in a model's words where there is one; no transaction is open.
+
+    Without a writer, or where it did not come to a candidate, what is known of a case decides.
+    """
+    return [await _drafted(engine, namespace_id, case, now) for case in cases]
+
+
+async def _drafted(
+    engine: Engine, namespace_id: UUID, case: Case, now: datetime
+) -> MetaGuidelineDraft | None:
+    plain = deduced(case)
+    if plain is None:
+        return None
+    failure = case.failure
+    material = ReflectMaterial(
+        task=failure.task,
+        category=failure.category,
+        guideline=failure.guideline or "",
+        notes=(),
+        reward_with=failure.reward,
+        reward_without=failure.without,
+    )
+    subject = Subject(retrieval_id=failure.retrieval_id, task_id=failure.task_id)
+    found = await reflect(engine, namespace_id, material, subject, now)
+    if found is None:
+        return plain
+    said = found.value
+    try:
+        return replace(
+            plain,
+            failure_reason=said.failure_reason,
+            instruction=said.instruction,
+            directives=Directives(**said.directives),  # pyright: ignore[reportArgumentType] - checked by the noun
+        )
+    except (Rejected, ValueError):
+        return plain
+
+
+def deduced(case: Case) -> MetaGuidelineDraft | None:
+    """A candidate from what is known; None where nothing was shown, or it had been told already."""
+    failure = case.failure
+    shown = [one for one in case.blamed if one.kind == Kind.EXPERIENCE]
+    directives = _directives(failure, shown)
+    told = [Directives.read(b.detail) for b in case.blamed if b.kind == Kind.META_GUIDELINE]
+    if not shown or directives in told:
+        return None
+    causes = _causes(directives)
+    reasons = "; ".join(reason for reason, _ in causes)
+    loss = failure.without - failure.reward
+    return MetaGuidelineDraft(
+        agent=REFLECTOR,
+        failure_reason=f"A task went worse by {loss:.2f} with notes than without: {reasons}."
+        f" The task: {failure.task[:EXCERPT]}",
+        instruction=" ".join(instruction for _, instruction in causes),
+        directives=directives,
+        category=CategoryName(failure.category),
+        weight=START_WEIGHT,
+    )
+
+
+def _directives(failure: Failure, shown: Sequence[Blamed]) -> Directives:
+    """What would have left out the part of what was shown that is most likely to blame."""
+    signs = {sign_of(one.effective_weight, one.credited) for one in shown}
+    foreign = any(one.category != failure.category for one in shown)
+    return Directives(
+        max_memories=len(shown) // 2 if len(shown) >= MANY else None,
+        cross_category=CrossCategory.EXCLUDE if foreign else CrossCategory.ALLOW,
+        on_disagreement=OnDisagreement.STRONGEST if {-1, 1} <= signs else None,
+    )
+
+
+def _causes(directives: Directives) -> list[tuple[str, str]]:
+    """The directives in words: what went wrong, and what to do."""
+    causes = [
+        (
+            directives.cross_category is CrossCategory.EXCLUDE,
+            "some notes came from another kind of task",
+            "Leave out what was learned on another kind of task.",
+        ),
+        (
+            directives.on_disagreement is not None,
+            "the notes disagreed",
+            "Where notes disagree, go by the one that has earned most.",
+        ),
+        (
+            directives.max_memories is not None,
+            "there were many notes at once",
+            "Go by a few strong notes, not by many.",
+        ),
+    ]
+    found = [(reason, instruction) for holds, reason, instruction in causes if holds]
+    return found or [("the notes did not fit it", "Use a note only where its situation is yours.")]
+
+
+@dataclass(frozen=True, slots=True)
+class ReflectMaterial:
+    """A paired run in which memory did harm; rewards in [0, 1]."""
+
+    task: str
+    category: str
+    guideline: str
+    notes: tuple[Note, ...]
+    reward_with: float
+    reward_without: float
+    run_with: str | None = None
+    run_without: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reflection:
+    """A candidate meta-guideline; `directives` holds those of `prompts.DIRECTIVES` that were
+    given.
+    """
+
+    failure_reason: str
+    instruction: str
+    directives: Mapping[str, object] = field(default_factory=dict[str, object])
+
+
+async def reflect(
+    engine: Engine, namespace_id: UUID, material: ReflectMaterial, subject: Subject, now: datetime
+) -> Drafted[Reflection] | None:
+    """A candidate meta-guideline from a harmful paired run; None without a writer, or when it did
+    not come to one.
+    """
+    return await ask_at_leisure(engine, namespace_id, reflect_role(material), (subject, now))
+
+
+MAX_REASON = 1_000
+
+
+MAX_INSTRUCTION = 1_000
+
+
+def reflect_role(material: ReflectMaterial) -> Role[Reflection]:
+    """A harmful paired run → a candidate meta-guideline."""
+    gap = f"{material.reward_with:.3f} with the advice, {material.reward_without:.3f} without"
+    parts = [
+        ("Task", said(material.task)),
+        ("Category", said(material.category)),
+        ("Rewards (0 to 1, larger is better)", gap),
+        ("Notes the advice was made of", rendered_notes(fitting_notes(material.notes))),
+        ("The advice", said(material.guideline)),
+        ("The run with the advice", said(material.run_with)),
+        ("The run without it", said(material.run_without)),
+    ]
+    shape = (prompts.REFLECT_SCHEMA, SMALL_ANSWER)
+    return Role("reflect", prompt_of("reflect", prompts.REFLECT, parts, shape), _reflection)
+
+
+def _reflection(answer: str) -> Reflection:
+    read = read_object(answer, ("failure_reason", "instruction"))
+    return Reflection(
+        failure_reason=text_of(read, "failure_reason", MAX_REASON),
+        instruction=text_of(read, "instruction", MAX_INSTRUCTION),
+        directives=_known_directives(read.get("directives") or {}),
+    )
+
+
+def _known_directives(given: object) -> dict[str, object]:
+    """The directives there are, with values they can have; the others are left out."""
+    return {
+        name: value
+        for name, value in object_of(given, "directives").items()
+        if name in prompts.DIRECTIVES
+        and _allowed(value, cast("Mapping[str, object]", prompts.DIRECTIVES[name]))
+    }
+
+
+def _allowed(value: object, shape: Mapping[str, object]) -> bool:
+    if shape["type"] == "boolean":
+        return isinstance(value, bool)
+    if shape["type"] == "integer":
+        low, high = cast("int", shape["minimum"]), cast("int", shape["maximum"])
+        return isinstance(value, int) and not isinstance(value, bool) and low <= value <= high
+    return value in cast("list[object]", shape["enum"])

@@ -1,0 +1,89 @@
+"""Which meta-guideline a guideline is compiled by: at most one, by weight and similarity."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from memory.belief.policy import Policy, policy_named
+from memory.belief.state_mapping import PROBATION, View, states_of
+from memory.guidelines.entities import Directives, Guidance
+from memory.memories.entities import Kind, Status, Trust
+from memory.memories.rules import MULTIPLIERS, back_off
+from memory.meta_guidelines.entities import ServedGuidance
+from memory.meta_guidelines.store import Guide
+from memory.receipts.entities import Item
+from memory.tasks.entities import CategoryName
+from memory.tenancy.entities import Call
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The meta-guideline of one retrieval: as the receipt, the compiler and the caller have it."""
+
+    item: Item
+    guidance: Guidance
+    served: ServedGuidance
+
+
+def choose(call: Call, guides: Sequence[Guide], view: View) -> Chosen | None:
+    """The largest of effective weight times similarity times what its bucket counts, ties by id;
+    None where none passes the raw gate, for then nothing is like enough to the task.
+    """
+    policy = policy_named(call.namespace.policy)
+    opened = back_off({guide.bucket: guide.held for guide in guides})
+    near = [g for g in guides if g.bucket in opened and g.similarity >= view.gate]
+    items = {guide.id: _item(policy, guide, view) for guide in near}
+    if not items:
+        return None
+    best = min(
+        items.values(), key=lambda item: (-item.score, -item.effective_weight, item.memory_id)
+    )
+    [guide] = [guide for guide in near if guide.id == best.memory_id]
+    return Chosen(best, _guidance(guide, best, view), _served(guide))
+
+
+def _item(policy: Policy, guide: Guide, view: View) -> Item:
+    memory, deviation = states_of(policy, guide, view)
+    share = PROBATION if guide.status == Status.PROBATION else 1.0
+    effective = share * policy.effective_weight(memory, deviation)
+    relevance = guide.similarity * MULTIPLIERS[guide.bucket]
+    return Item(
+        memory_id=guide.id,
+        version=guide.version,
+        rank=view.place,
+        similarity=guide.similarity,
+        relevance=relevance,
+        effective_weight=effective,
+        ranking_weight=share * policy.ranking_weight(memory, deviation),
+        score=effective * relevance,
+        scores=None,
+        propensity=1.0,
+        served=False,
+        cited=False,
+        slot=False,
+        kind=Kind.META_GUIDELINE,
+    )
+
+
+def _guidance(guide: Guide, item: Item, view: View) -> Guidance:
+    return Guidance(
+        id=guide.id,
+        instruction=guide.instruction,
+        author=guide.agent,
+        effective_weight=item.effective_weight,
+        trust=Trust(guide.trust),
+        learned_at=guide.learned_at,
+        directives=Directives.read(guide.detail),
+        category=view.category.name,
+    )
+
+
+def _served(guide: Guide) -> ServedGuidance:
+    return ServedGuidance(
+        memory_id=guide.id,
+        failure_reason=guide.failure_reason,
+        instruction=guide.instruction,
+        directives=Directives.read(guide.detail),
+        agent=guide.agent,
+        category=CategoryName(guide.category, guide.subcategory),
+        learned_at=guide.learned_at,
+    )

@@ -1,0 +1,276 @@
+"""GuidanceStore: meta-guidelines, and the pairs in which memory did harm, seen through one
+namespace.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from sqlalchemy import RowMapping, text
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from memory.kernel.ports import Embedding
+from memory.memories.tables import LIVING
+
+NEAREST = 16
+"""So many of each bucket are read: weights choose among them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Near:
+    """Where meta-guidelines and constraints are looked for: for whom and when, in which category,
+    near what.
+
+    `past`: as the texts were at `as_of`. `private`: the agent's own too. `related`: categories that
+    the taxonomy names beside the task's.
+    """
+
+    agent_id: UUID
+    category_ids: tuple[UUID, UUID | None]
+    as_of: datetime
+    model_id: UUID
+    vectors: Sequence[Embedding]
+    past: bool = False
+    private: bool = False
+    related: tuple[UUID, ...] = ()
+
+    def values(self, namespace_id: UUID) -> dict[str, object]:
+        """As parameters of a statement, by name; the vectors as q0, q1, …."""
+        return {
+            "ns": namespace_id,
+            "agent": self.agent_id,
+            "first": self.category_ids[0],
+            "second": self.category_ids[1],
+            "related": list(self.related),
+            "as_of": self.as_of,
+            "model": self.model_id,
+            **{f"q{i}": _literal(made) for i, made in enumerate(self.vectors)},
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Guide:
+    """A meta-guideline near a task, its states as they were stored. `bucket` 0 is the task's own
+    category, 1 its parent, 2 a related one, 3 anywhere else; `held` is how many the bucket has.
+    """
+
+    id: UUID
+    version: int
+    status: str
+    trust: str
+    failure_reason: str
+    instruction: str
+    detail: dict[str, object]
+    agent: str
+    category: str
+    subcategory: str | None
+    start_weight: float
+    learned_at: datetime
+    bucket: int
+    held: int
+    similarity: float
+    state: tuple[float, ...]
+    touched_at: datetime | None
+    deviation: tuple[float, ...] | None
+    deviation_touched_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A pair that went worse with memory than without, and the task it was about."""
+
+    outcome_id: UUID
+    bank_version: int
+    retrieval_id: UUID
+    category_ids: tuple[UUID, UUID | None]
+    category: str
+    task_id: UUID
+    task: str
+    source_group: str
+    reward: float
+    without: float
+    guideline: str | None
+    known_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Blamed:
+    """A memory that was cited in a pair, as it stood then; `credited` as of now."""
+
+    retrieval_id: UUID
+    kind: str
+    category: str
+    effective_weight: float
+    credited: int
+    detail: dict[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Rival:
+    """A living meta-guideline of a category, and how like an instruction its own is."""
+
+    id: UUID
+    pinned: bool
+    detail: dict[str, object]
+    likeness: float
+
+
+class GuidanceStore:
+    """Meta-guidelines of one namespace; they are written as memories are."""
+
+    def __init__(self, connection: AsyncConnection, namespace_id: UUID) -> None:
+        self._connection = connection
+        self._namespace_id = namespace_id
+
+    async def near(self, wanted: Near) -> list[Guide]:
+        """The nearest of each bucket, and every default one whatever its distance."""
+        values = wanted.values(self._namespace_id) | {"nearest": NEAREST}
+        statement = text(_near(len(wanted.vectors), past=wanted.past))
+        rows = await self._connection.execute(statement, values)
+        return [_guide(row) for row in rows.mappings()]
+
+    async def rivals(self, category_id: UUID, model_id: UUID, lesson: Embedding) -> list[Rival]:
+        """Every living meta-guideline of the category, most alike first."""
+        rows = await self._connection.execute(
+            _RIVALS,
+            {
+                "ns": self._namespace_id,
+                "category": category_id,
+                "model": model_id,
+                "lesson": _literal(lesson),
+            },
+        )
+        return [Rival(**row) for row in rows.mappings()]
+
+    async def failures(self, after: int, gap: float) -> list[Failure]:
+        """Pairs applied after bank version `after` that lost more than `gap`, in their order."""
+        rows = await self._connection.execute(
+            _FAILURES,
+            {"ns": self._namespace_id, "after": after, "gap": gap},
+        )
+        return [_failure(row) for row in rows.mappings()]
+
+    async def blamed(self, retrieval_ids: Sequence[UUID]) -> list[Blamed]:
+        """What was served and cited in these retrievals, by rank."""
+        rows = await self._connection.execute(
+            _BLAMED, {"ns": self._namespace_id, "ids": list(retrieval_ids)}
+        )
+        return [Blamed(**row) for row in rows.mappings()]
+
+
+_SEEN = "m.namespace_id = :ns AND m.kind = 'meta_guideline' AND m.owner = '*'"
+
+
+_TRUSTED = "m.erased_at IS NULL AND m.trust <> 'quarantined' AND m.learned_at <= :as_of"
+
+
+# The predicate of the index on living text, so that a bank's experiences are not read through.
+_NOW = f"""m.version AS shown FROM memory m
+    WHERE {_SEEN} AND {LIVING} AND {_TRUSTED} AND m.status IN ('active', 'probation')"""
+
+
+# What the first release built in was never learned, so the past is not advised by it either.
+_THEN = f"""(SELECT max(v.version) FROM memory_version v
+        WHERE v.memory_id = m.id AND v.known_at <= :as_of) AS shown FROM memory m
+    WHERE {_SEEN} AND {_TRUSTED}
+      AND m.status IN ('active', 'probation', 'retired', 'suspended')
+      AND (m.status, m.status_reason) IS DISTINCT FROM ('retired', 'built_in')"""  # noqa: S608 - constants
+
+
+BUCKET = """CASE WHEN m.category_id = :first
+                THEN (m.subcategory_id IS DISTINCT FROM CAST(:second AS uuid))::int
+                WHEN m.category_id = ANY(CAST(:related AS uuid[])) THEN 2 ELSE 3 END AS bucket"""
+"""How far a memory `m` is from the task's category, as the ladder counts."""
+
+
+# The limit keeps the planner from joining: the vectors of few memories are read one by one by their
+# key, never through those of all experiences.
+_VECTOR = """SELECT e.vector FROM embedding e WHERE e.memory_id = m.id AND e.version = {version}
+    AND e.model_id = :model AND e.field || '' = '{field}' LIMIT 1"""
+
+
+def _near(vectors: int, *, past: bool) -> str:
+    angles = [f"1 - (e.vector <=> CAST(:q{i} AS halfvec))" for i in range(vectors)]
+    return f"""
+    WITH seen AS MATERIALIZED (SELECT m.*, {_THEN if past else _NOW}),
+    near AS MATERIALIZED (
+        SELECT m.*, greatest(0, {", ".join(angles)}) AS similarity,
+            {BUCKET}
+        FROM seen m CROSS JOIN LATERAL ({_VECTOR.format(version="m.shown", field="situation")}) e
+    ),
+    placed AS (
+        SELECT n.*, count(*) OVER (PARTITION BY bucket) AS held,
+            row_number() OVER (PARTITION BY bucket ORDER BY similarity DESC, id) AS place
+        FROM near n
+    )
+    SELECT p.id, p.shown AS version, p.status, p.trust, v.situation AS failure_reason,
+        v.lesson AS instruction, p.detail, a.name AS agent, c.name AS category,
+        sub.name AS subcategory, p.start_weight, p.learned_at, p.bucket, p.held, p.similarity,
+        w.state, w.touched_at, d.state AS deviation, d.touched_at AS deviation_touched_at
+    FROM placed p
+    JOIN memory_version v ON v.memory_id = p.id AND v.version = p.shown
+    JOIN agent a ON a.id = p.agent_id
+    JOIN category c ON c.id = p.category_id
+    JOIN memory_weight w ON w.memory_id = p.id
+    LEFT JOIN category sub ON sub.id = p.subcategory_id
+    LEFT JOIN weight_deviation d ON d.memory_id = p.id AND d.agent_id = :agent
+    WHERE p.place <= :nearest
+    ORDER BY p.id
+    """  # noqa: S608 - assembled from the constants above; every value is a parameter
+
+
+_RIVALS = text(f"""
+    SELECT m.id, m.pinned, m.detail, 1 - (e.vector <=> CAST(:lesson AS halfvec)) AS likeness
+    FROM memory m CROSS JOIN LATERAL ({_VECTOR.format(version="m.version", field="lesson")}) e
+    WHERE {_SEEN} AND {LIVING} AND m.category_id = :category
+    ORDER BY likeness DESC, m.id
+""")  # noqa: S608 - assembled from the constants above; every value is a parameter
+
+
+_FAILURES = text("""
+    SELECT o.id AS outcome_id, o.bank_version, r.id AS retrieval_id, r.category_id,
+        r.subcategory_id, c.name AS category, t.id AS task_id, t.text AS task, t.group_key,
+        o.reward, o.reward_without AS without, r.text AS guideline, o.known_at
+    FROM outcome o JOIN retrieval r ON r.id = o.retrieval_id
+    JOIN category c ON c.id = r.category_id JOIN task t ON t.id = r.task_id
+    WHERE o.namespace_id = :ns AND o.status = 'applied' AND o.evidence = 'paired'
+      AND o.bank_version > :after
+      AND o.reward - o.reward_without < -CAST(:gap AS double precision)
+      AND t.erased_at IS NULL
+    ORDER BY o.bank_version, o.id
+""")
+
+
+_BLAMED = text("""
+    SELECT i.retrieval_id, m.kind, c.name AS category, i.effective_weight,
+        w.n_credited AS credited, m.detail
+    FROM retrieval_item i JOIN memory m ON m.id = i.memory_id
+    JOIN category c ON c.id = m.category_id JOIN memory_weight w ON w.memory_id = m.id
+    WHERE i.namespace_id = :ns AND i.retrieval_id = ANY(:ids) AND i.served AND i.cited
+    ORDER BY i.retrieval_id, i.rank
+""")
+
+
+def _literal(made: Embedding) -> str:
+    return "[" + ",".join(map(repr, made.vector.astype(float).tolist())) + "]"
+
+
+def _guide(row: RowMapping) -> Guide:
+    deviation = row["deviation"]
+    lists = {"state", "deviation"}
+    return Guide(
+        state=tuple(row["state"]),
+        deviation=None if deviation is None else tuple(deviation),
+        **{name: row[name] for name in Guide.__slots__ if name not in lists},
+    )
+
+
+def _failure(row: RowMapping) -> Failure:
+    made = {"category_ids", "source_group"}
+    group = row["group_key"]
+    return Failure(
+        category_ids=(row["category_id"], row["subcategory_id"]),
+        source_group=f"group:{group}" if group else f"task:{row['task_id']}",
+        **{name: row[name] for name in Failure.__slots__ if name not in made},
+    )

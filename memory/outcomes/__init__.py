@@ -1,0 +1,1 @@
+"""Reports are taken in, paired, given precedence, applied and withdrawn."""

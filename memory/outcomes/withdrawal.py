@@ -1,0 +1,91 @@
+"""What was learned from outcomes that are out of effect is taken back: withdraw → refold → set.
+
+Steps do not commute, so nothing is subtracted: the states are folded again without the withdrawn,
+from the last version of the bank before them, and what comes out differently is set.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from memory.belief.fold import Learned, fold
+from memory.belief.policy import policy_named
+from memory.belief.state_mapping import Cause, Change, Counted, changes, read, sheet_of, steps
+from memory.belief.store.ledger import LedgerStore
+from memory.belief.store.states import StateStore
+from memory.kernel.postgres.database import Connection
+from memory.receipts.rebuild import learning_entry, ledger
+from memory.receipts.store.outcomes import OutcomeStore, StoredOutcome
+from memory.receipts.store.receipts import ReceiptStore
+from memory.tenancy.entities import Namespace
+from memory.tenancy.store.namespaces import NamespaceStore
+
+
+@dataclass(frozen=True, slots=True)
+class Refold:
+    """The states as they are, and as they would be without the withdrawn outcomes."""
+
+    before: Learned
+    after: Learned
+
+    @property
+    def changes(self) -> list[Change]:
+        return changes(self.before, self.after)
+
+
+async def refold(
+    connection: Connection, namespace: Namespace, withdrawn: Sequence[StoredOutcome]
+) -> Refold:
+    """Fold again without these outcomes; the caller holds the state lock, or only looks."""
+    before = read(await StateStore(connection, namespace.id).everything())
+    versions = [s.outcome.bank_version for s in withdrawn if s.outcome.bank_version is not None]
+    if not versions:
+        return Refold(before, before)
+    book = LedgerStore(connection, namespace.id)
+    first = await book.settled_before(min(versions))
+    start = read(await book.at(first - 1))
+    entries = await ledger(
+        connection, namespace.id, since=first, without={s.outcome.id for s in withdrawn}
+    )
+    return Refold(before, fold(policy_named(namespace.policy), entries, start=start))
+
+
+async def take_back(
+    connection: Connection, namespace: Namespace, now: datetime, known_at: datetime
+) -> int:
+    """Withdraw what is out of effect and still stands in the ledger; returns how many.
+
+    The caller holds the state lock.
+    """
+    outcomes = OutcomeStore(connection, namespace.id)
+    withdrawn = await outcomes.to_withdraw()
+    if not withdrawn:
+        return 0
+    done = await refold(connection, namespace, withdrawn)
+    ids = [stored.outcome.id for stored in withdrawn]
+    version = await NamespaceStore(connection).bump(namespace.id)
+    store = StateStore(connection, namespace.id)
+    await store.save(sheet_of(done.changes))
+    counted = await _counted(connection, namespace.id, withdrawn)
+    await store.count(counted.memories)
+    await store.add_controls(counted.controls)
+    policy = policy_named(namespace.policy)
+    book = LedgerStore(connection, namespace.id)
+    cause = Cause(version, "set", "correction", known_at)
+    await book.append(steps(done.changes, policy, cause), policy.name, now)
+    await book.supersede(ids, version)
+    await outcomes.withdraw(ids, version)
+    return len(withdrawn)
+
+
+async def _counted(
+    connection: Connection, namespace_id: UUID, withdrawn: Sequence[StoredOutcome]
+) -> Counted:
+    """What the withdrawn outcomes had been counted as, counted off."""
+    ids = [stored.outcome.retrieval_id for stored in withdrawn]
+    bindings = await ReceiptStore(connection, namespace_id).bindings(ids)
+    counted = Counted()
+    for stored in withdrawn:
+        counted.count(learning_entry(stored, bindings[stored.outcome.retrieval_id]), by=-1)
+    return counted

@@ -1,0 +1,106 @@
+"""Every state is a fold of the ledger: this flow reads the ledger and folds it."""
+
+from collections.abc import Collection
+from datetime import datetime
+from uuid import UUID
+
+from memory.belief.effect import Acted
+from memory.belief.fold import Beside, Entry, Learn, Learned, Operation, Set, fold
+from memory.belief.guard import Draw, Losses
+from memory.belief.policy import policy_named
+from memory.belief.states import Evidence, Observation
+from memory.kernel.postgres.database import Connection
+from memory.receipts.store.outcomes import OutcomeStore, StoredOutcome
+from memory.receipts.store.receipts import Binding, ReceiptStore
+from memory.tenancy.entities import Namespace
+
+
+async def past_states(connection: Connection, namespace: Namespace, as_of: datetime) -> Learned:
+    """All states as they were at `as_of`: folded from what was known by then."""
+    return fold(policy_named(namespace.policy), await ledger(connection, namespace.id), until=as_of)
+
+
+async def rebuilt(connection: Connection, namespace: Namespace) -> Learned:
+    """All states, folded anew; equal to the live ones bit for bit."""
+    return fold(policy_named(namespace.policy), await ledger(connection, namespace.id))
+
+
+async def ledger(
+    connection: Connection,
+    namespace_id: UUID,
+    *,
+    since: int = 0,
+    without: Collection[UUID] = frozenset(),
+) -> list[Entry]:
+    """What happened, in the ledger's order: outcomes that moved a state, and `set` events.
+
+    From the version `since` on; `without` the outcomes of these ids.
+    """
+    found = await OutcomeStore(connection, namespace_id).in_ledger(since)
+    outcomes = [one for one in found if one.outcome.id not in without]
+    bindings = await ReceiptStore(connection, namespace_id).bindings(
+        [stored.outcome.retrieval_id for stored in outcomes]
+    )
+    entries: list[tuple[tuple[int, int], Entry]] = []
+    for stored in outcomes:
+        assert stored.outcome.bank_version is not None
+        entry = learning_entry(stored, bindings[stored.outcome.retrieval_id])
+        entries.append(((stored.outcome.bank_version, 0), entry))
+    for row in await OutcomeStore(connection, namespace_id).sets(since):
+        operation = Operation(row["reason"])
+        step = Set(row["memory_id"], operation, row["known_at"], row["start_weight"])
+        entries.append(((row["bank_version"], row["position"]), step))
+    return [entry for _, entry in sorted(entries, key=lambda placed: placed[0])]
+
+
+def learning_entry(stored: StoredOutcome, binding: Binding) -> Learn:
+    """An outcome as learning sees it. Beliefs use the answer had memory been followed wholly."""
+    outcome = stored.outcome
+    evidence = Evidence(outcome.evidence)
+    control = evidence is Evidence.CONTROL
+    observation = Observation(
+        evidence=evidence,
+        reward_on=None if control else outcome.reward_full,
+        reward_off=outcome.reward if control else _off(evidence, outcome.reward_without),
+        memories=() if control else binding.cited,
+        author_of=frozenset((*stored.authored, *outcome.muted)),
+        helpful=outcome.helpful,
+        harmful=outcome.harmful,
+        now=outcome.known_at,
+    )
+    beside = _beside(stored, binding, evidence)
+    return Learn(binding.agent_id, binding.category_id, outcome.reward_kind, observation, beside)
+
+
+def _beside(stored: StoredOutcome, binding: Binding, evidence: Evidence) -> Beside:
+    """Effect by the answer as given; strength and guard by the one had memory been followed."""
+    outcome = stored.outcome
+    without = _off(evidence, outcome.reward_without)
+    return Beside(
+        acted=Acted(binding.arm, binding.propensity, outcome.reward, without),
+        numeric=stored.numeric if evidence is Evidence.PAIRED else None,
+        losses=None if evidence is Evidence.CONTROL else _losses(stored),
+        draw=None if evidence is Evidence.CONTROL else _draw(stored, binding),
+        own_information=binding.own_information,
+    )
+
+
+def _losses(stored: StoredOutcome) -> Losses | None:
+    """Those of all rankers, where each gave an answer of its own."""
+    if stored.ranker_rewards is None:
+        return None
+    return {ranker: 1.0 - reward for ranker, reward in stored.ranker_rewards.items()}
+
+
+def _draw(stored: StoredOutcome, binding: Binding) -> Draw | None:
+    """The ranker that was drawn from those of its time, where one was and nobody answered for the
+    others. One alone was not drawn.
+    """
+    alone = set(binding.rankers) == {binding.ranker}
+    if stored.ranker_rewards is not None or binding.rivals or alone:
+        return None
+    return Draw(binding.ranker, binding.rankers)
+
+
+def _off(evidence: Evidence, reward_without: float | None) -> float | None:
+    return reward_without if evidence is Evidence.PAIRED else None

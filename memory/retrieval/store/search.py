@@ -1,0 +1,336 @@
+"""SearchStore: the exact head of a search among what an agent may see, inside one namespace.
+
+The planner is never left to choose an approximate index: which memories may be seen is decided
+first, in a materialised step, and the distance is taken to each of them. The database compares in
+single precision, so it returns every row within a rigorous margin of the last place of the head;
+the retrieval room takes the cosine again in double precision.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import numpy as np
+import numpy.typing as npt
+import psycopg
+from psycopg.rows import dict_row
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+Half = npt.NDArray[np.float16]
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """One query: its vector as the database compares it, and the field it is held against."""
+
+    vector: Half
+    field: str
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What may be found: by whom, at which time, with which model's vectors.
+
+    `private`: the agent's own memories too. `past`: as the texts were at `as_of`. Of `strangers`
+    only what is verified or contrasted is seen, and nothing of `weaker`, agents in a category.
+    """
+
+    agent_id: UUID
+    private: bool
+    as_of: datetime
+    model_id: UUID
+    past: bool = False
+    strangers: tuple[UUID, ...] = ()
+    weaker: tuple[tuple[UUID, UUID], ...] = ()
+
+    @property
+    def reserved(self) -> bool:
+        """Whether anything is held back; where nothing is, no statement asks."""
+        return bool(self.strangers)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A row near the head: its vectors by field, its text, and its states as they were stored."""
+
+    id: UUID
+    version: int
+    kind: str
+    status: str
+    source_group: str
+    situation: str
+    lesson: str
+    metadata: dict[str, object]
+    agent_id: UUID
+    agent: str
+    category: str
+    subcategory: str | None
+    trust: str
+    start_weight: float
+    learned_at: datetime
+    vectors: dict[str, Half]
+    state: tuple[float, ...]
+    touched_at: datetime | None
+    n_credited: int
+    deviation: tuple[float, ...] | None
+    deviation_touched_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """Rows that contain the head for certain, how many matched, and the bank they came from."""
+
+    rows: tuple[Found, ...]
+    matching: int
+    bank_version: int
+
+
+class SearchStore:
+    """Exact search in one namespace, on the driver's own cursor: vectors travel in binary."""
+
+    def __init__(self, connection: AsyncConnection, namespace_id: UUID) -> None:
+        self._connection = connection
+        self._namespace_id = namespace_id
+
+    async def head(self, probes: Sequence[Probe], scope: Scope, size: int, margin: float) -> Head:
+        """Every row within `margin` of the size-th most similar.
+
+        It looks again where a memory was erased between finding and reading it: its place in the
+        head belongs to the next.
+        """
+        values = self._values(scope, {probe.field for probe in probes})
+        values |= {"last": size - 1, "margin": margin}
+        for i, probe in enumerate(probes):
+            values[f"q{i}"] = _literal(probe.vector)
+            values[f"f{i}"] = probe.field
+        statement = _NEAR[(len(probes), scope.past, scope.reserved)]
+        near, found = await self._look(statement, values)
+        for _ in range(AGAIN):
+            if len(found) == len(near["ids"]):
+                break
+            near, found = await self._look(statement, values)
+        gone = len(near["ids"]) - len(found)
+        return Head(found, near["matching"] - gone, near["bank_version"])
+
+    async def bank(self, fields: Collection[str], scope: Scope) -> Head:
+        """Every row that may be seen and has a vector of one of these fields, in one look."""
+        rows = await self._rows(_BANK[(scope.past, scope.reserved)], self._values(scope, fields))
+        found = tuple(_found(row) for row in rows if row["fields"] is not None)
+        return Head(found, len(found), rows[0]["bank_version"])
+
+    def _values(self, scope: Scope, fields: Collection[str]) -> dict[str, object]:
+        reserved: dict[str, object] = {}
+        if scope.reserved:
+            reserved = {
+                "strangers": list(scope.strangers),
+                "weak_agents": [agent_id for agent_id, _ in scope.weaker],
+                "weak_categories": [category_id for _, category_id in scope.weaker],
+            }
+        return reserved | {
+            "ns": self._namespace_id,
+            "owners": ["*", str(scope.agent_id)] if scope.private else ["*"],
+            "as_of": scope.as_of,
+            "model": scope.model_id,
+            "agent": scope.agent_id,
+            "fields": sorted(fields),
+        }
+
+    async def _look(
+        self, statement: bytes, values: Mapping[str, object]
+    ) -> tuple[Mapping[str, Any], tuple[Found, ...]]:
+        """What is near, and what of it is still there to be read."""
+        await self._execute(_HASH)
+        [near] = await self._rows(statement, values)
+        await self._execute(_ANY)
+        asked = {**values, "ids": near["ids"], "versions": near["versions"]}
+        rows = await self._rows(_CONTENT, asked) if near["ids"] else []
+        return near, tuple(_found(row) for row in rows if row["fields"] is not None)
+
+    async def _rows(self, statement: bytes, values: Mapping[str, object]) -> list[dict[str, Any]]:
+        driver = await self._driver()
+        async with driver.cursor(binary=True, row_factory=dict_row) as cursor:
+            await cursor.execute(statement, values, prepare=True)
+            return await cursor.fetchall()
+
+    async def _execute(self, setting: bytes) -> None:
+        await (await self._driver()).execute(setting)
+
+    async def _driver(self) -> psycopg.AsyncConnection[Any]:
+        raw = await self._connection.get_raw_connection()
+        driver: psycopg.AsyncConnection[Any] | None = raw.driver_connection
+        assert driver is not None
+        return driver
+
+
+# Until statistics are taken of a namespace the planner thinks it empty, and would look through all
+# its vectors for every memory.
+_HASH = b"SET LOCAL enable_nestloop = off"
+
+
+_ANY = b"SET LOCAL enable_nestloop TO DEFAULT"
+
+
+_ANGLE = """
+    SELECT m.id, m.version, greatest(1 - (e.vector <=> %(q{i})s::halfvec), 0) AS similarity
+    FROM {memories} JOIN embedding e ON e.memory_id = m.id AND e.version = m.version
+    WHERE e.namespace_id = %(ns)s AND e.model_id = %(model)s AND e.field = %(f{i})s {seen}
+"""
+
+
+def _near(probes: int, *, past: bool, reserved: bool) -> bytes:
+    """The distance is taken in a materialised step that has no order, so that no index of
+    vectors, which would find only some of the rows, can ever serve it.
+    """
+    where = (
+        {"memories": "seen m", "seen": ""}
+        if past
+        else {"memories": "memory m", "seen": f"AND {seen_now(reserved=reserved)}"}
+    )
+    angles = [_ANGLE.format(i=i, **where) for i in range(probes)]
+    near = angles[0]
+    if probes > 1:
+        every = " UNION ALL ".join(angles)
+        near = f"""SELECT id, version, max(similarity) AS similarity
+            FROM ({every}) AS angles GROUP BY id, version"""  # noqa: S608 - constants
+    seen = f"seen AS MATERIALIZED ({seen_then(reserved=reserved)})," if past else ""
+    return f"""
+    WITH {seen} near AS MATERIALIZED ({near}),
+    cutoff AS (SELECT similarity FROM near ORDER BY similarity DESC OFFSET %(last)s LIMIT 1),
+    head AS MATERIALIZED (
+        SELECT id, version FROM near
+        WHERE similarity >= coalesce((SELECT similarity FROM cutoff), 0) - %(margin)s
+    )
+    SELECT n.bank_version, (SELECT count(*) FROM near) AS matching,
+        coalesce((SELECT array_agg(id ORDER BY id) FROM head), '{{}}') AS ids,
+        coalesce((SELECT array_agg(version ORDER BY id) FROM head), '{{}}') AS versions
+    FROM namespace n WHERE n.id = %(ns)s
+    """.encode()  # noqa: S608 - assembled from the constants above; every value is a parameter
+
+
+MAX_PROBES = 3
+
+
+AGAIN = 3
+"""How often a search looks again where something was erased under it."""
+
+
+_MAY_BE_SEEN = """m.namespace_id = %(ns)s AND m.kind = 'experience' AND m.erased_at IS NULL
+      AND m.trust <> 'quarantined' AND m.owner = ANY(%(owners)s::text[])
+      AND m.learned_at <= %(as_of)s"""
+
+
+# An experience of a stranger is verified where a manager vouched for its source, or trials admitted
+# it that its author did not run alone; or it is contrasted: agents parted on its task. What its
+# writer says of it proves nothing. It reaches nobody who is stronger on its category.
+_RESERVED = """AND (m.agent_id <> ALL(%(strangers)s::uuid[]) OR (
+        (m.trust = 'trusted'
+            OR m.id IN (SELECT t.memory_id FROM ticket t
+                WHERE t.namespace_id = %(ns)s AND t.decision = 'admitted' AND NOT EXISTS (
+                    SELECT FROM trial r WHERE r.ticket_id = t.id AND r.self_verified))
+            OR m.task_id IN (SELECT c.task_id FROM contrast c
+                WHERE c.namespace_id = %(ns)s AND c.pair_class = 'discordant' AND c.supports
+                  AND c.known_at <= %(as_of)s))
+        AND (m.agent_id, m.category_id) NOT IN (
+            SELECT * FROM unnest(%(weak_agents)s::uuid[], %(weak_categories)s::uuid[]))))"""
+
+
+def seen_now(*, reserved: bool) -> str:
+    """The condition on `memory m`; `reserved`: something is held back from the agent."""
+    return f"{_MAY_BE_SEEN} AND m.status IN ('active', 'probation') {_held_back(reserved=reserved)}"
+
+
+def seen_then(*, reserved: bool) -> str:
+    """The version that was current then; a memory retired since was living then."""
+    return f"""
+    SELECT m.id, max(v.version) AS version FROM memory m
+    JOIN memory_version v ON v.memory_id = m.id AND v.known_at <= %(as_of)s
+    WHERE {_MAY_BE_SEEN} AND m.status IN ('active', 'probation', 'retired', 'suspended')
+      {_held_back(reserved=reserved)}
+    GROUP BY m.id
+"""  # noqa: S608 - assembled from the constants above; every value is a parameter
+
+
+def _held_back(*, reserved: bool) -> str:
+    return _RESERVED if reserved else ""
+
+
+_NEAR = {
+    (probes, past, reserved): _near(probes, past=past, reserved=reserved)
+    for probes in range(1, MAX_PROBES + 1)
+    for past in (False, True)
+    for reserved in (False, True)
+}
+
+
+_COLUMNS = """m.id, h.version, m.kind, m.status, m.source_group, v.situation, v.lesson,
+        m.metadata, m.agent_id, a.name AS agent, c.name AS category, sub.name AS subcategory,
+        m.trust, m.start_weight, m.learned_at, w.state, w.touched_at, w.n_credited,
+        d.state AS deviation, d.touched_at AS deviation_touched_at, e.fields, e.vectors"""
+
+
+# Vectors are found by their memory alone: without statistics of a namespace the planner would
+# rather look through all that it has of a model and field, for each memory again.
+_JOINED = """
+    JOIN memory m ON m.id = h.id
+    JOIN memory_version v ON v.memory_id = h.id AND v.version = h.version
+    JOIN agent a ON a.id = m.agent_id
+    JOIN category c ON c.id = m.category_id
+    JOIN memory_weight w ON w.memory_id = h.id
+    LEFT JOIN category sub ON sub.id = m.subcategory_id
+    LEFT JOIN weight_deviation d ON d.memory_id = h.id AND d.agent_id = %(agent)s
+    CROSS JOIN LATERAL (
+        SELECT array_agg(field ORDER BY field) FILTER (WHERE asked) AS fields,
+            array_agg(halfvec_send(vector) ORDER BY field) FILTER (WHERE asked) AS vectors
+        FROM (
+            SELECT field, vector,
+                model_id = %(model)s AND field = ANY(%(fields)s::text[]) AS asked
+            FROM embedding WHERE memory_id = h.id AND version = h.version
+        ) AS own
+    ) AS e
+"""
+
+
+_CONTENT = f"""
+    SELECT {_COLUMNS} FROM unnest(%(ids)s::uuid[], %(versions)s::int[]) AS h(id, version) {_JOINED}
+""".encode()  # noqa: S608 - assembled from the constants above; every value is a parameter
+
+
+def _bank(seen: str) -> bytes:
+    """All of it in one statement, an empty bank's version too."""
+    return f"""
+    SELECT n.bank_version, b.* FROM namespace n
+    LEFT JOIN (SELECT {_COLUMNS} FROM ({seen}) AS h {_JOINED}) AS b ON true WHERE n.id = %(ns)s
+    """.encode()  # noqa: S608 - assembled from the constants above; every value is a parameter
+
+
+_LIVE = "SELECT m.id, m.version FROM memory m WHERE "
+
+
+_BANK = {(True, reserved): _bank(seen_then(reserved=reserved)) for reserved in (False, True)} | {
+    (False, reserved): _bank(_LIVE + seen_now(reserved=reserved)) for reserved in (False, True)
+}
+
+
+PLAIN = tuple(name for name in Found.__slots__ if name not in ("vectors", "state", "deviation"))
+
+
+def _literal(vector: Half) -> str:
+    return "[" + ",".join(map(repr, vector.astype(float).tolist())) + "]"
+
+
+def _half(sent: bytes | memoryview) -> Half:
+    """The wire form of a halfvec: two 16-bit counts, then big-endian halves."""
+    return np.frombuffer(sent, dtype=">f2", offset=4).astype(np.float16)
+
+
+def _found(row: dict[str, Any]) -> Found:
+    deviation = row["deviation"]
+    sent = zip(row["fields"], row["vectors"], strict=True)
+    return Found(
+        vectors={field: _half(vector) for field, vector in sent},
+        state=tuple(row["state"]),
+        deviation=None if deviation is None else tuple(deviation),
+        **{name: row[name] for name in PLAIN},
+    )

@@ -1,0 +1,1 @@
+"""Who acts and on what: agents, categories, tasks."""

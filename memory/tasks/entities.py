@@ -1,0 +1,144 @@
+"""What an agent is about to attempt, and how tasks are sorted."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from hashlib import sha256
+from uuid import UUID
+
+from memory.kernel.errors import Rejected
+from memory.kernel.text import KEY, NAME, TASK, cleaned, cleaned_json, optional
+
+DISTILLER = "memlift-contrast"
+"""Whom the server names as author of what it distils."""
+
+
+OWN_AGENT, REFLECTOR = "memlift", "memlift-reflection"
+
+
+OWN_NAMES = frozenset({OWN_AGENT, REFLECTOR, DISTILLER})
+"""Whom the server names as author of what it writes itself; no caller may speak for them."""
+
+
+@dataclass(frozen=True, slots=True)
+class CategoryName:
+    """A kind of task, on two levels; the first names the cell in which learning is kept."""
+
+    name: str
+    subcategory: str | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "name", cleaned(self.name, "category", NAME))
+        object.__setattr__(self, "subcategory", optional(self.subcategory, "subcategory", NAME))
+
+
+@dataclass(frozen=True, slots=True)
+class TaskDraft:
+    """A task in its caller's words.
+
+    `key` is the caller's own id: the same key is the same task. `group_key` joins tasks that stand
+    or fall together. From `closes_at` on no prediction counts.
+    """
+
+    text: str
+    key: str | None = None
+    category: CategoryName | None = None
+    group_key: str | None = None
+    metadata: Mapping[str, object] = field(default_factory=dict[str, object])
+    closes_at: datetime | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "text", cleaned(self.text, "task.text", TASK))
+        object.__setattr__(self, "key", optional(self.key, "task.key", KEY))
+        object.__setattr__(self, "group_key", optional(self.group_key, "task.group_key", KEY))
+        object.__setattr__(self, "metadata", cleaned_json(self.metadata, "task.metadata"))
+        if self.closes_at is not None and self.closes_at.tzinfo is None:
+            raise Rejected("task.closes_at has no time zone", field="task.closes_at")
+
+    @property
+    def digest(self) -> bytes:
+        return sha256(self.text.encode()).digest()
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A task as stored."""
+
+    id: UUID
+    key: str | None
+    text: str
+    category_id: UUID
+    subcategory_id: UUID | None
+    category: CategoryName
+    group_key: str | None
+    metadata: Mapping[str, object]
+    closes_at: datetime | None
+    known_at: datetime
+    recorded_at: datetime
+
+    @property
+    def source_group(self) -> str:
+        """What at most one served memory may come from."""
+        return f"group:{self.group_key}" if self.group_key else f"task:{self.id}"
+
+
+@dataclass(frozen=True, slots=True)
+class AgentDraft:
+    """An agent as its owner describes it; `own_information`: it brings a price, a tool, a source
+    of its own.
+    """
+
+    name: str
+    model: str | None = None
+    family: str | None = None
+    size_class: str | None = None
+    own_information: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "name", cleaned(self.name, "agent", NAME))
+        for name in ("model", "family", "size_class"):
+            object.__setattr__(self, name, optional(getattr(self, name), name, NAME))
+
+
+@dataclass(frozen=True, slots=True)
+class Agent:
+    """An agent as stored; `version` is its ETag."""
+
+    id: UUID
+    name: str
+    model: str | None
+    family: str | None
+    size_class: str | None
+    own_information: bool
+    version: int
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Category:
+    """A category as stored; metric and reward kind are fixed by its first outcome."""
+
+    id: UUID
+    name: str
+    parent: str | None
+    metric: str | None
+    reward_kind: str | None
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class AgentChange:
+    """What to change of an agent; None leaves it as it is."""
+
+    model: str | None = None
+    family: str | None = None
+    size_class: str | None = None
+    own_information: bool | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("model", "family", "size_class"):
+            object.__setattr__(self, name, optional(getattr(self, name), name, NAME))
+
+
+GENERAL_NAME = "general"
+"""Where a task goes that names no category and is like none; no taxonomy defines it."""

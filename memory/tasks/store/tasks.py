@@ -1,0 +1,157 @@
+"""TaskStore: what agents attempt, seen through one namespace."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from uuid import UUID
+
+from sqlalchemy import ColumnElement, RowMapping, func, select, update
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from memory.kernel.errors import Conflict, NotFound
+from memory.kernel.ids import new_id
+from memory.kernel.paging import Listed, Page, listed
+from memory.tasks.entities import CategoryName, Task, TaskDraft
+from memory.tasks.tables import category, task
+
+_sub = category.alias("sub")
+
+
+_TASKS = select(
+    task, category.c.name.label("category"), _sub.c.name.label("subcategory")
+).select_from(
+    task.join(category, category.c.id == task.c.category_id).outerjoin(
+        _sub, _sub.c.id == task.c.subcategory_id
+    )
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """Who wrote a row, when it could be known, and when it was recorded."""
+
+    key_id: UUID
+    known_at: datetime
+    recorded_at: datetime
+
+
+class TaskStore:
+    """Tasks of one namespace; the same key is the same task."""
+
+    def __init__(self, connection: AsyncConnection, namespace_id: UUID) -> None:
+        self._connection = connection
+        self._namespace_id = namespace_id
+
+    async def ensure(
+        self, draft: TaskDraft, categories: tuple[UUID, UUID | None], written: Written
+    ) -> tuple[Task, bool]:
+        """The task, and whether it is new. Raises Conflict where the key stands for another
+        text or closing time.
+        """
+        made = _made(draft, categories, written)
+        row = {name: getattr(made, name) for name in Task.__slots__ if name != "category"}
+        inserted = await self._connection.scalar(
+            insert(task)
+            .values(
+                namespace_id=self._namespace_id,
+                sha256=draft.digest,
+                key_id=written.key_id,
+                **row,
+            )
+            .on_conflict_do_nothing()
+            .returning(task.c.id)
+        )
+        if inserted is not None:
+            return made, True
+        known = await self._one(task.c.key == draft.key)
+        if known is None:
+            raise _conflict(draft, "text")
+        return await self.agreed(known, draft), False
+
+    async def agreed(self, known: Task, draft: TaskDraft) -> Task:
+        """The stored task, where the draft says the same; the first to say when it closes is
+        taken at their word. Raises Conflict.
+        """
+        if known.text != draft.text:
+            raise _conflict(draft, "text")
+        if draft.closes_at is None or known.closes_at == draft.closes_at:
+            return known
+        rows = await self._connection.execute(
+            update(task)
+            .where(task.c.namespace_id == self._namespace_id, task.c.id == known.id)
+            .values(closes_at=func.coalesce(task.c.closes_at, draft.closes_at))
+            .returning(task.c.closes_at)
+        )
+        found = rows.first()
+        if found is None:
+            raise NotFound("no such task", code="task_not_found", field="task_id")
+        if found.closes_at != draft.closes_at:
+            raise _conflict(draft, "closing time")
+        return replace(known, closes_at=found.closes_at)
+
+    async def some(self, task_ids: Sequence[UUID], keys: Sequence[str]) -> list[Task]:
+        """Tasks by id, and tasks by their callers' keys, as far as there are any."""
+        rows = await self._connection.execute(
+            _TASKS.where(
+                task.c.namespace_id == self._namespace_id,
+                task.c.id.in_(task_ids) | task.c.key.in_(keys),
+            )
+        )
+        return [_task(row) for row in rows.mappings()]
+
+    async def get(self, task_id: UUID) -> Task:
+        found = await self._one(task.c.id == task_id)
+        if found is None:
+            raise NotFound("no such task", code="task_not_found", field="task_id")
+        return found
+
+    async def _one(self, condition: ColumnElement[bool]) -> Task | None:
+        row = await self._connection.execute(
+            _TASKS.where(task.c.namespace_id == self._namespace_id, condition)
+        )
+        found = row.mappings().first()
+        return None if found is None else _task(found)
+
+    async def browse(self, key: str | None, page: Page) -> Listed[Task]:
+        """Oldest first."""
+        condition = task.c.namespace_id == self._namespace_id
+        if key is not None:
+            condition &= task.c.key == key
+        rows = _TASKS.where(condition).order_by(task.c.id).limit(page.limit + 1)
+        if page.after is not None:
+            rows = rows.where(task.c.id > UUID(str(page.after[0])))
+        found = [_task(row) for row in (await self._connection.execute(rows)).mappings()]
+        total = await self._connection.scalar(
+            select(func.count()).select_from(task).where(condition)
+        )
+        return listed(found, page, total, lambda row: (str(row.id),))
+
+
+def _conflict(draft: TaskDraft, what: str) -> Conflict:
+    return Conflict(
+        f"task key {draft.key} stands for another {what}", code="task_conflict", field="task.key"
+    )
+
+
+def _made(draft: TaskDraft, categories: tuple[UUID, UUID | None], written: Written) -> Task:
+    """A new task, as it will be stored."""
+    assert draft.category is not None
+    return Task(
+        id=new_id(),
+        key=draft.key,
+        text=draft.text,
+        category_id=categories[0],
+        subcategory_id=categories[1],
+        category=draft.category,
+        group_key=draft.group_key,
+        metadata=dict(draft.metadata),
+        closes_at=draft.closes_at,
+        known_at=written.known_at,
+        recorded_at=written.recorded_at,
+    )
+
+
+def _task(row: RowMapping) -> Task:
+    plain = {name: row[name] for name in Task.__slots__ if name in row and name != "category"}
+    return Task(category=CategoryName(row["category"], row["subcategory"]), **plain)

@@ -1,0 +1,134 @@
+"""Who acts and on what: agents, categories, tasks, trajectories."""
+
+from sqlalchemy import (
+    Boolean,
+    Column,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    Table,
+    Text,
+    UniqueConstraint,
+    Uuid,
+    text,
+)
+from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION, JSONB
+
+from memory.kernel.postgres.tables import (
+    NUMBERS,
+    identity,
+    key_id,
+    metadata,
+    moment,
+    namespace_id,
+    one_of,
+)
+
+VERIFIERS = ("human", "test", "judge", "self", "none")
+
+
+agent = Table(
+    "agent",
+    metadata,
+    identity(),
+    namespace_id(),
+    Column("name", Text, nullable=False),
+    Column("model", Text),
+    Column("family", Text),
+    Column("size_class", Text),
+    Column("own_information", Boolean, nullable=False, server_default="false"),
+    Column("version", Integer, nullable=False, server_default="1"),
+    moment("created_at"),
+    key_id(),
+    UniqueConstraint("namespace_id", "name"),
+)
+
+
+category = Table(
+    "category",
+    metadata,
+    identity(),
+    namespace_id(),
+    Column("parent_id", Uuid, ForeignKey("category.id", ondelete="CASCADE")),
+    Column("name", Text, nullable=False),
+    # A category's metric and reward kind are fixed by its first outcome.
+    Column("metric", Text),
+    Column("reward_kind", Text),
+    Column("taxonomy_version", Integer, nullable=False, server_default="1"),
+    moment("created_at"),
+    key_id(),
+    UniqueConstraint("namespace_id", "parent_id", "name", postgresql_nulls_not_distinct=True),
+)
+
+
+centroid = Table(
+    "centroid",
+    metadata,
+    namespace_id(),
+    Column("category_id", Uuid, ForeignKey("category.id", ondelete="CASCADE"), primary_key=True),
+    Column("model_id", Uuid, ForeignKey("embedding_model.id"), primary_key=True),
+    Column("total", NUMBERS, nullable=False),
+    Column("n", Integer, nullable=False),
+    # The vector of the taxonomy's description, which counts as one example more.
+    Column("prior", NUMBERS),
+)
+
+
+task = Table(
+    "task",
+    metadata,
+    identity(),
+    namespace_id(),
+    Column("key", Text),
+    Column("text", Text, nullable=False),
+    Column("sha256", LargeBinary, nullable=False),
+    Column("category_id", Uuid, ForeignKey("category.id"), nullable=False),
+    Column("subcategory_id", Uuid, ForeignKey("category.id")),
+    Column("group_key", Text),
+    Column("metadata", JSONB, nullable=False, server_default=text("'{}'::jsonb")),
+    moment("known_at"),
+    moment("recorded_at"),
+    moment("erased_at", nullable=True),
+    key_id(),
+    # When its window closes: from then on no prediction counts.
+    moment("closes_at", nullable=True),
+    Index("ix_task_namespace_id_group_key", "namespace_id", "group_key"),
+    Index(
+        "uq_task_namespace_id_key",
+        "namespace_id",
+        "key",
+        unique=True,
+        postgresql_where=text("key IS NOT NULL"),
+    ),
+)
+
+
+trajectory = Table(
+    "trajectory",
+    metadata,
+    identity(),
+    namespace_id(),
+    Column("task_id", Uuid, ForeignKey("task.id"), nullable=False),
+    Column("agent_id", Uuid, ForeignKey("agent.id"), nullable=False),
+    Column("steps", JSONB, nullable=False),
+    Column("result", Text),
+    Column("reward", DOUBLE_PRECISION),
+    Column("verifier", Text, nullable=False),
+    # What the run took, in the caller's unit; of two right runs the cheaper is preferred.
+    Column("cost", DOUBLE_PRECISION),
+    # When its group was last looked at for pairs; null: not yet.
+    moment("paired_at", nullable=True),
+    moment("known_at"),
+    moment("recorded_at"),
+    moment("erased_at", nullable=True),
+    key_id(),
+    one_of("verifier", VERIFIERS),
+    Index("ix_trajectory_namespace_id_task_id", "namespace_id", "task_id"),
+    Index(
+        "ix_trajectory_unpaired",
+        "namespace_id",
+        "id",
+        postgresql_where=text("paired_at IS NULL"),
+    ),
+)

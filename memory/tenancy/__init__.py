@@ -1,0 +1,1 @@
+"""Who may call, and the boundary that no data crosses."""

@@ -1,0 +1,198 @@
+"""NamespaceStore: the boundaries themselves, and the version that orders what happens inside
+one.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import RowMapping, delete, func, insert, select, text, update
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from memory.kernel.errors import Conflict, NotFound, Rejected, StaleEdit
+from memory.kernel.ids import new_id
+from memory.kernel.paging import Listed, Page, listed
+from memory.tenancy.entities import Clock, Learning, Namespace, NamespaceDraft, NamespaceSettings
+from memory.tenancy.tables import namespace
+
+_BUMP = text("""
+    UPDATE namespace SET bank_version = bank_version + :steps, n_memories = n_memories + :memories
+    WHERE id = :id RETURNING bank_version, n_memories, settings
+""")
+
+
+class NamespaceStore:
+    """All namespaces; the caller decides which of them a key may see."""
+
+    def __init__(self, connection: AsyncConnection) -> None:
+        self._connection = connection
+
+    async def create(self, draft: NamespaceDraft, key_id: UUID | None, now: datetime) -> Namespace:
+        try:
+            await self._connection.execute(
+                insert(namespace).values(
+                    id=(identity := new_id()),
+                    slug=draft.slug,
+                    clock=draft.clock,
+                    learning=draft.learning,
+                    policy=draft.policy,
+                    settings=draft.settings.stored(),
+                    created_at=now,
+                    key_id=key_id,
+                )
+            )
+        except IntegrityError as fault:
+            raise Conflict(
+                f"a namespace called {draft.slug} exists", code="namespace_exists", field="slug"
+            ) from fault
+        return await self.get(identity)
+
+    async def ensure(self, draft: NamespaceDraft, now: datetime) -> None:
+        """Make the namespace unless it is there."""
+        known = await self._connection.execute(
+            select(namespace.c.id).where(namespace.c.slug == draft.slug)
+        )
+        if known.first() is None:
+            await self.create(draft, None, now)
+
+    async def get(self, namespace_id: UUID) -> Namespace:
+        return await self._one(namespace.c.id == namespace_id)
+
+    async def by_slug(self, slug: str) -> Namespace:
+        return await self._one(namespace.c.slug == slug)
+
+    async def _one(self, condition: Any) -> Namespace:
+        found = (
+            (await self._connection.execute(select(namespace).where(condition))).mappings().first()
+        )
+        if found is None:
+            raise NotFound("no such namespace", code="namespace_not_found", field="namespace")
+        return _namespace(found)
+
+    async def browse(self, page: Page, only: UUID | None) -> Listed[Namespace]:
+        """By slug; `only` restricts the list to one namespace."""
+        condition = namespace.c.id == only if only is not None else namespace.c.id.is_not(None)
+        rows = select(namespace).where(condition).order_by(namespace.c.slug).limit(page.limit + 1)
+        if page.after is not None:
+            rows = rows.where(namespace.c.slug > page.after[0])
+        found = [_namespace(row) for row in (await self._connection.execute(rows)).mappings()]
+        total = await self._connection.scalar(
+            select(func.count()).select_from(namespace).where(condition)
+        )
+        return listed(found, page, total, lambda row: (row.slug,))
+
+    async def all(self) -> tuple[Namespace, ...]:
+        """For work that visits every namespace in turn."""
+        rows = await self._connection.execute(select(namespace).order_by(namespace.c.id))
+        return tuple(_namespace(row) for row in rows.mappings())
+
+    async def change(
+        self, current: Namespace, values: Mapping[str, object], version: int
+    ) -> Namespace:
+        """Write new values over version `version`. Raises StaleEdit when it is no longer
+        current.
+        """
+        changed = await self._connection.execute(
+            update(namespace)
+            .where(namespace.c.id == current.id, namespace.c.version == version)
+            .values(version=namespace.c.version + 1, **values)
+            .returning(namespace)
+        )
+        row = changed.mappings().first()
+        if row is None:
+            raise StaleEdit("the namespace was changed since", field="If-Match")
+        return _namespace(row)
+
+    async def request_deletion(self, namespace_id: UUID, digest: bytes, now: datetime) -> None:
+        await self._connection.execute(
+            update(namespace)
+            .where(namespace.c.id == namespace_id)
+            .values(deletion_requested_at=now, deletion_sha256=digest)
+        )
+
+    async def deletion_of(self, namespace_id: UUID) -> tuple[datetime, bytes] | None:
+        """When deletion was requested, and the digest its confirmation must have."""
+        row = (
+            await self._connection.execute(
+                select(namespace.c.deletion_requested_at, namespace.c.deletion_sha256).where(
+                    namespace.c.id == namespace_id, namespace.c.deletion_requested_at.is_not(None)
+                )
+            )
+        ).first()
+        return None if row is None else (row[0], row[1])
+
+    async def delete(self, namespace_id: UUID) -> None:
+        """Every row of the namespace goes with it, by foreign key."""
+        await self._connection.execute(delete(namespace).where(namespace.c.id == namespace_id))
+
+    async def bump(self, namespace_id: UUID, *, steps: int = 1, memories: int = 0) -> int:
+        """Take the next `steps` bank versions and return the last.
+
+        Holds the row until commit, so that commit order is version order. `memories` is how many
+        living ones the transaction adds.
+        """
+        row = (
+            await self._connection.execute(
+                _BUMP, {"id": namespace_id, "steps": steps, "memories": memories}
+            )
+        ).first()
+        if row is None:
+            raise NotFound("no such namespace", code="namespace_not_found", field="namespace")
+        quota = NamespaceSettings.read(row.settings).max_memories
+        if memories > 0 and row.n_memories > quota:
+            raise Rejected(
+                f"the namespace holds {row.n_memories - memories} of {quota} memories",
+                code="quota_exceeded",
+                field="settings.max_memories",
+                limit=quota,
+            )
+        return row.bank_version
+
+    async def recount(self, namespace_id: UUID, memories: int) -> None:
+        """Correct the count of living memories by so many."""
+        await self._connection.execute(
+            update(namespace)
+            .where(namespace.c.id == namespace_id)
+            .values(n_memories=namespace.c.n_memories + memories)
+        )
+
+    async def use_model(self, namespace_id: UUID, model_id: UUID) -> UUID:
+        """The model whose vectors the namespace holds; the first writer decides."""
+        await self._connection.execute(
+            update(namespace)
+            .where(namespace.c.id == namespace_id, namespace.c.model_id.is_(None))
+            .values(model_id=model_id)
+        )
+        used = await self._connection.scalar(
+            select(namespace.c.model_id).where(namespace.c.id == namespace_id)
+        )
+        assert isinstance(used, UUID)
+        return used
+
+    async def found_signal(self, namespace_id: UUID, *, signal: bool) -> None:
+        """Whether residuals of one memory on different dates agree, as the health job found."""
+        await self._connection.execute(
+            update(namespace).where(namespace.c.id == namespace_id).values(signal=signal)
+        )
+
+    async def saw(self, namespace_id: UUID, known_at: datetime) -> None:
+        """Remember the newest known_at that was applied."""
+        await self._connection.execute(
+            update(namespace)
+            .where(namespace.c.id == namespace_id)
+            .values(newest_known_at=func.greatest(namespace.c.newest_known_at, known_at))
+        )
+
+
+def _namespace(row: RowMapping) -> Namespace:
+    fields = {name: row[name] for name in Namespace.__slots__ if name in row}
+    known = Namespace(**fields)
+    return replace(
+        known,
+        clock=Clock(known.clock),
+        learning=Learning(known.learning),
+        settings=NamespaceSettings.read(row["settings"]),
+    )

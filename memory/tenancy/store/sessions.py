@@ -1,0 +1,54 @@
+"""DashboardSessionStore: who is logged in. Session ids are never stored, only their hashes."""
+
+from datetime import datetime
+
+from sqlalchemy import delete, or_, select, update
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from memory.tenancy.entities import IDLE, Session
+from memory.tenancy.tables import dashboard_session
+
+
+class DashboardSessionStore:
+    """All sessions; who holds the id of one finds it."""
+
+    def __init__(self, connection: AsyncConnection) -> None:
+        self._connection = connection
+
+    async def open(self, session: Session) -> None:
+        await self._connection.execute(
+            insert(dashboard_session).values(
+                {name: getattr(session, name) for name in Session.__slots__}
+            )
+        )
+
+    async def find(self, sha256: bytes) -> Session | None:
+        row = await self._connection.execute(
+            select(dashboard_session).where(dashboard_session.c.sha256 == sha256)
+        )
+        found = row.mappings().first()
+        return None if found is None else Session(**found)
+
+    async def seen(self, sha256: bytes, now: datetime) -> None:
+        """Idleness counts from `now`."""
+        await self._connection.execute(
+            update(dashboard_session)
+            .where(dashboard_session.c.sha256 == sha256, dashboard_session.c.seen_at < now)
+            .values(seen_at=now)
+        )
+
+    async def close(self, sha256: bytes) -> None:
+        await self._connection.execute(
+            delete(dashboard_session).where(dashboard_session.c.sha256 == sha256)
+        )
+
+    async def forget(self, now: datetime) -> None:
+        """Sessions that are over are dropped."""
+        await self._connection.execute(
+            delete(dashboard_session).where(
+                or_(
+                    dashboard_session.c.expires_at <= now, dashboard_session.c.seen_at <= now - IDLE
+                )
+            )
+        )

@@ -1,0 +1,111 @@
+"""Namespaces, keys, sessions, and what is kept about calls: idempotency and audit. No row-level
+security here.
+"""
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    Table,
+    Text,
+    UniqueConstraint,
+    Uuid,
+    text,
+)
+from sqlalchemy.dialects.postgresql import ARRAY, JSONB
+
+from memory.kernel.postgres.tables import identity, key_id, metadata, moment, one_of
+
+namespace = Table(
+    "namespace",
+    metadata,
+    identity(),
+    Column("slug", Text, nullable=False),
+    Column("clock", Text, nullable=False),
+    Column("learning", Text, nullable=False),
+    Column("policy", Text, nullable=False),
+    Column("settings", JSONB, nullable=False, server_default=text("'{}'::jsonb")),
+    Column("bank_version", BigInteger, nullable=False, server_default="0"),
+    # Living memories, kept here so that a quota costs no count.
+    Column("n_memories", BigInteger, nullable=False, server_default="0"),
+    moment("newest_known_at", nullable=True),
+    # Whether residuals of one memory on different dates agree: else weights are doubted.
+    Column("signal", Boolean, nullable=False, server_default="true"),
+    Column("model_id", Uuid, ForeignKey("embedding_model.id")),
+    Column("version", Integer, nullable=False, server_default="1"),
+    moment("created_at"),
+    moment("deletion_requested_at", nullable=True),
+    Column("deletion_sha256", LargeBinary),
+    key_id(),
+    UniqueConstraint("slug"),
+    one_of("clock", ("wall", "replay")),
+    one_of("learning", ("on", "frozen")),
+)
+
+
+api_key = Table(
+    "api_key",
+    metadata,
+    identity(),
+    Column("namespace_id", Uuid, ForeignKey("namespace.id", ondelete="CASCADE")),
+    Column("role", Text, nullable=False),
+    Column("agents", ARRAY(Text)),
+    Column("name", Text, nullable=False),
+    Column("sha256", LargeBinary, nullable=False),
+    Column("created_by", Uuid),
+    moment("created_at"),
+    moment("expires_at", nullable=True),
+    moment("revoked_at", nullable=True),
+    moment("last_used_at", nullable=True),
+    one_of("role", ("agent", "evaluator", "reader", "admin", "operator")),
+)
+
+
+dashboard_session = Table(
+    "dashboard_session",
+    metadata,
+    # The session id itself stands in the browser's cookie alone.
+    Column("sha256", LargeBinary, primary_key=True),
+    Column("key_id", Uuid, ForeignKey("api_key.id", ondelete="CASCADE"), nullable=False),
+    moment("created_at"),
+    moment("seen_at"),
+    moment("expires_at"),
+    Index("ix_dashboard_session_key_id", "key_id"),
+)
+
+
+idempotency = Table(
+    "idempotency",
+    metadata,
+    Column("key_id", Uuid, primary_key=True),
+    Column("method", Text, primary_key=True),
+    Column("path", Text, primary_key=True),
+    Column("idempotency_key", Text, primary_key=True),
+    Column("namespace_id", Uuid, ForeignKey("namespace.id", ondelete="CASCADE")),
+    Column("body_sha256", LargeBinary, nullable=False),
+    Column("state", Text, nullable=False),
+    Column("status", Integer),
+    Column("response", LargeBinary),
+    moment("locked_until"),
+    moment("created_at"),
+    one_of("state", ("running", "done")),
+    Index("ix_idempotency_created_at", "created_at"),
+)
+
+
+audit = Table(
+    "audit",
+    metadata,
+    identity(),
+    Column("namespace_id", Uuid),
+    Column("key_id", Uuid),
+    Column("action", Text, nullable=False),
+    Column("subject", Text, nullable=False),
+    Column("detail", JSONB, nullable=False, server_default=text("'{}'::jsonb")),
+    moment("recorded_at"),
+    Index("ix_audit_namespace_id_id", "namespace_id", "id"),
+)

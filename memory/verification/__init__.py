@@ -1,0 +1,1 @@
+"""Candidates are acquired, proposed, tried and decided."""

@@ -1,0 +1,291 @@
+"""Bad outcomes become candidates: the worst are queued, get a lesson, and are proposed.
+
+The queue is filled in a job's transaction. The work on it is claimed (one transaction), thought
+about (none is open), and stored (another): who dies over it leaves a claim that lapses and counts.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from memory.inference.service import adopt_model, require_model
+from memory.kernel.engine import Engine
+from memory.kernel.errors import Conflict, MemoryFault, Overloaded, Unavailable
+from memory.kernel.ids import new_id
+from memory.kernel.paging import Listed, Page, listed
+from memory.kernel.ports import Embedding
+from memory.kernel.postgres.database import Connection
+from memory.kernel.postgres.leadership import Leadership, WorkStore
+from memory.kernel.text import LESSON, SITUATION
+from memory.llm import prompts
+from memory.llm.client import Drafted, ask_at_leisure
+from memory.llm.entities import Subject
+from memory.llm.replies import read_object, text_of
+from memory.llm.roles import SMALL_ANSWER, Role, prompt_of, said
+from memory.llm.store import WritingStore
+from memory.memories.entities import Draft, Status
+from memory.memories.rules import TWIN, is_twin
+from memory.memories.service import Entrance, enter
+from memory.memories.store.memories import MemoryStore, NewMemory
+from memory.memories.store.status import AdmittingStore, Near
+from memory.tenancy.entities import Act, Call, Namespace
+from memory.verification.entities import CandidateView, ReportedLesson, Run
+from memory.verification.proposing import Proposal, Reference, propose
+from memory.verification.rules import WINDOW, failures, improvable
+from memory.verification.store.candidates import CandidateStore, Case, End
+
+CLAIM = timedelta(minutes=10)
+
+
+LOOKED_AT = 5_000
+"""So many outcomes are looked at in one run; the rest in the next."""
+
+
+@dataclass(frozen=True, slots=True)
+class Queueing:
+    """Which outcomes a run would queue, or did."""
+
+    examined: int
+    worst: tuple[Run, ...]
+
+    def result(self) -> dict[str, object]:
+        changes = [
+            {
+                "outcome_id": str(run.id),
+                "task_id": str(run.task),
+                "change": "candidate",
+                "reward": run.reward,
+            }
+            for run in self.worst
+        ]
+        return {"examined": self.examined, "changes": changes}
+
+
+@dataclass(frozen=True, slots=True)
+class Thought:
+    """A lesson with its vectors, and the writing it came of where a model wrote it."""
+
+    lesson: ReportedLesson
+    situation: str
+    vectors: Mapping[str, Embedding]
+    writing: UUID | None
+
+
+async def queue(
+    connection: Connection, namespace: Namespace, times: tuple[datetime, datetime], *, dry: bool
+) -> Queueing:
+    """Queue the worst 30 % of the outcomes that nobody has looked at, where better was possible."""
+    store = CandidateStore(connection, namespace.id)
+    fresh = await store.fresh(LOOKED_AT)
+    found = failures(await store.before(WINDOW), fresh)
+    done = Queueing(len(fresh), tuple(run for run in found if improvable(run.reward)))
+    if not dry:
+        await store.add([run.id for run in done.worst], times[1])
+        await store.look_at([run.id for run in fresh], times[1])
+    return done
+
+
+async def work_off(
+    engine: Engine, namespace: Namespace, now: datetime, leadership: Leadership | None
+) -> None:
+    """Make memories of what is queued, until nothing is left that can be done now."""
+    require_model(engine, namespace)
+    while True:
+        async with engine.database.transaction(namespace.id) as connection:
+            if leadership is not None:
+                await WorkStore(connection).guard(leadership)
+            case = await CandidateStore(connection, namespace.id).claim(now, now + CLAIM)
+        if case is None or not await _work(engine, namespace, case, (now, leadership)):
+            return
+
+
+async def list_candidates(
+    engine: Engine, call: Call, state: str | None, page: Page
+) -> Listed[CandidateView]:
+    """Oldest first."""
+    async with engine.database.transaction(call.namespace.id) as connection:
+        found, total = await CandidateStore(connection, call.namespace.id).browse(state, page)
+    return listed(found, page, total, lambda view: (str(view.outcome_id),))
+
+
+async def retry_candidate(engine: Engine, call: Call, outcome_id: UUID) -> CandidateView:
+    """Queue a quarantined candidate again. Raises Conflict where it is not quarantined."""
+    call.key.require(Act.MANAGE)
+    async with engine.database.transaction(call.namespace.id) as connection:
+        store = CandidateStore(connection, call.namespace.id)
+        known = await store.get(outcome_id)
+        if not await store.retry(outcome_id):
+            raise Conflict(f"the candidate is {known.state}", code="candidate_not_quarantined")
+        return await store.get(outcome_id)
+
+
+async def _work(
+    engine: Engine, namespace: Namespace, case: Case, when: tuple[datetime, Leadership | None]
+) -> bool:
+    """Think, then store; False where thinking failed for a reason that may pass."""
+    now, leadership = when
+    reason = None
+    try:
+        thought = await _think(engine, namespace, case, now)
+    except (Unavailable, Overloaded):
+        await _let_go(engine, namespace, case, now + CLAIM)
+        return False
+    except MemoryFault as fault:
+        thought, reason = None, fault.kind
+    async with engine.database.transaction(namespace.id) as connection:
+        if leadership is not None:
+            await WorkStore(connection).guard(leadership)
+        store = CandidateStore(connection, namespace.id)
+        if await store.hold(case):
+            state, memory_id = await _store(engine, connection, namespace, (case, thought, now))
+            await store.finish(case.outcome_id, End(state, memory_id, reason), now)
+    return True
+
+
+async def _let_go(engine: Engine, namespace: Namespace, case: Case, until: datetime) -> None:
+    """The model is away: what was claimed waits for it, and nobody is to blame."""
+    async with engine.database.transaction(namespace.id) as connection:
+        store = CandidateStore(connection, namespace.id)
+        if await store.hold(case):
+            await store.let_go(case.outcome_id, until)
+
+
+async def _think(engine: Engine, namespace: Namespace, case: Case, now: datetime) -> Thought | None:
+    """The lesson of a case: the reporter's own words, else a summary; None where there is none.
+
+    No transaction is open while a model thinks.
+    """
+    writing = None
+    if case.lesson is not None:
+        lesson = ReportedLesson(case.lesson["lesson"] or "", case.lesson["situation"])
+    else:
+        drafted = await summarise(engine, namespace.id, _material(case), _subject(case), now)
+        if drafted is None:
+            return None
+        lesson = ReportedLesson(drafted.value.lesson, drafted.value.situation)
+        writing = drafted.writing_id
+    situation = lesson.situation or case.task[:SITUATION]
+    one, other = await engine.embedder.embed([situation, lesson.lesson])
+    return Thought(lesson, situation, {"situation": one, "lesson": other}, writing)
+
+
+@dataclass(frozen=True, slots=True)
+class SummariseMaterial:
+    """An attempt that went badly; `run` is its trajectory as text, `reported` the agent's words."""
+
+    task: str
+    category: str
+    reward: float
+    guideline: str | None = None
+    run: str | None = None
+    result: str | None = None
+    reported: str | None = None
+
+
+def _material(case: Case) -> SummariseMaterial:
+    return SummariseMaterial(case.task, case.category, case.reward, case.guideline)
+
+
+def _subject(case: Case) -> Subject:
+    return Subject(task_id=case.task_id, agent=case.agent, key_id=case.key_id)
+
+
+async def _store(
+    engine: Engine,
+    connection: Connection,
+    namespace: Namespace,
+    what: tuple[Case, Thought | None, datetime],
+) -> tuple[str, UUID | None]:
+    """What becomes of the case, and which memory: a new one, or the twin that is there."""
+    case, thought, now = what
+    if thought is None:
+        return "nothing", None
+    model_id = await adopt_model(connection, engine, namespace)
+    twin = await _twin(connection, namespace, thought, model_id)
+    if twin is not None and twin.status is Status.REJECTED:
+        return "rejected_twin", twin.id
+    if twin is not None:
+        await MemoryStore(connection, namespace.id).add_evidence([twin.id])
+        return "twin", twin.id
+    entrance = Entrance(namespace, case.key_id, now, model_id)
+    new = _memory(case, thought)
+    [remembered] = (await enter(connection, entrance, {0: new})).values()
+    if remembered.deduplicated:
+        return "twin", remembered.id
+    reference = Reference(case.reward, case.metric, case.reward_kind)
+    await propose(engine, connection, entrance, [Proposal(new, reference, case.known_at)])
+    if thought.writing is not None:
+        store = WritingStore(connection, namespace.id)
+        await store.attach(thought.writing, memory_id=new.id)
+    return "proposed", new.id
+
+
+async def _twin(
+    connection: Connection, namespace: Namespace, thought: Thought, model_id: UUID
+) -> Near | None:
+    """The nearest memory that says the same."""
+    store = AdmittingStore(connection, namespace.id)
+    text = f"{thought.situation}\n{thought.lesson.lesson}"
+    for near in await store.near(thought.vectors, model_id, TWIN):
+        if is_twin(text, f"{near.situation}\n{near.lesson}", near.cosine):
+            return near
+    return None
+
+
+def _memory(case: Case, thought: Thought) -> NewMemory:
+    draft = Draft(
+        agent=case.agent,
+        situation=thought.situation,
+        lesson=thought.lesson.lesson,
+        task_id=case.task_id,
+        verify=True,
+    )
+    return NewMemory(
+        id=new_id(),
+        draft=draft,
+        agent_id=case.agent_id,
+        category_ids=(case.category_id, case.subcategory_id),
+        task_id=case.task_id,
+        source_group=case.source_group,
+        learned_at=case.known_at,
+        vectors=thought.vectors,
+        status=Status.PROPOSED,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """A candidate experience."""
+
+    situation: str
+    lesson: str
+
+
+async def summarise(
+    engine: Engine, namespace_id: UUID, material: SummariseMaterial, subject: Subject, now: datetime
+) -> Drafted[Summary] | None:
+    """A candidate experience from a failed attempt; None without a writer, or when it did not come
+    to one.
+    """
+    return await ask_at_leisure(engine, namespace_id, summarise_role(material), (subject, now))
+
+
+def summarise_role(material: SummariseMaterial) -> Role[Summary]:
+    """A failed attempt → a candidate experience."""
+    parts = [
+        ("Task", said(material.task)),
+        ("Category", said(material.category)),
+        ("Reward (0 to 1, larger is better)", f"{material.reward:.3f}"),
+        ("The advice it had", said(material.guideline)),
+        ("The run", said(material.run)),
+        ("Its result", said(material.result)),
+        ("What the agent said about it", said(material.reported)),
+    ]
+    shape = (prompts.SUMMARISE_SCHEMA, SMALL_ANSWER)
+    return Role("summarise", prompt_of("summarise", prompts.SUMMARISE, parts, shape), _summary)
+
+
+def _summary(answer: str) -> Summary:
+    read = read_object(answer, ("situation", "lesson"))
+    return Summary(text_of(read, "situation", SITUATION), text_of(read, "lesson", LESSON))

@@ -1,0 +1,121 @@
+"""A candidate asks to be tried: a ticket with guideline, reference and the runs it wants."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from memory.guidelines.compiler import Budget, Entry, Framing, compile_guideline
+from memory.kernel.engine import Engine
+from memory.kernel.ids import new_id
+from memory.kernel.postgres.database import Connection
+from memory.memories.entities import Kind
+from memory.memories.service import Entrance
+from memory.memories.store.memories import NewMemory
+from memory.tasks.entities import Category
+from memory.tasks.store.actors import ActorStore
+from memory.verification.rules import Purpose, Wanted, plan
+from memory.verification.store.candidates import CandidateStore
+from memory.verification.store.tickets import TicketStore
+
+RUNS = 50
+"""So many earlier runs of the category are looked through for another task and for anchors."""
+
+
+MAX_TOKENS = 2_000
+
+
+NEUTRAL = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """The reward a candidate has to beat, and how it was measured."""
+
+    reward: float
+    metric: str
+    reward_kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A new memory to be tried; without a reference the bank is asked for one."""
+
+    memory: NewMemory
+    reference: Reference | None
+    known_at: datetime
+    version: int = 1
+
+
+async def propose(
+    engine: Engine, connection: Connection, entrance: Entrance, proposals: Sequence[Proposal]
+) -> None:
+    """Open a ticket for each; their memories are rows of the same transaction."""
+    for proposal in proposals:
+        await _open(engine, connection, entrance, proposal)
+
+
+async def _open(
+    engine: Engine, connection: Connection, entrance: Entrance, proposal: Proposal
+) -> None:
+    namespace, new = entrance.namespace, proposal.memory
+    category = await ActorStore(connection, namespace.id).get_category(new.category_ids[0])
+    reference = proposal.reference
+    metric, kind = category.metric or "reward", category.reward_kind or "continuous"
+    if reference is not None:
+        metric, kind = reference.metric, reference.reward_kind
+    row = {
+        "id": new_id(),
+        "memory_id": new.id,
+        "version": proposal.version,
+        "guideline": _guideline(engine, new, category),
+        "metric": metric,
+        "reward_kind": kind,
+        "state": "open",
+        "known_at": proposal.known_at,
+        "recorded_at": entrance.now,
+        "key_id": entrance.key_id,
+    }
+    wanted = await _wanted(connection, entrance, proposal)
+    trials = [
+        {"task_id": one.task, "purpose": one.purpose.value, "reference": one.reference}
+        for one in wanted
+    ]
+    await TicketStore(connection, namespace.id).open(row, trials)
+
+
+async def _wanted(connection: Connection, entrance: Entrance, proposal: Proposal) -> list[Wanted]:
+    new, store = proposal.memory, CandidateStore(connection, entrance.namespace.id)
+    assert new.task_id is not None
+    reference = await _reward(store, new.task_id, proposal.reference)
+    source = Wanted(Purpose.SOURCE, new.task_id, reference)
+    runs = await store.runs(new.category_ids[0], RUNS)
+    trials = entrance.namespace.settings.verification_trials
+    return plan(source, new.source_group, runs, trials)
+
+
+async def _reward(
+    store: CandidateStore, task_id: UUID, reference: Reference | None
+) -> float | None:
+    """What the task brought with memory and without the candidate, if that is known."""
+    if reference is not None:
+        return reference.reward
+    known = await store.runs_of(task_id)
+    return known[0].reward if known else None
+
+
+def _guideline(engine: Engine, new: NewMemory, category: Category) -> str:
+    """As the candidate would be served: the same compiler, and it alone."""
+    entry = Entry(
+        id=new.id,
+        kind=Kind.EXPERIENCE.value,
+        situation=new.draft.situation,
+        lesson=new.draft.lesson,
+        author=new.draft.agent,
+        score=NEUTRAL,
+        effective_weight=NEUTRAL,
+        trust=new.trust,
+        learned_at=new.learned_at,
+    )
+    budget = Budget(MAX_TOKENS, engine.counter)
+    return compile_guideline([entry], budget, Framing(category.name)).text

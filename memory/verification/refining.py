@@ -1,0 +1,152 @@
+"""A candidate is put into other words, and tried anew: a few times, then its rejection stands."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from memory.belief.fold import Operation
+from memory.belief.state_mapping import set_states
+from memory.belief.store.states import StateStore
+from memory.inference.service import adopt_model
+from memory.kernel.engine import Engine
+from memory.kernel.errors import Conflict, StaleEdit
+from memory.kernel.ports import Embedding
+from memory.kernel.postgres.database import Connection, UniqueTextTaken
+from memory.memories.entities import Draft, EditRequest, Memory, Status, fingerprint
+from memory.memories.service import UNVERIFIED, Entrance, get_memory
+from memory.memories.store.memories import MemoryStore, NewMemory, Stamp
+from memory.memories.store.status import AdmittingStore
+from memory.tenancy.entities import Act, Call
+from memory.tenancy.store.calls import CallStore, Deed
+from memory.tenancy.store.namespaces import NamespaceStore
+from memory.verification.proposing import Proposal, Reference, propose
+from memory.verification.rules import MAX_REFINEMENTS
+from memory.verification.store.tickets import TicketStore
+
+
+@dataclass(frozen=True, slots=True)
+class _Wording:
+    """The new texts with their vectors, and since when."""
+
+    situation: str
+    lesson: str
+    vectors: dict[str, Embedding]
+    known_at: datetime
+
+
+async def refine(engine: Engine, call: Call, memory_id: UUID, ask: EditRequest) -> Memory:
+    """Reword a candidate, also a rejected one: it is proposed again, under a new ticket."""
+    call.key.require(Act.REMEMBER)
+    known_at = call.namespace.known_at(ask.known_at, call.now)
+    current = await get_memory(engine, call, memory_id)
+    call.key.require_agent(current.agent)
+    if current.status not in UNVERIFIED:
+        raise Conflict(f"a memory that is {current.status} is edited", code="status_conflict")
+    if current.version != ask.version:
+        raise StaleEdit(f"the memory is at version {current.version}", field="If-Match")
+    texts = (ask.edit.situation or current.situation, ask.edit.lesson or current.lesson)
+    if texts == (current.situation, current.lesson):
+        raise Conflict("the words are what they were", code="memory_exists", field="lesson")
+    one, other = await engine.embedder.embed(list(texts))
+    wording = _Wording(*texts, {"situation": one, "lesson": other}, known_at)
+    async with engine.database.transaction(call.namespace.id) as connection:
+        await _reword(engine, connection, call, (current, wording))
+    return await get_memory(engine, call, memory_id)
+
+
+async def _reword(
+    engine: Engine, connection: Connection, call: Call, what: tuple[Memory, _Wording]
+) -> None:
+    current, wording = what
+    namespace = call.namespace
+    await StateStore(connection, namespace.id).lock()
+    reference = await _close_ticket(connection, call, current.id)
+    living = 1 if current.status is Status.REJECTED else 0
+    version = await NamespaceStore(connection).bump(namespace.id, memories=living)
+    stamp = Stamp(call.key.id, call.now, version)
+    await _write(connection, namespace.id, current, (wording, stamp))
+    model_id = await adopt_model(connection, engine, namespace)
+    store = MemoryStore(connection, namespace.id)
+    await store.add_vectors(current.id, current.version + 1, model_id, wording.vectors)
+    await NamespaceStore(connection).saw(namespace.id, wording.known_at)
+    when = (version, wording.known_at, call.now)
+    await set_states(connection, namespace, Operation.EDIT, [current.id], when)
+    entrance = Entrance(namespace, call.key.id, call.now, model_id)
+    new = await _candidate(connection, namespace.id, current, wording)
+    proposal = Proposal(new, reference, wording.known_at, current.version + 1)
+    await propose(engine, connection, entrance, [proposal])
+    deed = Deed("memory.refine", str(current.id), {"version": current.version + 1})
+    await CallStore(connection).note(deed, call.key.id, namespace.id, call.now)
+
+
+async def _close_ticket(connection: Connection, call: Call, memory_id: UUID) -> Reference | None:
+    """End the ticket of the old words; the reward to beat stays what it was."""
+    store = TicketStore(connection, call.namespace.id)
+    known = await store.of_memory(memory_id)
+    if not known:
+        raise Conflict("the memory is no candidate", code="status_conflict", field="id")
+    if len(known) > MAX_REFINEMENTS:
+        raise Conflict(
+            f"a candidate is refined {MAX_REFINEMENTS} times at most",
+            code="refinements_spent",
+            field="id",
+        )
+    waiting = [ticket.id for ticket in known if ticket.decided_at is None]
+    ended = {"state": "expired", "reason": "refined", "decided_at": call.now}
+    await store.change(waiting, ended)
+    last = known[-1]
+    if last.trials[0].reference is None:
+        return None
+    return Reference(last.trials[0].reference, last.metric, last.reward_kind)
+
+
+async def _write(
+    connection: Connection, namespace_id: UUID, current: Memory, what: tuple[_Wording, Stamp]
+) -> None:
+    wording, stamp = what
+    texts = (wording.situation, wording.lesson)
+    values: dict[str, object] = {
+        "version": current.version + 1,
+        "sha256": fingerprint(*texts),
+        "status": Status.PROPOSED,
+        "status_reason": "refined",
+        "bank_version": stamp.bank_version,
+    }
+    store = MemoryStore(connection, namespace_id)
+    try:
+        written = await store.edit(current.id, values, current.version)
+    except UniqueTextTaken as fault:
+        raise Conflict(
+            "another memory says the same already", code="memory_exists", field="lesson"
+        ) from fault
+    if not written:
+        raise StaleEdit("the memory was changed since", field="If-Match")
+    version = current.version + 1
+    await store.add_version(current.id, version, texts, wording.known_at, stamp)
+    await store.feed(stamp, "edited", [current.id])
+
+
+async def _candidate(
+    connection: Connection, namespace_id: UUID, current: Memory, wording: _Wording
+) -> NewMemory:
+    """The memory as a ticket needs it."""
+    origin = await AdmittingStore(connection, namespace_id).origin(current.id)
+    draft = Draft(
+        agent=current.agent,
+        situation=wording.situation,
+        lesson=wording.lesson,
+        task_id=current.task_id,
+        verify=True,
+    )
+    return NewMemory(
+        id=current.id,
+        draft=draft,
+        agent_id=origin.agent_id,
+        category_ids=origin.category_ids,
+        task_id=current.task_id,
+        source_group=origin.source_group,
+        learned_at=wording.known_at,
+        vectors=wording.vectors,
+        status=Status.PROPOSED,
+        trust=current.trust,
+    )

@@ -1,0 +1,236 @@
+"""Which runs failed, which trials a candidate has to pass, and whether it enters the bank. Pure."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from fractions import Fraction
+from math import ceil, comb, fsum, sqrt
+from uuid import UUID
+
+from memory.memories.entities import Trust
+from memory.verification.entities import Run
+
+GAIN = 0.05
+
+
+POSTERIOR = Fraction(9, 10)
+
+
+BOUNDED_FROM = 3
+"""From so many trials the lower 80 % bound of the gain must lie above zero as well."""
+
+
+DEAD_BAND = 0.02
+"""A difference on an anchor that is smaller is neither loss nor win."""
+
+
+MAX_REFINEMENTS = 3
+
+
+ROUNDING = 1e-9
+
+
+# One-sided 80 % quantiles of Student's t for 2, 3, … degrees of freedom; beyond, the last is safe.
+_T80 = (1.0607, 0.9785, 0.9410, 0.9195, 0.9057, 0.8960, 0.8889, 0.8834, 0.8791, 0.8755, 0.8726)
+
+
+_BELIEVED = frozenset({"human", "test"})
+
+
+class Decision(StrEnum):
+    ADMITTED = "admitted"
+    REJECTED = "rejected"
+    UNDECIDED = "undecided"
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """A run with the candidate; `reward` None: not yet run. `same_task`: the one it came from."""
+
+    task: UUID
+    reward: float | None
+    same_task: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """What a task's runs without the candidate brought: their mean, and how many there were."""
+
+    reward: float
+    runs: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Anchor:
+    """A task that went well before the candidate, and how it went with it (None: not yet run)."""
+
+    before: float
+    after: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """`evidence` is `same_task` where nothing but the task it came from was tried."""
+
+    decision: Decision
+    reason: str
+    evidence: str
+
+
+def admission(
+    trials: Sequence[Trial],
+    reference: Mapping[UUID, Reference],
+    reward_kind: str,
+    anchors: Sequence[Anchor],
+) -> Verdict:
+    """The verdict on a candidate; `reference` is what each task of the trials brought without."""
+    evidence = "same_task" if all(trial.same_task for trial in trials) else "other_task"
+    rewards = [(trial.task, trial.reward) for trial in trials if trial.reward is not None]
+    after = [(anchor.before, anchor.after) for anchor in anchors if anchor.after is not None]
+    if not rewards or len(rewards) < len(trials) or len(after) < len(anchors):
+        return Verdict(Decision.UNDECIDED, "trials_missing", evidence)
+    if reward_kind == "binary":
+        reason = _binary(rewards, reference)
+    else:
+        reason = _continuous([reward - reference[task].reward for task, reward in rewards])
+    reason = reason or _anchored(after)
+    decision = Decision.ADMITTED if reason is None else Decision.REJECTED
+    return Verdict(decision, reason or "gain", evidence)
+
+
+def posterior(new: tuple[int, int], reference: tuple[int, int]) -> Fraction:
+    """P(p_new > p_ref) from (successes, runs) of each, with a flat prior on both; exact."""
+    a, b = new[0] + 1, new[1] - new[0] + 1
+    c, d = reference[0] + 1, reference[1] - reference[0] + 1
+    # Beta(a, b) is the a-th of a + b - 1 uniform points, Beta(c, d) the c-th of c + d - 1: count
+    # the ways to deal both so that at least c of the second lie below the a-th of the first.
+    total = comb(a + b + c + d - 2, a + b - 1)
+    below = sum(comb(a - 1 + c + j, c + j) * comb(b + d - 2 - j, d - 1 - j) for j in range(d))
+    return Fraction(below, total)
+
+
+def trust_of(source: str, *, manages: bool) -> Trust:
+    """Trust of an imported memory: a person or a test, on the word of who manages the bank."""
+    return Trust.TRUSTED if manages and source in _BELIEVED else Trust.UNVERIFIED
+
+
+def improvable(reward: float) -> bool:
+    """Whether a run left room for a gain that would be admitted."""
+    return reward + GAIN <= 1.0 + ROUNDING
+
+
+def _continuous(gains: Sequence[float]) -> str | None:
+    """Why the gains do not suffice; None where they do."""
+    n = len(gains)
+    mean = fsum(gains) / n
+    if mean < GAIN - ROUNDING:
+        return "gain_too_small"
+    if n < BOUNDED_FROM:
+        return None
+    deviation = sqrt(fsum((gain - mean) ** 2 for gain in gains) / (n - 1))
+    quantile = _T80[min(n - BOUNDED_FROM, len(_T80) - 1)]
+    return None if mean - quantile * deviation / sqrt(n) > 0 else "gain_uncertain"
+
+
+def _binary(
+    rewards: Sequence[tuple[UUID, float]], reference: Mapping[UUID, Reference]
+) -> str | None:
+    """Why the successes do not suffice; each task's runs without the candidate count once."""
+    new = (sum(reward == 1.0 for _, reward in rewards), len(rewards))
+    tried = [reference[task] for task in sorted({task for task, _ in rewards})]
+    known = (round(fsum(one.reward * one.runs for one in tried)), sum(one.runs for one in tried))
+    return None if posterior(new, known) >= POSTERIOR else "posterior_too_low"
+
+
+def _anchored(anchors: Sequence[tuple[float, float]]) -> str | None:
+    losses = sum(before - after > DEAD_BAND for before, after in anchors)
+    wins = sum(after - before > DEAD_BAND for before, after in anchors)
+    return "anchors_lost" if losses > wins else None
+
+
+WORST = 0.3
+
+
+WINDOW = 50
+"""A stream has no batches: each run is held against the last so many."""
+
+
+def worst(runs: Sequence[Run]) -> list[Run]:
+    """The worst ⌈.3 n⌉ of n task groups, each by its worst run; worst first, ties by id."""
+    lowest: dict[str, Run] = {}
+    for run in sorted(runs, key=_badness):
+        lowest.setdefault(run.group, run)
+    # The product is rounded first: .3 times 10 must be 3, whatever the last bit says.
+    return list(lowest.values())[: ceil(round(WORST * len(lowest), 9))]
+
+
+def failures(before: Sequence[Run], fresh: Sequence[Run]) -> list[Run]:
+    """Which of the fresh runs are among the worst of their window; both in order of arrival.
+
+    `before` are runs that were looked at already: they fill the first windows. A task that comes
+    again is judged by how it went this time.
+    """
+    every = [*before[-WINDOW:], *fresh]
+    found: dict[str, Run] = {}
+    for start in range(len(every) - len(fresh), len(every), WINDOW):
+        end = min(start + WINDOW, len(every))
+        own = set(every[start:end])
+        groups = {run.group for run in own}
+        earlier = [run for run in every[max(0, end - WINDOW) : start] if run.group not in groups]
+        for run in worst([*earlier, *own]):
+            if run in own:
+                found.setdefault(run.group, run)
+    return list(found.values())
+
+
+def _badness(run: Run) -> tuple[float, UUID]:
+    return run.reward, run.id
+
+
+ANCHORS = 2
+
+
+class Purpose(StrEnum):
+    """`source`: the task the candidate came from. `other`: another task of the category, for a
+    lesson that holds only where it was learned is a copy. `anchor`: a task that went well before.
+    """
+
+    SOURCE = "source"
+    OTHER = "other"
+    ANCHOR = "anchor"
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A run that is asked for; `reference` is the reward without the candidate, if known."""
+
+    purpose: Purpose
+    task: UUID
+    reference: float | None
+
+
+def plan(source: Wanted, group: str, runs: Sequence[Run], trials: int) -> list[Wanted]:
+    """The trials to run; `runs` are earlier ones of the category, the newest first.
+
+    One of the trials goes to another task, where there is one that left room for a gain.
+    """
+    foreign = _one_each(run for run in runs if run.group != group and run.task != source.task)
+    others = [run for run in foreign if improvable(run.reward)][:1]
+    own = max(1, trials - len(others))
+    taken = {run.task for run in others}
+    floor = source.reference or 0.0
+    good = [run for run in foreign if run.task not in taken and run.reward > floor]
+    best = sorted(good, key=lambda run: -run.reward)[:ANCHORS]
+    return [
+        *[source] * own,
+        *(Wanted(Purpose.OTHER, run.task, run.reward) for run in others),
+        *(Wanted(Purpose.ANCHOR, run.task, run.reward) for run in best),
+    ]
+
+
+def _one_each(runs: Iterable[Run]) -> list[Run]:
+    """The newest run of each task."""
+    newest: dict[UUID, Run] = {}
+    for run in runs:
+        newest.setdefault(run.task, run)
+    return list(newest.values())

@@ -1,0 +1,414 @@
+"""Candidates are tried: claimed by an agent, run by it, judged by what the runs brought."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from hashlib import sha256
+from math import fsum
+from uuid import UUID
+
+from memory.belief.rewards import reward_of
+from memory.kernel.engine import Engine
+from memory.kernel.errors import Conflict, Forbidden, Rejected
+from memory.kernel.paging import Listed, Page, listed
+from memory.kernel.postgres.database import Connection
+from memory.kernel.text import ANSWERS_BYTES, NAME, cleaned_json, optional
+from memory.memories.entities import Status, Trust
+from memory.memories.service import viewer
+from memory.memories.store.memories import Stamp
+from memory.memories.store.status import CANDIDATES, AdmittingStore, Move
+from memory.tasks.service import Names
+from memory.tenancy.entities import Act, Call, Namespace
+from memory.tenancy.store.calls import CallStore, Deed
+from memory.tenancy.store.namespaces import NamespaceStore
+from memory.verification.entities import (
+    Claim,
+    Reported,
+    Ticket,
+    TicketFilter,
+    TicketState,
+    TrialReport,
+    TrialResult,
+    TrialSlot,
+)
+from memory.verification.rules import (
+    Anchor,
+    Decision,
+    Purpose,
+    Reference,
+    Trial,
+    Verdict,
+    admission,
+)
+from memory.verification.store.tickets import (
+    Claimable,
+    Held,
+    Holder,
+    TicketStore,
+    TrialRow,
+    TrialStamp,
+)
+
+LEASE = timedelta(minutes=30)
+
+
+CLOSED = frozenset({TicketState.DECIDED, TicketState.EXPIRED, TicketState.QUARANTINED})
+
+
+async def claim(engine: Engine, call: Call, wanted: Claim) -> list[Ticket]:
+    """Lease candidates to an agent for half an hour; none twice, however many ask at once."""
+    call.key.require(Act.RETRIEVE)
+    call.key.require_agent(wanted.agent)
+    async with engine.database.transaction(call.namespace.id) as connection:
+        owners = (await viewer(connection, call)).owners
+        agent = await Names(connection, call).agent(wanted.agent)
+        store = TicketStore(connection, call.namespace.id)
+        scope = Claimable(owners, wanted.category, wanted.limit, call.now)
+        leased = await store.lease(Holder(agent.id, call.key.id), scope, call.now + LEASE)
+        if leased:
+            stamp = await _stamp(connection, call)
+            move = Move((Status.PROPOSED,), Status.VERIFYING, "claimed")
+            await AdmittingStore(connection, call.namespace.id).move(
+                sorted(leased.values()), move, stamp
+            )
+        return [await store.get(ticket_id, owners) for ticket_id in sorted(leased)]
+
+
+async def report_trials(
+    engine: Engine, call: Call, ticket_id: UUID, report: TrialReport
+) -> Reported:
+    """Take what the holder found out; the last trial decides."""
+    call.key.require(Act.REPORT)
+    call.key.require_agent(report.agent)
+    known_at = call.namespace.known_at(report.known_at, call.now)
+    async with engine.database.transaction(call.namespace.id) as connection:
+        owners = (await viewer(connection, call)).owners
+        store = TicketStore(connection, call.namespace.id)
+        held = await store.lock(ticket_id, owners)
+        rows = rows_of(held.ticket, report)
+        fresh = _fresh(held, call, rows)
+        if not fresh:
+            return Reported(held.ticket, replayed=True)
+        agent = await Names(connection, call).agent(report.agent)
+        holder = Holder(agent.id, call.key.id)
+        _require_lease(held, call, holder, fresh)
+        stamp = TrialStamp(holder, _own(holder, held.author), known_at, call.now)
+        await store.record(ticket_id, fresh, stamp)
+        ending = Ending(call.namespace, call.key.id, call.now, known_at)
+        await conclude(connection, ending, await store.lock(ticket_id, owners))
+        return Reported(await store.get(ticket_id, owners), replayed=False)
+
+
+async def release(engine: Engine, call: Call, ticket_id: UUID) -> Ticket:
+    """Give a ticket back before its lease ends; its holder may, or whoever manages."""
+    call.key.require(Act.RETRIEVE)
+    async with engine.database.transaction(call.namespace.id) as connection:
+        owners = (await viewer(connection, call)).owners
+        store = TicketStore(connection, call.namespace.id)
+        held = await store.lock(ticket_id, owners)
+        if held.ticket.state is not TicketState.LEASED:
+            raise Conflict("the ticket is not leased", code="ticket_closed", field="ticket_id")
+        if held.holder is None or held.holder.key_id != call.key.id:
+            call.key.require(Act.MANAGE)
+        await _reopen(connection, call, held, {"state": "open"})
+        return await store.get(ticket_id, owners)
+
+
+async def retry(engine: Engine, call: Call, ticket_id: UUID) -> Ticket:
+    """Hand a quarantined ticket out again."""
+    call.key.require(Act.MANAGE)
+    async with engine.database.transaction(call.namespace.id) as connection:
+        owners = (await viewer(connection, call)).owners
+        store = TicketStore(connection, call.namespace.id)
+        held = await store.lock(ticket_id, owners)
+        if held.ticket.state is not TicketState.QUARANTINED:
+            raise Conflict("the ticket is not quarantined", code="ticket_closed", field="ticket_id")
+        await _reopen(connection, call, held, {"state": "open", "claims": 0})
+        return await store.get(ticket_id, owners)
+
+
+async def cancel(engine: Engine, call: Call, ticket_id: UUID, reason: str | None = None) -> Ticket:
+    """Reject a candidate without trying it further."""
+    return await _decide(engine, call, ticket_id, (Status.REJECTED, _said("cancelled", reason)))
+
+
+async def approve(engine: Engine, call: Call, ticket_id: UUID, reason: str | None = None) -> Ticket:
+    """Let a candidate in without trying it further. It is served; its source is believed no more
+    than before.
+    """
+    return await _decide(engine, call, ticket_id, (Status.ACTIVE, _said("approved", reason)))
+
+
+async def _decide(engine: Engine, call: Call, ticket_id: UUID, to: tuple[Status, str]) -> Ticket:
+    """A manager's word ends a candidate."""
+    call.key.require(Act.MANAGE)
+    async with engine.database.transaction(call.namespace.id) as connection:
+        owners = (await viewer(connection, call)).owners
+        store = TicketStore(connection, call.namespace.id)
+        held = await store.lock(ticket_id, owners)
+        if held.ticket.state in CLOSED - {TicketState.QUARANTINED}:
+            raise Conflict("the ticket has its end", code="ticket_closed", field="ticket_id")
+        ending = Ending(call.namespace, call.key.id, call.now, held.ticket.known_at)
+        await end(connection, ending, held, to)
+        return await store.get(ticket_id, owners)
+
+
+def _said(what: str, reason: str | None) -> str:
+    """What was done, and the manager's own words if there are any."""
+    words = optional(reason, "reason", NAME)
+    return what if words is None else f"{what}: {words}"
+
+
+async def get_ticket(engine: Engine, call: Call, ticket_id: UUID) -> Ticket:
+    async with engine.database.transaction(call.namespace.id) as connection:
+        owners = (await viewer(connection, call)).owners
+        return await TicketStore(connection, call.namespace.id).get(ticket_id, owners)
+
+
+async def list_tickets(
+    engine: Engine, call: Call, wanted: TicketFilter, page: Page
+) -> Listed[Ticket]:
+    """Oldest first."""
+    async with engine.database.transaction(call.namespace.id) as connection:
+        owners = (await viewer(connection, call)).owners
+        store = TicketStore(connection, call.namespace.id)
+        found, total = await store.browse(wanted, page, owners)
+    return listed(found, page, total, lambda ticket: (str(ticket.id),))
+
+
+async def _stamp(connection: Connection, call: Call) -> Stamp:
+    version = await NamespaceStore(connection).bump(call.namespace.id)
+    return Stamp(call.key.id, call.now, version)
+
+
+async def _reopen(
+    connection: Connection, call: Call, held: Held, values: dict[str, object]
+) -> None:
+    """The ticket is free again, and its candidate waits."""
+    ticket = held.ticket
+    await TicketStore(connection, call.namespace.id).change([ticket.id], values | FREED)
+    move = Move((Status.VERIFYING,), Status.PROPOSED, None)
+    stamp = await _stamp(connection, call)
+    await AdmittingStore(connection, call.namespace.id).move([ticket.memory_id], move, stamp)
+    deed = Deed("ticket.reopen", str(ticket.id), {"memory_id": str(ticket.memory_id)})
+    await CallStore(connection).note(deed, call.key.id, call.namespace.id, call.now)
+
+
+def _fresh(held: Held, call: Call, rows: Sequence[TrialRow]) -> list[TrialRow]:
+    """The results that are new. Raises Conflict where this key said something else before."""
+    fresh: list[TrialRow] = []
+    for row in rows:
+        digest, key_id = held.digests.get(row.slot, (None, None))
+        if digest == row.sha256 and key_id == call.key.id:
+            continue
+        if digest is not None and key_id == call.key.id:
+            raise _told(row.slot)
+        fresh.append(row)
+    return fresh
+
+
+def _require_lease(held: Held, call: Call, holder: Holder, rows: Sequence[TrialRow]) -> None:
+    """Only who holds the ticket reports, while it is held."""
+    ticket = held.ticket
+    if ticket.state in CLOSED or not held.current:
+        raise Conflict(f"the ticket is {ticket.state}", code="ticket_closed", field="ticket_id")
+    if ticket.state is TicketState.OPEN or ticket.lease_until is None:
+        raise _lapsed()
+    if held.holder != holder:
+        raise Forbidden("another agent or key holds this ticket", field="ticket_id")
+    if ticket.lease_until <= call.now:
+        raise _lapsed()
+    known = [row.slot for row in rows if row.slot in held.digests]
+    if known:
+        raise _told(known[0])
+
+
+def _lapsed() -> Conflict:
+    return Conflict(
+        "the lease has lapsed; claim the ticket again", code="lease_lapsed", field="ticket_id"
+    )
+
+
+def _told(slot: int) -> Conflict:
+    return Conflict(f"trial {slot} has another result", code="trial_conflict", field="trials")
+
+
+def _own(holder: Holder, author: Holder) -> bool:
+    """Whether somebody tried a candidate of its own: the same agent, or the same key."""
+    return holder.agent_id == author.agent_id or holder.key_id == author.key_id
+
+
+def rows_of(ticket: Ticket, report: TrialReport) -> list[TrialRow]:
+    """One row a result. Raises Rejected naming the result and what is wrong with it."""
+    if report.metric != ticket.metric:
+        raise Rejected(
+            f"the ticket's rewards are in {ticket.metric}", field="metric", limit=ticket.metric
+        )
+    slots = {slot.slot: slot for slot in ticket.trials}
+    numbers = [result.slot for result in report.trials]
+    if len(set(numbers)) < len(numbers):
+        raise Rejected("a trial is reported twice in one report", field="trials")
+    return [
+        _row(ticket, report, result, (place, slots.get(result.slot)))
+        for place, result in enumerate(report.trials)
+    ]
+
+
+def _row(
+    ticket: Ticket, report: TrialReport, result: TrialResult, at: tuple[int, TrialSlot | None]
+) -> TrialRow:
+    place, slot = at
+    field = f"trials.{place}"
+    if slot is None:
+        raise Rejected(
+            f"the ticket has trials 0…{len(ticket.trials) - 1}",
+            field=f"{field}.slot",
+            limit=len(ticket.trials) - 1,
+        )
+    stray = "value" if ticket.metric == "reward" else "reward"
+    if getattr(result, stray) is not None:
+        raise Rejected(f"the ticket's rewards are in {ticket.metric}", field=f"{field}.{stray}")
+    acted = result.reward if ticket.metric == "reward" else result.value
+    reward = _reward(ticket, acted, result.truth, field)
+    without = None
+    if result.without is not None:
+        half = result.without.get("reward" if ticket.metric == "reward" else "value")
+        without = _reward(ticket, half, result.truth, f"{field}.without")
+    elif slot.reference is None:
+        raise Rejected(
+            "nothing is known of this task: report a run without the candidate too",
+            field=f"{field}.without",
+        )
+    raw = _raw(result)
+    said = json.dumps([report.agent, report.metric, raw], sort_keys=True, default=str)
+    return TrialRow(result.slot, reward, without, raw, sha256(said.encode()).digest())
+
+
+def _reward(ticket: Ticket, value: object, truth: object, field: str) -> float:
+    try:
+        reward = reward_of(ticket.metric, value, truth)
+    except Rejected as fault:
+        named = "reward" if ticket.metric == "reward" else fault.field
+        path = f"{field}.{named}"
+        raise Rejected(f"{field}: {fault.detail}", field=path, limit=fault.limit) from fault
+    if ticket.reward_kind == "binary" and reward not in (0.0, 1.0):
+        raise Rejected("a binary reward is 0 or 1", field=f"{field}.reward", limit=[0, 1])
+    return reward
+
+
+def _raw(result: TrialResult) -> dict[str, object]:
+    """The numbers as they came, for whoever recomputes."""
+    parts: Mapping[str, object | None] = {
+        "reward": result.reward,
+        "value": result.value,
+        "truth": result.truth,
+        "without": result.without,
+    }
+    given = {name: part for name, part in parts.items() if part is not None}
+    return cleaned_json(given, "trials", ANSWERS_BYTES)
+
+
+FREED = {"leased_agent_id": None, "leased_key_id": None, "lease_until": None}
+"""Of a ticket that nobody holds."""
+
+
+DECISIONS = {
+    Status.ACTIVE: "admitted",
+    Status.REJECTED: "rejected",
+    Status.PROBATION: "probation",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """Where, by whom (None: by a job), and when a candidate ends; `known_at`: when that was
+    known.
+    """
+
+    namespace: Namespace
+    key_id: UUID | None
+    now: datetime
+    known_at: datetime
+
+
+def verdict_of(trials: Sequence[TrialSlot], reward_kind: str) -> Verdict:
+    """What the trials of a ticket say, as they are."""
+    tried = [slot for slot in trials if slot.purpose != Purpose.ANCHOR]
+    return admission(
+        [Trial(s.task_id, s.reward, same_task=s.purpose == Purpose.SOURCE) for s in tried],
+        _references(tried),
+        reward_kind,
+        [Anchor(s.reference or 0.0, s.reward) for s in trials if s.purpose == Purpose.ANCHOR],
+    )
+
+
+def _references(trials: Sequence[TrialSlot]) -> Mapping[UUID, Reference]:
+    """By task: what was known before, else what the trials brought along."""
+    known: dict[UUID, Reference] = {}
+    for task in {slot.task_id for slot in trials}:
+        slots = [slot for slot in trials if slot.task_id == task]
+        stored = next((slot.reference for slot in slots if slot.reference is not None), None)
+        brought = [slot.reward_without for slot in slots if slot.reward_without is not None]
+        if stored is not None:
+            known[task] = Reference(stored)
+        elif brought:
+            known[task] = Reference(fsum(brought) / len(brought), len(brought))
+    return known
+
+
+async def conclude(connection: Connection, ending: Ending, held: Held) -> None:
+    """End the candidate if its trials say how."""
+    ticket = held.ticket
+    verdict = verdict_of(ticket.trials, ticket.reward_kind)
+    if verdict.decision is Decision.UNDECIDED:
+        return
+    admitted = verdict.decision is Decision.ADMITTED
+    to = Status.ACTIVE if admitted else Status.REJECTED
+    await end(connection, ending, held, (to, verdict.reason), verdict.evidence)
+
+
+async def end(
+    connection: Connection,
+    ending: Ending,
+    held: Held,
+    to: tuple[Status, str],
+    evidence: str | None = None,
+) -> None:
+    """Close the ticket and move its memory; the caller has locked the ticket."""
+    ticket, (status, reason) = held.ticket, to
+    fewer = -1 if status is Status.REJECTED else 0
+    namespaces = NamespaceStore(connection)
+    version = await namespaces.bump(ending.namespace.id, memories=fewer)
+    stamp = Stamp(ending.key_id, ending.now, version)
+    entering = status is not Status.REJECTED
+    move = Move(
+        CANDIDATES,
+        status,
+        reason,
+        # Nobody could have used it before it was let in.
+        learned_at=ending.known_at if entering else None,
+        trust=Trust.TRUSTED if status is Status.ACTIVE and _independent(ticket.trials) else None,
+    )
+    moved = await AdmittingStore(connection, ending.namespace.id).move(
+        [ticket.memory_id], move, stamp
+    )
+    if not moved:
+        await namespaces.recount(ending.namespace.id, -fewer)
+    values = {
+        "state": "expired" if status is Status.PROBATION or not moved else "decided",
+        "decision": DECISIONS[status] if moved else None,
+        "reason": reason if moved else "memory_gone",
+        "evidence": evidence,
+        "decided_at": ending.now,
+    }
+    await TicketStore(connection, ending.namespace.id).change([ticket.id], values)
+    if not moved:
+        return
+    deed = Deed(f"memory.{DECISIONS[status]}", str(ticket.memory_id), {"ticket": str(ticket.id)})
+    await CallStore(connection).note(deed, ending.key_id, ending.namespace.id, ending.now)
+
+
+def _independent(trials: Sequence[TrialSlot]) -> bool:
+    """Whether others than the author ran every trial."""
+    return all(slot.self_verified is False for slot in trials)

@@ -1,0 +1,108 @@
+"""What stands before the bank: candidates taken from bad outcomes, tickets to verify them, trials
+of a ticket.
+"""
+
+from sqlalchemy import (
+    Boolean,
+    Column,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    Table,
+    Text,
+    Uuid,
+    text,
+)
+from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION, JSONB
+
+from memory.kernel.postgres.tables import identity, key_id, metadata, moment, namespace_id, one_of
+
+TICKET_STATES = ("open", "leased", "decided", "expired", "quarantined")
+
+
+CANDIDATE_STATES = ("waiting", "proposed", "twin", "rejected_twin", "nothing", "quarantined")
+
+
+candidate = Table(
+    "candidate",
+    metadata,
+    Column("outcome_id", Uuid, ForeignKey("outcome.id", ondelete="CASCADE"), primary_key=True),
+    namespace_id(),
+    Column("state", Text, nullable=False),
+    Column("reason", Text),
+    # A claim is work begun on it; who died over it is seen by the time.
+    Column("claims", Integer, nullable=False, server_default="0"),
+    moment("claimed_until", nullable=True),
+    # The memory that was made of it, or the twin that was there.
+    Column("memory_id", Uuid, ForeignKey("memory.id", ondelete="CASCADE")),
+    moment("recorded_at"),
+    moment("finished_at", nullable=True),
+    one_of("state", CANDIDATE_STATES),
+    Index(
+        "ix_candidate_waiting",
+        "namespace_id",
+        "outcome_id",
+        postgresql_where=text("state = 'waiting'"),
+    ),
+    Index("ix_candidate_namespace_id_outcome_id", "namespace_id", "outcome_id"),
+)
+
+
+ticket = Table(
+    "ticket",
+    metadata,
+    identity(),
+    namespace_id(),
+    Column("memory_id", Uuid, ForeignKey("memory.id", ondelete="CASCADE"), nullable=False),
+    Column("version", Integer, nullable=False),
+    Column("guideline", Text, nullable=False),
+    Column("metric", Text, nullable=False),
+    Column("reward_kind", Text, nullable=False),
+    Column("state", Text, nullable=False),
+    Column("claims", Integer, nullable=False, server_default="0"),
+    Column("leased_agent_id", Uuid, ForeignKey("agent.id")),
+    Column("leased_key_id", Uuid),
+    moment("lease_until", nullable=True),
+    Column("decision", Text),
+    Column("reason", Text),
+    Column("evidence", Text),
+    moment("known_at"),
+    moment("recorded_at"),
+    moment("decided_at", nullable=True),
+    key_id(),
+    one_of("state", TICKET_STATES),
+    one_of("reward_kind", ("continuous", "binary")),
+    one_of("decision", ("admitted", "rejected", "probation")),
+    Index(
+        "uq_ticket_waiting",
+        "memory_id",
+        unique=True,
+        postgresql_where=text("state IN ('open', 'leased', 'quarantined')"),
+    ),
+    Index("ix_ticket_namespace_id_state_id", "namespace_id", "state", "id"),
+    Index("ix_ticket_namespace_id_memory_id", "namespace_id", "memory_id"),
+)
+
+
+trial = Table(
+    "trial",
+    metadata,
+    Column("ticket_id", Uuid, ForeignKey("ticket.id", ondelete="CASCADE"), primary_key=True),
+    Column("slot", Integer, primary_key=True),
+    namespace_id(),
+    Column("task_id", Uuid, ForeignKey("task.id"), nullable=False),
+    Column("purpose", Text, nullable=False),
+    Column("reference", DOUBLE_PRECISION),
+    # Null until the trial is reported.
+    Column("reward", DOUBLE_PRECISION),
+    Column("reward_without", DOUBLE_PRECISION),
+    Column("raw", JSONB),
+    Column("sha256", LargeBinary),
+    Column("agent_id", Uuid, ForeignKey("agent.id")),
+    Column("self_verified", Boolean),
+    moment("known_at", nullable=True),
+    moment("reported_at", nullable=True),
+    key_id(),
+    one_of("purpose", ("source", "other", "anchor")),
+)

@@ -1,0 +1,143 @@
+"""The job `tickets`: lapsed leases are freed, what nobody tried in time goes on probation, and
+probation ends when outcomes have spoken.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from memory.belief.policy import policy_named
+from memory.belief.state_mapping import read
+from memory.belief.store.states import StateStore
+from memory.kernel.postgres.database import Connection
+from memory.memories.entities import Status
+from memory.memories.rules import after_probation
+from memory.memories.store.memories import Stamp
+from memory.memories.store.status import AdmittingStore, Move
+from memory.tenancy.entities import Namespace
+from memory.tenancy.store.namespaces import NamespaceStore
+from memory.verification.entities import TicketState
+from memory.verification.rules import Decision
+from memory.verification.service import FREED, Ending, end, verdict_of
+from memory.verification.store.tickets import MAX_CLAIMS, Held, TicketStore
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One change: of a ticket that waits, or (ticket None) of a memory on probation."""
+
+    memory_id: UUID
+    ticket_id: UUID | None
+    change: str
+    to: Status
+    weight: float | None = None
+
+    def said(self) -> dict[str, object]:
+        ticket = None if self.ticket_id is None else str(self.ticket_id)
+        return {
+            "memory_id": str(self.memory_id),
+            "ticket_id": ticket,
+            "change": self.change,
+            "weight": self.weight,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Settling:
+    """What a run would do, or did."""
+
+    examined: int
+    steps: tuple[Step, ...]
+
+    def result(self) -> dict[str, object]:
+        return {"examined": self.examined, "changes": [step.said() for step in self.steps]}
+
+
+async def settle(
+    connection: Connection, namespace: Namespace, times: tuple[datetime, datetime], *, dry: bool
+) -> Settling:
+    """Do what is due at `times[0]`; leases run by the server's clock, `times[1]`."""
+    now, recorded_at = times
+    waiting = await TicketStore(connection, namespace.id).waiting()
+    due = [(held, step) for held in waiting if (step := _due(namespace, held, times)) is not None]
+    ended, examined = await _probation(connection, namespace, now)
+    done = Settling(len(waiting) + examined, (*(step for _, step in due), *ended))
+    if dry:
+        return done
+    ending = Ending(namespace, None, recorded_at, now)
+    for held, step in due:
+        await _settle(connection, ending, held, step)
+    await _leave_probation(connection, ending, ended)
+    return done
+
+
+def _due(namespace: Namespace, held: Held, times: tuple[datetime, datetime]) -> Step | None:
+    """What is to be done about a ticket that waits."""
+    ticket = held.ticket
+    now, recorded_at = times
+    if ticket.state is TicketState.LEASED:
+        if ticket.lease_until is not None and ticket.lease_until > recorded_at:
+            return None
+        if ticket.claims >= MAX_CLAIMS:
+            return Step(ticket.memory_id, ticket.id, "quarantined", Status.PROPOSED)
+    if now - ticket.known_at >= timedelta(days=namespace.settings.verification_days):
+        return _overdue(held)
+    if ticket.state is TicketState.LEASED:
+        return Step(ticket.memory_id, ticket.id, "lease_freed", Status.PROPOSED)
+    return None
+
+
+def _overdue(held: Held) -> Step:
+    """Nobody finished the trials. Those there are may speak against the candidate, never for it:
+    or whoever stops after a lucky first one would decide.
+    """
+    ticket = held.ticket
+    known = [slot for slot in ticket.trials if slot.reward is not None]
+    against = verdict_of(known, ticket.reward_kind).decision is Decision.REJECTED
+    if against:
+        return Step(ticket.memory_id, ticket.id, "rejected", Status.REJECTED)
+    return Step(ticket.memory_id, ticket.id, "probation", Status.PROBATION)
+
+
+async def _settle(connection: Connection, ending: Ending, held: Held, step: Step) -> None:
+    if step.change in ("probation", "rejected"):
+        reason = "nobody_verified" if step.change == "probation" else "trials_unfinished"
+        await end(connection, ending, held, (step.to, reason))
+        return
+    state = TicketState.QUARANTINED if step.change == "quarantined" else TicketState.OPEN
+    store = TicketStore(connection, ending.namespace.id)
+    await store.change([held.ticket.id], {"state": state.value, **FREED})
+    version = await NamespaceStore(connection).bump(ending.namespace.id)
+    move = Move((Status.VERIFYING,), Status.PROPOSED, step.change)
+    stamp = Stamp(None, ending.now, version)
+    await AdmittingStore(connection, ending.namespace.id).move([step.memory_id], move, stamp)
+
+
+async def _probation(
+    connection: Connection, namespace: Namespace, now: datetime
+) -> tuple[list[Step], int]:
+    """Who leaves probation, and how many are on it. The weight is that of the belief, unhalved."""
+    policy = policy_named(namespace.policy)
+    served = dict(await AdmittingStore(connection, namespace.id).on_probation())
+    states = read(await StateStore(connection, namespace.id).load(served)).memories
+    steps: list[Step] = []
+    for memory_id, credited in sorted(served.items()):
+        weight = policy.effective_weight(policy.age_memory(states[memory_id], now), None)
+        status = after_probation(weight, credited)
+        if status is not None:
+            change = "promoted" if status is Status.ACTIVE else "rejected"
+            steps.append(Step(memory_id, None, change, status, weight))
+    return steps, len(served)
+
+
+async def _leave_probation(connection: Connection, ending: Ending, steps: Sequence[Step]) -> None:
+    for status in (Status.ACTIVE, Status.REJECTED):
+        ids = [step.memory_id for step in steps if step.to is status]
+        if not ids:
+            continue
+        fewer = -len(ids) if status is Status.REJECTED else 0
+        version = await NamespaceStore(connection).bump(ending.namespace.id, memories=fewer)
+        move = Move((Status.PROBATION,), status, "outcomes")
+        stamp = Stamp(None, ending.now, version)
+        await AdmittingStore(connection, ending.namespace.id).move(ids, move, stamp)
