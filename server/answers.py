@@ -2,10 +2,11 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Annotated, TypeVar
+from functools import cache
+from typing import Annotated, Any, TypeVar
 
 from fastapi import Depends, Request
-from pydantic import BaseModel
+from pydantic import BaseModel, TypeAdapter
 from starlette.responses import Response
 
 from memory.kernel.errors import MemoryFault
@@ -26,14 +27,35 @@ Made = TypeVar("Made")
 Result = TypeVar("Result")
 
 
-def answered(shape: BaseModel, status: int = 200, version: int | None = None) -> Response:
-    """The shape as JSON; `version` becomes the ETag."""
+def answered(noun: object, status: int = 200, version: int | None = None) -> Response:
+    """The noun as JSON; `version` becomes the ETag."""
     headers = None if version is None else {"ETag": f'"{version}"'}
-    return Response(written(shape), status_code=status, headers=headers, media_type=JSON)
+    return Response(written(noun), status_code=status, headers=headers, media_type=JSON)
 
 
-def written(shape: BaseModel) -> bytes:
-    return shape.__pydantic_serializer__.to_json(shape)
+def written(noun: object) -> bytes:
+    """A noun, or a shape where the wire differs, by its own serializer."""
+    if isinstance(noun, BaseModel):
+        return noun.__pydantic_serializer__.to_json(noun)
+    return adapter_of(type(noun)).dump_json(noun)
+
+
+@cache
+def adapter_of(kind: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(kind)
+
+
+def listing(
+    kind: type[Noun], nouns: Sequence[Noun], total: int, next_cursor: str | None
+) -> Response:
+    """A page of nouns. They were checked when they were made, so nothing is checked again."""
+    page = Listing[kind].model_construct(items=list(nouns), total=total, next_cursor=next_cursor)
+    return answered(page)
+
+
+def all_of(kind: type[Noun], nouns: Sequence[Noun]) -> Response:
+    """A list of nouns that is never long enough to be paged."""
+    return listing(kind, nouns, len(nouns), None)
 
 
 def whole(shapes: Sequence[ShapeT]) -> Response:
@@ -57,6 +79,11 @@ class Pages:
         shapes = [of(noun) for noun in listed.items]
         return answered(Listing(items=shapes, total=listed.total, next_cursor=after))
 
+    def page_of(self, kind: type[Noun], listed: Listed[Noun]) -> Response:
+        """A page of nouns that are answered as they are."""
+        after = None if listed.next is None else self.cursors.write(listed.next, self.place)
+        return listing(kind, listed.items, listed.total, after)
+
 
 async def pages_of(request: Request) -> Pages:
     """The pages of the list this request asks for."""
@@ -78,7 +105,7 @@ class Batch:
     def problem(self, fault: MemoryFault) -> Problem:
         return problem_of(fault, self.request_id)
 
-    def answered(self, shape: BaseModel, statuses: Iterable[int]) -> Response:
+    def answered(self, shape: object, statuses: Iterable[int]) -> Response:
         """207; idle when no item had an effect, so that the batch may be tried again."""
         kind = Idle if all(status >= FIRST_FAILURE for status in statuses) else Response
         return kind(written(shape), status_code=207, media_type=JSON)

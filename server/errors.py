@@ -160,6 +160,8 @@ def encodable(text: str) -> str:
 
 
 def _said(error: Mapping[str, object]) -> str:
+    if error["type"] == "unexpected_keyword_argument":
+        return "Extra inputs are not permitted"
     return encodable(str(error["msg"])).removeprefix("Value error, ")
 
 

@@ -1,12 +1,13 @@
 """What an agent is about to attempt, and how tasks are sorted."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import datetime
 from hashlib import sha256
 from uuid import UUID
 
 from memory.kernel.errors import Rejected
+from memory.kernel.fields import INPUT, OUTPUT, Flag, Name
 from memory.kernel.text import KEY, NAME, TASK, cleaned, cleaned_json, optional
 
 DISTILLER = "memlift-contrast"
@@ -84,15 +85,20 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class AgentDraft:
-    """An agent as its owner describes it; `own_information`: it brings a price, a tool, a source
-    of its own.
-    """
+    """An agent as its owner describes it."""
 
-    name: str
-    model: str | None = None
-    family: str | None = None
-    size_class: str | None = None
-    own_information: bool = False
+    __pydantic_config__ = INPUT
+
+    name: Name
+    """How the agent is known within its namespace."""
+    model: Name | None = None
+    """The language model it runs on, by any name; a pair of runs needs the same one."""
+    family: Name | None = None
+    """Its family of models, such as `llama`; constraints travel between families."""
+    size_class: Name | None = None
+    """How large it is, in its owner's words."""
+    own_information: Flag = False
+    """Whether it brings a price, a tool or a source of its own beside memory."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", cleaned(self.name, "agent", NAME))
@@ -102,16 +108,26 @@ class AgentDraft:
 
 @dataclass(frozen=True, slots=True)
 class Agent:
-    """An agent as stored; `version` is its ETag."""
+    """An agent as it stands."""
+
+    __pydantic_config__ = OUTPUT
 
     id: UUID
+    """Names the agent for ever."""
     name: str
+    """How the agent is known within its namespace."""
     model: str | None
+    """The language model it runs on."""
     family: str | None
+    """Its family of models."""
     size_class: str | None
+    """How large it is, in its owner's words."""
     own_information: bool
+    """Whether it brings a price, a tool or a source of its own beside memory."""
     version: int
+    """Grows with each change; the ETag."""
     created_at: datetime
+    """When it was first seen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,14 +144,22 @@ class Category:
 
 @dataclass(frozen=True, slots=True)
 class AgentChange:
-    """What to change of an agent; None leaves it as it is."""
+    """What to change of an agent; null leaves it as it is. Raises Rejected where all are null."""
 
-    model: str | None = None
-    family: str | None = None
-    size_class: str | None = None
-    own_information: bool | None = None
+    __pydantic_config__ = INPUT
+
+    model: Name | None = None
+    """The language model it runs on."""
+    family: Name | None = None
+    """Its family of models."""
+    size_class: Name | None = None
+    """How large it is, in its owner's words."""
+    own_information: Flag | None = None
+    """Whether it brings information of its own beside memory."""
 
     def __post_init__(self) -> None:
+        if all(getattr(self, field.name) is None for field in fields(self)):
+            raise Rejected("the body changes nothing", field="body")
         for name in ("model", "family", "size_class"):
             object.__setattr__(self, name, optional(getattr(self, name), name, NAME))
 

@@ -56,8 +56,6 @@ async def change_agent(
     """Describe the agent anew, over the version its editor saw."""
     call.key.require(Act.MANAGE)
     values = {field: value for field, value in asdict(change).items() if value is not None}
-    if not values:
-        raise Rejected("the change changes nothing", field="body")
     async with engine.database.transaction(call.namespace.id) as connection:
         changed = await ActorStore(connection, call.namespace.id).change_agent(
             name, values, version

@@ -4,9 +4,9 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 
 from memory.kernel.errors import Rejected
+from memory.kernel.fields import FIRST_YEAR, LAST_YEAR
 from memory.memories.entities import Moment
 from server.dashboard.forms import Form
-from server.schemas.base import FIRST_YEAR, LAST_YEAR
 from server.schemas.history import MAX_VERSION
 
 Given = Callable[[str], str]

@@ -6,9 +6,6 @@ from pydantic import Field
 
 from memory.kernel.text import KEY, TASK
 from memory.tasks.entities import (
-    Agent,
-    AgentChange,
-    AgentDraft,
     Category,
     CategoryName,
     Task,
@@ -16,7 +13,6 @@ from memory.tasks.entities import (
 )
 from server.schemas.base import (
     CallerKey,
-    Flag,
     Free,
     In,
     ListQuery,
@@ -25,64 +21,9 @@ from server.schemas.base import (
     Out,
     UtcTime,
     category_of,
-    changed,
     hint,
     named,
 )
-
-
-class AgentIn(In):
-    """An agent as its owner describes it."""
-
-    name: Name
-    model: Name | None = None
-    family: Name | None = None
-    size_class: Name | None = None
-    own_information: Flag = False
-
-    def to_draft(self) -> AgentDraft:
-        return AgentDraft(
-            name=self.name,
-            model=self.model,
-            family=self.family,
-            size_class=self.size_class,
-            own_information=self.own_information,
-        )
-
-
-class AgentPatch(In):
-    """What to change of an agent; null leaves it as it is."""
-
-    model: Name | None = None
-    family: Name | None = None
-    size_class: Name | None = None
-    own_information: Flag | None = None
-
-    def to_change(self) -> AgentChange:
-        changed(self)
-        return AgentChange(
-            model=self.model,
-            family=self.family,
-            size_class=self.size_class,
-            own_information=self.own_information,
-        )
-
-
-class AgentOut(Out):
-    """An agent as it stands."""
-
-    id: UUID
-    name: str
-    model: str | None
-    family: str | None
-    size_class: str | None
-    own_information: bool
-    version: int
-    created_at: UtcTime
-
-    @classmethod
-    def of(cls, agent: Agent) -> "AgentOut":
-        return cls.model_validate(agent)
 
 
 class CategoryIn(In):

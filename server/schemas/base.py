@@ -1,22 +1,24 @@
 """What all shapes share: strict numbers, times with a zone, texts, and pages of a list."""
 
-import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Annotated, Generic, TypeVar
 
-from pydantic import AfterValidator, AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
+)
 
-from memory.kernel.errors import Rejected
+from memory.kernel.errors import MemoryFault, Rejected
+from memory.kernel.fields import CallerKey, Flag, Moment, Name, Number, Share, Whole, hint
 from memory.kernel.paging import MAX_PAGE
-from memory.kernel.text import KEY, NAME, cleaned
+from memory.kernel.text import NAME, cleaned
 from memory.tasks.entities import CategoryName
 
-RFC_3339 = re.compile(
-    r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d{1,9})?([Zz]|[+-]\d\d:\d\d)", re.ASCII
-)
-# Far enough for every stream, near enough that adding a span to a time never leaves the calendar.
-FIRST_YEAR, LAST_YEAR = 1900, 2200
 DEFAULT_PAGE = 50
 MAX_CURSOR = 2_000
 
@@ -33,39 +35,47 @@ class Out(BaseModel):
     model_config = ConfigDict(from_attributes=True, frozen=True)
 
 
-def _written(value: object) -> object:
-    """Only text of RFC 3339 is a time: a bare number could be seconds or milliseconds."""
-    if not isinstance(value, str) or not RFC_3339.fullmatch(value):
-        raise ValueError("must be a time as in RFC 3339, with a zone")
-    return value
-
-
-def _in_range(moment: datetime) -> datetime:
-    if not FIRST_YEAR <= moment.year < LAST_YEAR:
-        raise ValueError(f"must lie in the years {FIRST_YEAR}…{LAST_YEAR - 1}")
-    return moment.astimezone(UTC)
-
-
 def _utc(moment: datetime) -> datetime:
     return moment.astimezone(UTC)
 
 
-def hint(maximum: int) -> dict[str, object]:
-    """Shows the limit of a text in the contract; the noun enforces it, after cleaning."""
-    return {"minLength": 1, "maxLength": maximum}
-
-
-Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
-Whole = Annotated[int, Field(strict=True)]
-Flag = Annotated[bool, Field(strict=True)]
-Share = Annotated[float, Field(strict=True, allow_inf_nan=False, ge=0, le=1)]
-Moment = Annotated[AwareDatetime, BeforeValidator(_written), AfterValidator(_in_range)]
 UtcTime = Annotated[datetime, AfterValidator(_utc)]
-Name = Annotated[str, Field(json_schema_extra=hint(NAME))]  # pyright: ignore[reportArgumentType] - JSON values
-CallerKey = Annotated[str, Field(json_schema_extra=hint(KEY))]  # pyright: ignore[reportArgumentType] - JSON values
 Free = dict[str, object]
 
 Row = TypeVar("Row")
+
+__all__ = [
+    "AgentQuery",
+    "CallerKey",
+    "Flag",
+    "Free",
+    "In",
+    "ListQuery",
+    "Listing",
+    "Moment",
+    "Name",
+    "Number",
+    "Out",
+    "Refusable",
+    "Share",
+    "UtcTime",
+    "Whole",
+    "category_of",
+    "changed",
+    "hint",
+    "named",
+]
+
+
+def _refusal(value: object, make: ValidatorFunctionWrapHandler) -> object:
+    try:
+        return make(value)
+    except MemoryFault as fault:
+        return fault
+
+
+Refusable = WrapValidator(_refusal)
+"""Marks the nouns of a batch: one that breaks a limit becomes its fault, and the others go on."""
 
 
 class Listing(Out, Generic[Row]):

@@ -8,22 +8,30 @@ from datetime import datetime
 from typing import Literal, Required, TypedDict
 
 
-class AgentFields(TypedDict, total=False):
+class AgentChangeFields(TypedDict, total=False):
+    """What to change of an agent; null leaves it as it is. Raises Rejected where all are null."""
+
+    family: str | None
+    """Its family of models."""
+    model: str | None
+    """The language model it runs on."""
+    own_information: bool | None
+    """Whether it brings information of its own beside memory."""
+    size_class: str | None
+    """How large it is, in its owner's words."""
+
+
+class AgentDraftFields(TypedDict, total=False):
     """An agent as its owner describes it."""
 
     family: str | None
+    """Its family of models, such as `llama`; constraints travel between families."""
     model: str | None
+    """The language model it runs on, by any name; a pair of runs needs the same one."""
     own_information: bool
+    """Whether it brings a price, a tool or a source of its own beside memory."""
     size_class: str | None
-
-
-class AgentPatchFields(TypedDict, total=False):
-    """What to change of an agent; null leaves it as it is."""
-
-    family: str | None
-    model: str | None
-    own_information: bool | None
-    size_class: str | None
+    """How large it is, in its owner's words."""
 
 
 class BulkFields(TypedDict, total=False):
@@ -482,8 +490,8 @@ class TaxonomyFields(TypedDict, total=False):
 
 
 __all__ = [
-    "AgentFields",
-    "AgentPatchFields",
+    "AgentChangeFields",
+    "AgentDraftFields",
     "BranchFields",
     "BulkFields",
     "CategoryFields",

@@ -16,13 +16,21 @@ class Agent:
     """An agent as it stands."""
 
     created_at: datetime
+    """When it was first seen."""
     family: str | None
+    """Its family of models."""
     id: str
+    """Names the agent for ever."""
     model: str | None
+    """The language model it runs on."""
     name: str
+    """How the agent is known within its namespace."""
     own_information: bool
+    """Whether it brings a price, a tool or a source of its own beside memory."""
     size_class: str | None
+    """How large it is, in its owner's words."""
     version: int
+    """Grows with each change; the ETag."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

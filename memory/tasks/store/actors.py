@@ -11,8 +11,11 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from memory.kernel.errors import Conflict, NotFound, Rejected, StaleEdit
 from memory.kernel.ids import new_id
 from memory.kernel.paging import Listed, Page, listed
+from memory.kernel.postgres.rows import RowMapper
 from memory.tasks.entities import OWN_NAMES, Agent, AgentDraft, Category, CategoryName
 from memory.tasks.tables import agent, category
+
+_to_agent = RowMapper(Agent, [agent])
 
 
 class ActorStore:
@@ -58,14 +61,16 @@ class ActorStore:
             .returning(agent)
         )
         row = inserted.mappings().first()
-        return None if row is None else _agent(row)
+        return None if row is None else _to_agent(row)
 
     async def find_agent(self, name: str) -> Agent | None:
         row = await self._connection.execute(
-            select(agent).where(agent.c.namespace_id == self._namespace_id, agent.c.name == name)
+            select(*_to_agent.columns).where(
+                agent.c.namespace_id == self._namespace_id, agent.c.name == name
+            )
         )
         found = row.mappings().first()
-        return None if found is None else _agent(found)
+        return None if found is None else _to_agent(found)
 
     async def get_agent(self, name: str) -> Agent:
         found = await self.find_agent(name)
@@ -97,21 +102,23 @@ class ActorStore:
         row = changed.mappings().first()
         if row is None:
             raise StaleEdit("the agent was changed since", field="If-Match")
-        return _agent(row)
+        return _to_agent(row)
 
     async def every_agent(self) -> list[Agent]:
         """All agents, by name."""
         rows = await self._connection.execute(
-            select(agent).where(agent.c.namespace_id == self._namespace_id).order_by(agent.c.name)
+            select(*_to_agent.columns)
+            .where(agent.c.namespace_id == self._namespace_id)
+            .order_by(agent.c.name)
         )
-        return [_agent(row) for row in rows.mappings()]
+        return [_to_agent(row) for row in rows.mappings()]
 
     async def list_agents(self, page: Page) -> Listed[Agent]:
         here = agent.c.namespace_id == self._namespace_id
-        rows = select(agent).where(here).order_by(agent.c.name).limit(page.limit + 1)
+        rows = select(*_to_agent.columns).where(here).order_by(agent.c.name).limit(page.limit + 1)
         if page.after is not None:
             rows = rows.where(agent.c.name > page.after[0])
-        found = [_agent(row) for row in (await self._connection.execute(rows)).mappings()]
+        found = [_to_agent(row) for row in (await self._connection.execute(rows)).mappings()]
         total = await self._connection.scalar(select(func.count()).select_from(agent).where(here))
         return listed(found, page, total, lambda row: (row.name,))
 
@@ -210,10 +217,6 @@ class ActorStore:
             .where(category.c.id == category_id, category.c.metric.is_(None))
             .values(metric=metric, reward_kind=reward_kind)
         )
-
-
-def _agent(row: RowMapping) -> Agent:
-    return Agent(**{name: row[name] for name in Agent.__slots__})
 
 
 def _category(row: RowMapping) -> Category:

@@ -1,0 +1,55 @@
+"""Types of fields that nouns share: strict numbers, times with a zone, texts with their limits.
+
+A noun is a frozen dataclass that serves as the API's shape unless the wire differs. Its fields are
+described by the string below each of them, its limits stand in its annotations and, where cleaning
+comes first, in `__post_init__`.
+"""
+
+import re
+from datetime import UTC, datetime
+from typing import Annotated
+
+from pydantic import AfterValidator, AwareDatetime, BeforeValidator, ConfigDict, Field
+
+from memory.kernel.text import KEY, LESSON, NAME, SITUATION, TASK
+
+RFC_3339 = re.compile(
+    r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d{1,9})?([Zz]|[+-]\d\d:\d\d)", re.ASCII
+)
+# Far enough for every stream, near enough that adding a span to a time never leaves the calendar.
+FIRST_YEAR, LAST_YEAR = 1900, 2200
+
+INPUT = ConfigDict(extra="forbid", use_attribute_docstrings=True)
+"""Of nouns that callers bring: an unknown field is refused, so that a typing error is not lost."""
+OUTPUT = ConfigDict(use_attribute_docstrings=True, json_schema_serialization_defaults_required=True)
+"""Of nouns that callers are shown: every field is there, whatever its default."""
+
+
+def _written(value: object) -> object:
+    """Only text of RFC 3339 is a time: a bare number could be seconds or milliseconds."""
+    if not isinstance(value, str) or not RFC_3339.fullmatch(value):
+        raise ValueError("must be a time as in RFC 3339, with a zone")
+    return value
+
+
+def _in_range(moment: datetime) -> datetime:
+    if not FIRST_YEAR <= moment.year < LAST_YEAR:
+        raise ValueError(f"must lie in the years {FIRST_YEAR}…{LAST_YEAR - 1}")
+    return moment.astimezone(UTC)
+
+
+def hint(maximum: int) -> dict[str, object]:
+    """Shows the limit of a text in the contract; the noun enforces it, after cleaning."""
+    return {"minLength": 1, "maxLength": maximum}
+
+
+Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
+Whole = Annotated[int, Field(strict=True)]
+Flag = Annotated[bool, Field(strict=True)]
+Share = Annotated[float, Field(strict=True, allow_inf_nan=False, ge=0, le=1)]
+Moment = Annotated[AwareDatetime, BeforeValidator(_written), AfterValidator(_in_range)]
+Name = Annotated[str, Field(json_schema_extra=hint(NAME))]  # pyright: ignore[reportArgumentType] - JSON values
+CallerKey = Annotated[str, Field(json_schema_extra=hint(KEY))]  # pyright: ignore[reportArgumentType] - JSON values
+Situation = Annotated[str, Field(json_schema_extra=hint(SITUATION))]  # pyright: ignore[reportArgumentType] - JSON values
+Lesson = Annotated[str, Field(json_schema_extra=hint(LESSON))]  # pyright: ignore[reportArgumentType] - JSON values
+TaskText = Annotated[str, Field(json_schema_extra=hint(TASK))]  # pyright: ignore[reportArgumentType] - JSON values
