@@ -1,9 +1,7 @@
 """One real server for all pages, and for each page a reader with a home of their own."""
 
 import os
-import shutil
 import sys
-import tempfile
 from collections.abc import Generator
 from pathlib import Path
 
@@ -15,25 +13,24 @@ sys.path[:0] = [str(ROOT), str(ROOT / "clients" / "python")]
 
 from tests.acceptance.servers import Home, Server  # noqa: E402 - reached through the path above
 from tests.docs.documented_pages import Reader  # noqa: E402 - reached through the path above
+from tests.fixtures.served import shared  # noqa: E402 - reached through the path above
 
 # A documented call that is refused fails its page.
 CURL_SETTINGS = "silent\nshow-error\nfail-with-body\n"
 
 
 @pytest.fixture(scope="session")
-def documented_server() -> Generator[Server]:
-    """`memlift serve`, with its data where the pages say it is."""
-    folder = Path(tempfile.mkdtemp(prefix="memlift-"))
-    state = folder / ".local" / "state"
-    state.mkdir(parents=True)
-    for above in (folder, state.parent, state):
-        above.chmod(0o711)
-    server = Server.of(Home(state / "memlift"))
-    try:
-        yield server.await_ready()
-    finally:
-        server.end()
-        shutil.rmtree(folder)
+def documented_server(run_folder: Path) -> Generator[Server]:
+    """`memlift serve`, with its data where the pages say it is and its first namespace empty."""
+
+    def start() -> Server:
+        home = Home(run_folder / "documented" / ".local" / "state" / "memlift")
+        home.data.parent.mkdir(parents=True)
+        for folder in (home.data.parent, *home.data.parent.parents[:2]):
+            folder.chmod(0o711)
+        return Server.of(home)
+
+    yield from shared(run_folder, "documented", start)
 
 
 @pytest.fixture

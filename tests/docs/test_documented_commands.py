@@ -20,6 +20,27 @@ from tests.docs.documented_pages import (
 FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 INDENTED_CODE = re.compile(r"\n\n {4,}(?![-*\d])\S")
 
+UNEXPLAINED = """
+```bash
+true
+```
+```text
+```
+```yaml
+key: value
+```
+<!-- not run: it takes an hour -->
+```bash
+sleep 3600
+```
+```text
+an answer to nothing
+```
+<!-- file: saved.py -->
+```python
+```
+"""
+
 
 def name(page: Path) -> str:
     return str(page.relative_to(ROOT))
@@ -57,6 +78,16 @@ def test_pages_and_clients_name_the_port_that_the_server_listens_on(
     asked = parse(["poll", "--key", "any"])
     assert isinstance(asked, Polling)
     assert asked.where.url == f"http://{DOCUMENTED_ADDRESS}"
+
+
+def test_a_block_that_is_neither_run_nor_explained_is_found(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(UNEXPLAINED)
+
+    assert [block.text for block in find_unexplained(read_blocks(page))] == [
+        "key: value\n",
+        "an answer to nothing\n",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -58,9 +58,9 @@ class Tarpit(Front):
 
 
 @contextmanager
-def listening(handler: type[Front], memory_server: Server) -> Generator[str]:
+def listening(handler: type[Front], shared_server: Server) -> Generator[str]:
     """The address of `handler` before the memory server, as long as the block lasts."""
-    handler.memory_server = memory_server.url
+    handler.memory_server = shared_server.url
     ENDED.clear()
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     thread = threading.Thread(target=server.serve_forever, daemon=True)
@@ -75,15 +75,15 @@ def listening(handler: type[Front], memory_server: Server) -> Generator[str]:
 
 
 @pytest.fixture
-def tarpit(memory_server: Server) -> Generator[str]:
-    with listening(Tarpit, memory_server) as url:
+def tarpit(shared_server: Server) -> Generator[str]:
+    with listening(Tarpit, shared_server) as url:
         yield url
 
 
 def test_a_server_that_is_down_costs_memory_and_not_the_forecast(
-    memory_server: Server, serve: Serve
+    shared_server: Server, serve: Serve
 ) -> None:
-    with listening(Front, memory_server) as url:
+    with listening(Front, shared_server) as url:
         agent = serve(url=url)
 
     answer = agent.predict(asked("down", TITLE, crowd={"Yes": 0.8, "No": 0.2}))
@@ -117,8 +117,8 @@ def test_an_agent_that_never_reached_its_memory_exits_and_says_so(
     assert "Traceback" not in ended.stderr
 
 
-def test_an_agent_with_a_wrong_key_exits_and_says_so(memory_server: Server, tmp_path: Path) -> None:
-    ended = prophet_at(memory_server.url, "serve", "--port", "0", folder=tmp_path)
+def test_an_agent_with_a_wrong_key_exits_and_says_so(shared_server: Server, tmp_path: Path) -> None:
+    ended = prophet_at(shared_server.url, "serve", "--port", "0", folder=tmp_path)
 
     assert ended.returncode == 1
     assert "401" in ended.stderr
