@@ -43,7 +43,7 @@ lint: $(STAMP)  ## ruff, import contracts, types
 	$(VENV)/bin/lint-imports
 	$(PYTHON) -m basedpyright
 
-test: $(STAMP)  ## All tests, with an embedded database unless TEST_DATABASE_URL names one
+test: $(STAMP)  ## All tests but the nightly ones, on an embedded database or at TEST_DATABASE_URL
 	$(PYTEST) $(ARGS)
 
 check: lint test  ## lint + test

@@ -9,7 +9,7 @@ from memory.kernel.errors import Unavailable
 from memory.kernel.postgres.compatibility import ServerFacts, check, complaints
 
 GOOD = ServerFacts(
-    server=15,
+    server=16,
     vector="0.8.0",
     login="memlift",
     login_is_mighty=False,
@@ -32,7 +32,7 @@ def test_a_newer_vector_extension_is_taken(vector: str) -> None:
 @pytest.mark.parametrize(
     ("fault", "said"),
     [
-        ({"server": 14}, "Postgres 14 is too old"),
+        ({"server": 15}, "Postgres 15 is too old"),
         ({"vector": None}, "CREATE EXTENSION vector"),
         ({"vector": "0.7.4"}, "pgvector 0.7.4 is too old"),
         ({"login": "postgres", "login_is_mighty": True}, "connect as memlift instead"),

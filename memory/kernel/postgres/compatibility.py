@@ -24,7 +24,7 @@ class Check:
     detail: str
 
 
-OLDEST_SERVER = 15
+OLDEST_SERVER = 16
 
 
 OLDEST_VECTOR = (0, 8)
