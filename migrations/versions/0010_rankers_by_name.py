@@ -66,7 +66,9 @@ def downgrade() -> None:
 
 
 def order_all() -> None:
-    """A ranker that the first release did not have is left out; one that is not there lost none."""
+    """A ranker that the first release did not have is left out; one that is missing stands where the
+    others stand on average.
+    """
     op.execute(f"UPDATE ranker_record SET state = state || {ordered('by_ranker')}")
     for side in ("before", "after"):
         state, by_ranker = f"state_{side}", f"by_ranker_{side}"
@@ -74,7 +76,9 @@ def order_all() -> None:
             f"UPDATE weight_event SET {state} = {state} || {ordered(by_ranker)} "
             f"WHERE {by_ranker} IS NOT NULL"
         )
-    rewards = f"SELECT array_agg((ranker_rewards ->> name)::float8 ORDER BY i) FROM {NAMES}"
+    mean = "(SELECT avg(value::float8) FROM jsonb_each_text(ranker_rewards))"
+    reward = f"coalesce((ranker_rewards ->> name)::float8, {mean})"
+    rewards = f"SELECT array_agg({reward} ORDER BY i) FROM {NAMES}"
     op.execute(
         f"UPDATE outcome SET rewards_in_order = ({rewards}) WHERE ranker_rewards IS NOT NULL"
     )
@@ -92,12 +96,13 @@ def base(state: str) -> str:
 
 def ordered(by_ranker: str) -> str:
     """The two numbers of each ranker, first those of closed days."""
-    parts = [
-        f"(SELECT array_agg(coalesce(({by_ranker} -> name ->> {part})::float8, 0) ORDER BY i) "
-        f"FROM {NAMES})"
-        for part in (0, 1)
-    ]
-    return " || ".join(parts)
+    return f"{of_each(by_ranker, 0)} || {of_each(by_ranker, 1)}"
+
+
+def of_each(by_ranker: str, part: int) -> str:
+    mean = f"(SELECT avg((value ->> {part})::float8) FROM jsonb_each({by_ranker}))"
+    number = f"coalesce(({by_ranker} -> name ->> {part})::float8, {mean})"
+    return f"(SELECT array_agg({number} ORDER BY i) FROM {NAMES})"
 
 
 def with_every_row_in_sight(work: Callable[[], None]) -> None:
