@@ -1,4 +1,4 @@
-"""Runs migrations on the connection that `memory.storage.migrate` opened, as the owner of the schema."""
+"""Runs migrations on the connection that `memory.kernel.postgres.migrate` opened, as the owner of the schema."""
 
 from alembic import context
 from sqlalchemy import Connection, text
