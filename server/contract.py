@@ -1,13 +1,14 @@
 """The published contract: what FastAPI derives, plus what holds for every route."""
 
 import json
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import Any, cast
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
 from server.errors import MEDIA_TYPE
+from server.examples import body_of, example_of
 from server.idempotency import HEADER, MAX_KEY
 from server.schemas.problems import Problem
 
@@ -33,6 +34,83 @@ WITH_BODY = {
 }
 WITH_VERSION = {"412": "Another edit came first", "428": "If-Match is missing"}
 HEALTH = {"500": COMMON["500"]}
+TAGS: Mapping[str, str] = {
+    "health": "Whether the server lives, can serve, and what it counted.",
+    "me": "Who the shown key is.",
+    "namespaces": "The boundary that no data crosses: its clock, policy and settings.",
+    "keys": "Who may call, in which role, for which agents.",
+    "jobs": "What happens by the clock, or by hand; every job has a dry run.",
+    "agents": "The callers that attempt tasks.",
+    "categories": "The kinds of task, in two levels.",
+    "taxonomy": "The categories a namespace knows, in versions that never change.",
+    "tasks": "What agents attempt; the same key is the same task.",
+    "trajectories": "Runs of tasks, step by step, with their result.",
+    "experiences": "What a task taught: when it applies, and what to do.",
+    "memories": "Memories of all kinds: browse, explain, change in bulk.",
+    "meta-guidelines": "How memory is to be used when a guideline is compiled.",
+    "contrasts": "Pairs of runs of one task, and what became of them.",
+    "constraints": "What separates success from failure, whoever ran the task.",
+    "contradictions": "Constraints that cannot both hold; decided by evidence or a person.",
+    "erasures": "Texts and vectors go, wherever they are kept; numbers stay.",
+    "weights": "What each memory has earned, and the events that moved it.",
+    "retrievals": "Ask for a guideline before acting; each answer is a receipt.",
+    "outcomes": "Say how the attempt went; outcomes move weights.",
+    "predictions": "What agents say will happen, tied to receipts.",
+    "settlements": "What did happen; a settlement scores every prediction of its event.",
+    "tickets": "Candidates are tried before they are served.",
+    "effect": "What memory did for each agent and category, with its interval.",
+    "history": "The bank at a moment, the difference of two, what if, and undo.",
+    "health of learning": "Whether learning is fed, moves, and carries a signal.",
+    "writings": "What a language model was asked and what it answered.",
+    "audit": "Who changed what, and when.",
+}
+"""What each group of operations is about."""
+PARAMETERS: Mapping[str, str] = {
+    "namespace": "Slug of the namespace.",
+    "agent": "Only what concerns the agent of this name.",
+    "arm": "Only retrievals of this arm.",
+    "as_of": "The moment that is asked about, with a zone.",
+    "bank_version": "The version of the bank that is asked about, in place of a moment.",
+    "category": "Only what lies in this category.",
+    "confirmation": "What the first step of the deletion answered with.",
+    "contradiction_id": "Names the contradiction.",
+    "contrast_id": "Names the contrast.",
+    "cursor": "Where the next page begins: `next_cursor` of the page before.",
+    "event": "Only windows of this event.",
+    "from_as_of": "The earlier moment.",
+    "from_bank_version": "The earlier version of the bank, in place of a moment.",
+    "if-match": 'The ETag last seen, such as "3".',
+    "job": "Name of the job.",
+    "key": "Only the task with this caller's key.",
+    "key_id": "Names the key; it is the part of the token after `ml_`.",
+    "kind": "Only memories of this kind.",
+    "limit": "How many rows a page has at most.",
+    "max_weight": "Only memories whose effective weight is at most this.",
+    "memory_id": "Names the memory.",
+    "metadata": "Only memories whose metadata holds this JSON object.",
+    "min_weight": "Only memories whose effective weight is at least this.",
+    "name": "Name of the agent.",
+    "order": "Ascending or descending.",
+    "origin": "Only what came from here.",
+    "outcome_id": "Names the outcome.",
+    "pair_class": "Only pairs of this class.",
+    "prediction_id": "Names the prediction.",
+    "retrieval_id": "Names the retrieval: its receipt.",
+    "role": "Only calls in this role.",
+    "settlement_id": "Names the settlement.",
+    "sort": "What the list is ordered by.",
+    "state": "Only what is in this state.",
+    "status": "Only what has this status.",
+    "task_id": "Names the task.",
+    "text": "Only memories with these words in their texts.",
+    "ticket_id": "Names the ticket.",
+    "to_as_of": "The later moment; now where it is left out.",
+    "to_bank_version": "The later version of the bank, in place of a moment.",
+    "trajectory_id": "Names the trajectory.",
+    "trust": "Only memories of this trust.",
+    "verifier": "Only runs with this verifier.",
+}
+"""What a parameter of a name means, unless its own declaration says it."""
 
 Document = dict[str, Any]
 
@@ -56,13 +134,69 @@ def _document(app: FastAPI) -> Document:
     schemas.pop("ValidationError", None)
     _add_problem(schemas)
     components["parameters"] = {"IdempotencyKey": _idempotency_key()}
+    components["responses"] = {}
     for path, method, operation in _operations(document):
-        _add_problems(path, method, operation)
+        _add_problems(path, method, operation, components["responses"])
+        _add_words(operation)
+        _add_example(operation, schemas)
         if method == "post":
             operation.setdefault("parameters", []).append(
                 {"$ref": "#/components/parameters/IdempotencyKey"}
             )
+    used = {tag for _, _, operation in _operations(document) for tag in operation["tags"]}
+    document["tags"] = [
+        {"name": name, "description": about} for name, about in TAGS.items() if name in used
+    ]
+    for schema in (*schemas.values(), document["paths"]):
+        _drop_titles(schema)
     return document
+
+
+def _add_words(operation: Document) -> None:
+    """A summary in words, and what each parameter means."""
+    sentence, _, rest = operation.get("description", "").partition(". ")
+    operation["summary"] = " ".join(sentence.split()).removesuffix(".")
+    operation["description"] = " ".join(rest.split()) or f"{operation['summary']}."
+    for parameter in operation.get("parameters", ()):
+        if "name" in parameter:
+            parameter.setdefault("description", PARAMETERS.get(parameter["name"], ""))
+
+
+def _add_example(operation: Document, schemas: Document) -> None:
+    """The body to send, or where there is none, the answer."""
+    sent = _media(operation.get("requestBody", {}))
+    if sent is not None:
+        sent["example"] = body_of(operation["operationId"], sent["schema"], schemas)
+        return
+    for response in _good(operation):
+        answered = _media(response)
+        if answered is not None and answered.get("schema"):
+            answered["example"] = example_of(answered["schema"], schemas)
+            return
+
+
+def _media(part: Document) -> Document | None:
+    return part.get("content", {}).get("application/json")
+
+
+def _good(operation: Document) -> Iterator[Document]:
+    for status, response in operation["responses"].items():
+        if status.startswith("2"):
+            yield response
+
+
+def _drop_titles(part: object) -> None:
+    """Titles that FastAPI derives from names say nothing that the names do not."""
+    if isinstance(part, dict):
+        held = cast("Document", part)
+        if isinstance(held.get("title"), str) and "example" not in held:
+            del held["title"]
+        for name, inner in held.items():
+            if name != "example":
+                _drop_titles(inner)
+    elif isinstance(part, list):
+        for inner in cast("list[object]", part):
+            _drop_titles(inner)
 
 
 def _operations(document: Document) -> Iterator[tuple[str, str, Document]]:
@@ -79,18 +213,20 @@ def _add_problem(schemas: Document) -> None:
     schemas["Problem"] = schema
 
 
-def _add_problems(path: str, method: str, operation: Document) -> None:
+def _add_problems(path: str, method: str, operation: Document, shared: Document) -> None:
+    """Problems are the same wherever they come from, and stand in the document once."""
     responses: Document = operation["responses"]
     if "application/json" in responses.get("422", {}).get("content", {}):
         del responses["422"]
     for status, description in _problems(path, method, operation).items():
-        responses.setdefault(
-            status,
-            {
-                "description": description,
-                "content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
-            },
-        )
+        if status in responses:
+            continue
+        name = f"Problem{status}"
+        shared[name] = {
+            "description": description,
+            "content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
+        }
+        responses[status] = {"$ref": f"#/components/responses/{name}"}
 
 
 def _problems(path: str, method: str, operation: Document) -> dict[str, str]:

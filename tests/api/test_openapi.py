@@ -1,8 +1,11 @@
 """The published contract is the one that the code has."""
 
+import re
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
+from jsonschema import Draft202012Validator
 
 from server.app import create_app
 from server.contract import rendered
@@ -72,3 +75,72 @@ def test_every_shape_that_comes_in_refuses_unknown_fields(document):
     for name, schema in document["components"]["schemas"].items():
         if name.endswith(("In", "Patch", "Post", "Batch")) and name != "RememberedBatch":
             assert schema["additionalProperties"] is False, name
+
+
+def test_every_operation_says_what_it_does_under_a_tag_that_is_explained(document):
+    explained = {tag["name"] for tag in document["tags"] if tag["description"]}
+    for path, method, operation in operations(document):
+        assert set(operation["tags"]) <= explained, path
+        assert operation["summary"].strip(), f"{method} {path}"
+        assert operation["description"].strip(), f"{method} {path}"
+
+
+def test_every_parameter_is_described(document):
+    silent = [
+        f"{method} {path} {parameter['name']}"
+        for path, method, operation in operations(document)
+        for parameter in operation.get("parameters", ())
+        if "$ref" not in parameter and not parameter.get("description")
+    ]
+
+    assert silent == []
+
+
+def test_problems_stand_in_the_document_once(document):
+    for path, method, operation in operations(document):
+        for status, response in operation["responses"].items():
+            if status.startswith(("4", "5")) and not path.startswith("/health"):
+                assert response["$ref"].startswith("#/components/responses/"), f"{method} {path}"
+
+
+def test_every_operation_with_a_body_has_an_example_that_fits_it(document):
+    shown = 0
+    for path, method, operation in operations(document):
+        bodies = [operation.get("requestBody", {})]
+        bodies += [r for s, r in operation["responses"].items() if s.startswith("2")]
+        media = [
+            b["content"]["application/json"]
+            for b in bodies
+            if "application/json" in b.get("content", {})
+        ]
+        media = [one for one in media if one.get("schema")]
+        if not media:
+            continue
+        [example] = [one for one in media if "example" in one]
+        schema = {**example["schema"], "components": document["components"]}
+        validator = Draft202012Validator(schema)
+        faults = [fault.message for fault in validator.iter_errors(example["example"])]
+        assert faults == [], f"{method} {path}"
+        shown += 1
+    assert shown > len(operations(document)) * 0.9
+
+
+async def test_no_example_is_refused_for_what_it_says(client, namespace, document):
+    """Ids of the examples name nothing; all else about them is what the server takes."""
+    places = {"namespace": namespace, "job": "decay", "name": "bot"}
+    refused = []
+    for path, method, operation in operations(document):
+        sent = operation.get("requestBody", {}).get("content", {}).get("application/json")
+        if sent is None:
+            continue
+        ids = {part: str(uuid4()) for part in re.findall(r"{(\w+)}", path)}
+        answer = await client.request(
+            method,
+            path.format(**(ids | places)),
+            json=sent["example"],
+            headers={"If-Match": '"1"'},
+        )
+        if answer.status_code in (400, 415, 422, 500):
+            refused.append(f"{method} {path}: {answer.text}")
+
+    assert refused == []

@@ -14,7 +14,7 @@ from memlift_client._wire import Call, call, part
 
 
 def live() -> Call[m.Live]:
-    """The process runs. Asks nothing of the database or the model."""
+    """Asks nothing of the database or the model."""
     return call("GET", "/health/live", one(m.Live), scoped=False)
 
 
@@ -995,8 +995,7 @@ def predict(
     task: f.TaskFields | None = None,
     task_id: str | None = None,
 ) -> Call[m.Prediction]:
-    """Forecast a window of an event; 200 where the agent's prediction was revised, or said so
-    already."""
+    """Forecast a window of an event; 200 where the agent's prediction was revised, or said so already."""
     return call(
         "POST",
         "/predictions",
@@ -1079,8 +1078,7 @@ def create_retrieval(
     task: f.TaskFields | None = None,
     task_id: str | None = None,
 ) -> Call[m.Retrieval]:
-    """Compile a guideline for the task the agent is about to attempt. A preview answers 200 and
-    stores nothing."""
+    """A preview answers 200 and stores nothing."""
     return call(
         "POST",
         "/retrievals",
@@ -1285,7 +1283,7 @@ def bring_taxonomy(
     categories: Sequence[f.BranchFields] | None = None,
     default: bool | None = None,
 ) -> Call[m.Taxonomy]:
-    """Bring the next version; the same again makes none. `If-Match` is heeded where given."""
+    """`If-Match` is heeded where given."""
     return call(
         "PUT",
         "/taxonomy",
@@ -1365,7 +1363,7 @@ def report_trials(
     known_at: datetime | None = None,
     metric: str | None = None,
 ) -> Call[m.Ticket]:
-    """Say how trials went; the last one decides. 200 where the same report had come before."""
+    """200 where the same report had come before."""
     return call(
         "POST",
         f"/tickets/{part(ticket_id)}/trials",
