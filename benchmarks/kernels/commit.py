@@ -8,6 +8,7 @@ from benchmarks.bench import Timing
 from memory.kernel.ids import new_id
 from memory.kernel.postgres.database import Database
 from memory.receipts.store.receipts import NewReceipt, ReceiptStore
+from memory.tasks.entities import CategoryIds
 from memory.tasks.store.actors import ActorStore
 from memory.tenancy.store.namespaces import NamespaceStore
 
@@ -42,7 +43,7 @@ async def _pattern(database: Database, example: Example) -> NewReceipt:
         receipt = await store.get(example.retrieval_id)
         binding = (await store.bindings([example.retrieval_id]))[example.retrieval_id]
         agent = await ActorStore(connection, example.namespace_id).get_agent(receipt.agent)
-    return NewReceipt(receipt, agent, (binding.category_id, None), namespace.model_id)
+    return NewReceipt(receipt, agent, CategoryIds(binding.category_id), namespace.model_id)
 
 
 async def _one(database: Database, example: Example, pattern: NewReceipt) -> Timing:

@@ -1,7 +1,7 @@
 """Models and typed dictionaries: what datamodel-codegen is given, and what is set right after it.
 
-Names follow the contract: an answer's schema without `Out`, a sent one without `In` and with
-`Fields`, so that both can stand side by side.
+Names follow the contract: an answer's schema without `Out`, a sent one without `In` or `Draft`
+and with `Fields`, so that both can stand side by side.
 """
 
 import json
@@ -57,7 +57,7 @@ def model_name(schema: str) -> str:
 
 
 def fields_name(schema: str) -> str:
-    return _plain_name(schema, "In").removesuffix("Fields") + "Fields"
+    return _plain_name(schema, "In").removesuffix("Draft").removesuffix("Fields") + "Fields"
 
 
 def _plain_name(schema: str, suffix: str) -> str:

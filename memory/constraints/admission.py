@@ -25,6 +25,7 @@ from memory.kernel.postgres.database import Connection
 from memory.memories.entities import Draft, Kind, Status, Trust, Visibility
 from memory.memories.service import Entrance, begin
 from memory.memories.store.memories import MemoryStore, NewMemory
+from memory.tasks.entities import CategoryIds
 from memory.tasks.store.actors import ActorStore
 from memory.tenancy.entities import Namespace
 from memory.tenancy.store.namespaces import NamespaceStore
@@ -53,7 +54,7 @@ class NewConstraint:
     """
 
     wording: Wording
-    category_ids: tuple[UUID, UUID | None]
+    category_ids: CategoryIds
     task_id: UUID
     lint: tuple[str, ...]
     contrast: Contrast | None
@@ -177,7 +178,7 @@ class _Admission:
 
     async def _reject(self, one: EmbeddedConstraint, row: NewMemory) -> Admitted:
         reason = f"lint: {', '.join(one.new.lint)}"
-        known = await self._store.rejected(row.owner, row.category_ids[0], row.draft.digest)
+        known = await self._store.rejected(row.owner, row.category_ids.category, row.draft.digest)
         if known is None:
             await self._add(replace(row, status=Status.REJECTED, status_reason=reason))
         again = await self._support(one, row, known or row.id)
@@ -197,7 +198,7 @@ class _Admission:
             return Admitted(known, "merged")
         await self._support(one, row, row.id)
         if row.draft.visibility is Visibility.NAMESPACE and row.trust is not Trust.QUARANTINED:
-            await self._contend((row.id, row.category_ids[0]), one.new.wording, peers)
+            await self._contend((row.id, row.category_ids.category), one.new.wording, peers)
         return Admitted(row.id, "proposed" if waits else "created", waits)
 
     async def _add(self, row: NewMemory) -> bool:
@@ -248,10 +249,10 @@ class _Admission:
             step = (Status.PROPOSED, Status.ACTIVE)
             await self._memories.set_status(twin.id, step, None, await self.desk.stamp())
         vectors = await self._store.vectors(twin.id, self.model_id)
-        place = (new.category_ids[0], twin.subcategory_id)
+        place = CategoryIds(new.category_ids.category, twin.subcategory_id)
         bucket = Bucket(place, None, self.model_id, TWIN)
         peers = await self._store.near(bucket, vectors, but=twin.id)
-        await self._contend((twin.id, new.category_ids[0]), wording_of(twin.detail), peers)
+        await self._contend((twin.id, new.category_ids.category), wording_of(twin.detail), peers)
 
     async def _contend(
         self, whose: tuple[UUID, UUID], wording: Wording | None, peers: Sequence[Peer]

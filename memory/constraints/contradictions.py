@@ -37,8 +37,8 @@ from memory.kernel.postgres.database import Connection
 from memory.memories.entities import Status, Trust, Viewer
 from memory.memories.store.memories import MemoryStore, Stamp
 from memory.memories.store.queries import MemoryReader
-from memory.tenancy.entities import Act, Call, Clock, Namespace
-from memory.tenancy.store.calls import CallStore, Deed
+from memory.tenancy.entities import Act, AuditEvent, Call, Clock, Namespace
+from memory.tenancy.store.calls import CallStore
 from memory.tenancy.store.namespaces import NamespaceStore
 
 CONTRADICTED = "contradicted"
@@ -215,6 +215,6 @@ async def resolve(
             if memory_id in sides:
                 await _carry_out(desk, known.id, sides[memory_id], keep in (name, "both"))
         detail = {"keep": keep, "reason": resolution.reason}
-        deed = Deed("contradiction.resolve", str(contradiction_id), detail)
-        await CallStore(connection).note(deed, call.key.id, call.namespace.id, call.now)
+        event = AuditEvent("contradiction.resolve", str(contradiction_id), detail)
+        await CallStore(connection).record(event, call.key.id, call.namespace.id, call.now)
     return await get_contradiction(engine, call, contradiction_id)

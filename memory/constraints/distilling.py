@@ -255,7 +255,7 @@ def _new(shift: Shift, case: Case, wording: Wording, found: tuple[str, ...]) -> 
     now = shift.now if shift.namespace.clock is Clock.WALL else contrast.known_at
     return NewConstraint(
         wording=wording,
-        category_ids=(case.task.category_id, case.task.subcategory_id),
+        category_ids=case.task.category_ids,
         task_id=case.task.id,
         lint=found,
         contrast=contrast,

@@ -156,8 +156,8 @@ class _Run:
 
     async def _move(self, store: MemoryStore, one: Misplaced, place: Place, version: int) -> str:
         values = {
-            "category_id": place.ids[0],
-            "subcategory_id": place.ids[1],
+            "category_id": place.ids.category,
+            "subcategory_id": place.ids.subcategory,
             "bank_version": version,
         }
         try:
@@ -179,7 +179,7 @@ class _Run:
         return [{"task_id": str(one.id), **self._told(one, place, "moved")} for one, place in clear]
 
     def _told(self, one: Misplaced, place: Place, change: str) -> dict[str, object]:
-        into = [self._names[category_id] for category_id in place.ids if category_id is not None]
+        into = [self._names[category_id] for category_id in place.ids.levels]
         return {
             "change": change,
             "from": self._names[one.category_id],

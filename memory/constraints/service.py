@@ -34,7 +34,7 @@ from memory.memories.entities import (
 from memory.memories.service import get_memory, list_memories
 from memory.memories.store.queries import MemoryReader
 from memory.tasks.entities import OWN_NAMES, Task
-from memory.tasks.service import Names
+from memory.tasks.service import NameResolver
 from memory.tasks.store.actors import ActorStore
 from memory.tasks.store.tasks import TaskStore
 from memory.tenancy.entities import Act, Call
@@ -62,18 +62,18 @@ async def _named(
     connection: Connection, call: Call, draft: ConstraintDraft, learned_at: datetime
 ) -> NewConstraint:
     """Names become ids: the agent, the source task, the category; and the lint is told."""
-    names = Names(connection, call)
-    await names.agent(draft.agent)
+    names = NameResolver(connection, call)
+    await names.ensure_agent(draft.agent)
     if draft.task is not None:
-        task, _ = await names.task(draft.task, learned_at)
+        task, _ = await names.ensure_task(draft.task, learned_at)
     else:
         assert draft.task_id is not None
         task = await TaskStore(connection, call.namespace.id).get(draft.task_id)
-    ids = (task.category_id, task.subcategory_id)
+    ids = task.category_ids
     manages = call.key.may(Act.MANAGE)
     return NewConstraint(
         wording=draft.wording,
-        category_ids=ids if draft.category is None else await names.category(draft.category),
+        category_ids=ids if draft.category is None else await names.ensure_category(draft.category),
         task_id=task.id,
         lint=await _faults(connection, call, draft, task),
         contrast=None,

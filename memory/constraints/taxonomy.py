@@ -21,8 +21,8 @@ from memory.memories.store.centroids import CentroidStore
 from memory.memories.store.memories import MemoryStore, Stamp
 from memory.tasks.entities import GENERAL_NAME, CategoryName
 from memory.tasks.store.actors import ActorStore
-from memory.tenancy.entities import Act, Call, Taxonomy
-from memory.tenancy.store.calls import CallStore, Deed
+from memory.tenancy.entities import Act, AuditEvent, Call, Taxonomy
+from memory.tenancy.store.calls import CallStore
 from memory.tenancy.store.namespaces import NamespaceStore
 
 
@@ -96,8 +96,8 @@ async def bring(
         await _decide(connection, call, draft)
         stamp = Stamp(call.key.id, call.now, bank_version)
         await MemoryStore(connection, call.namespace.id).feed(stamp, "taxonomy", [])
-        deed = Deed("taxonomy.bring", str(known.version), {"allow_new": draft.allow_new})
-        await CallStore(connection).note(deed, call.key.id, call.namespace.id, call.now)
+        event = AuditEvent("taxonomy.bring", str(known.version), {"allow_new": draft.allow_new})
+        await CallStore(connection).record(event, call.key.id, call.namespace.id, call.now)
     return known
 
 
@@ -139,8 +139,8 @@ async def _categories(
     for branch in draft.categories:
         for below in (None, *(one.name for one in branch.subcategories)):
             name = CategoryName(branch.name, below)
-            first, second = await store.category_ids(name, call.key.id, call.now)
-            found[second or first] = vectors[branch.name, below]
+            ids = await store.ensure_category(name, call.key.id, call.now)
+            found[ids.deepest] = vectors[branch.name, below]
     return found
 
 

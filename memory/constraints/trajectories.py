@@ -25,7 +25,7 @@ from memory.kernel.ids import new_id
 from memory.kernel.paging import Listed, Page, listed
 from memory.kernel.postgres.database import Connection
 from memory.tasks.entities import Task, TaskDraft
-from memory.tasks.service import Names
+from memory.tasks.service import NameResolver
 from memory.tasks.store.actors import ActorStore
 from memory.tasks.store.tasks import TaskStore, Written
 from memory.tenancy.entities import Act, Call
@@ -67,7 +67,7 @@ class _Arrivals:
 
     def __init__(self, connection: Connection, call: Call) -> None:
         self._call = call
-        self._names = Names(connection, call)
+        self._names = NameResolver(connection, call)
         self._store = TaskStore(connection, call.namespace.id)
         self._by_id: dict[UUID, Task] = {}
         self._by_key: dict[str, Task] = {}
@@ -78,7 +78,7 @@ class _Arrivals:
         call.key.require_agent(draft.agent)
         known_at = call.namespace.known_at(draft.known_at, call.now)
         task = await self._task(draft, known_at)
-        agent = await self._names.agent(draft.agent)
+        agent = await self._names.ensure_agent(draft.agent)
         written = Written(call.key.id, known_at, call.now)
         return NewTrajectory(new_id(), draft, task.id, agent.id, written), task
 
@@ -110,10 +110,10 @@ class _Arrivals:
         """The task in its caller's words; its category is looked at even where it is known."""
         known = self._by_key.get(draft.key) if draft.key is not None else None
         if known is None:
-            task, _ = await self._names.task(draft, known_at)
+            task, _ = await self._names.ensure_task(draft, known_at)
         else:
             if draft.category is not None:
-                await self._names.category(draft.category)
+                await self._names.ensure_category(draft.category)
             task = await self._store.agreed(known, draft)
         self._known(task)
         return task

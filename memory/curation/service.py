@@ -31,8 +31,8 @@ from memory.memories.service import UNVERIFIED, get_memory, reading_time
 from memory.memories.store.memories import MemoryStore, Stamp
 from memory.memories.store.status import AdmittingStore
 from memory.memories.store.weights import WeighingStore
-from memory.tenancy.entities import Act, Call
-from memory.tenancy.store.calls import CallStore, Deed
+from memory.tenancy.entities import Act, AuditEvent, Call
+from memory.tenancy.store.calls import CallStore
 from memory.tenancy.store.namespaces import NamespaceStore
 from memory.verification.store.tickets import TicketStore
 
@@ -69,8 +69,8 @@ async def edit_memory(engine: Engine, call: Call, memory_id: UUID, ask: EditRequ
                 [memory_id],
                 (version, known_at, call.now),
             )
-        deed = Deed("memory.edit", str(memory_id), {"version": current.version + reworded})
-        await CallStore(connection).note(deed, call.key.id, call.namespace.id, call.now)
+        event = AuditEvent("memory.edit", str(memory_id), {"version": current.version + reworded})
+        await CallStore(connection).record(event, call.key.id, call.namespace.id, call.now)
     return await get_memory(engine, call, memory_id)
 
 
@@ -163,8 +163,8 @@ async def change_status(
         if change.action == "restore":
             weighing = WeighingStore(connection, call.namespace.id)
             await weighing.returned(memory_id, reading_time(call))
-        deed = Deed(f"memory.{change.action}", str(memory_id), {"reason": change.reason})
-        await CallStore(connection).note(deed, call.key.id, call.namespace.id, call.now)
+        event = AuditEvent(f"memory.{change.action}", str(memory_id), {"reason": change.reason})
+        await CallStore(connection).record(event, call.key.id, call.namespace.id, call.now)
     return await get_memory(engine, call, memory_id)
 
 
@@ -205,8 +205,8 @@ async def change_trust(engine: Engine, call: Call, memory_id: UUID, change: Trus
         if not await store.believe(memory_id, (current.trust, change.trust), stamp):
             raise Conflict("the memory's trust was changed since", code="trust_conflict")
         detail = {"from": current.trust, "to": change.trust, "reason": change.reason}
-        deed = Deed("memory.trust", str(memory_id), detail)
-        await CallStore(connection).note(deed, call.key.id, call.namespace.id, call.now)
+        event = AuditEvent("memory.trust", str(memory_id), detail)
+        await CallStore(connection).record(event, call.key.id, call.namespace.id, call.now)
     return await get_memory(engine, call, memory_id)
 
 

@@ -17,8 +17,8 @@ from memory.memories.store.sources import Source, SourceStore
 from memory.outcomes.withdrawal import refold, take_back
 from memory.receipts.store.outcomes import OutcomeStore
 from memory.tasks.store.actors import ActorStore
-from memory.tenancy.entities import Act, Call
-from memory.tenancy.store.calls import CallStore, Deed
+from memory.tenancy.entities import Act, AuditEvent, Call
+from memory.tenancy.store.calls import CallStore
 from memory.tenancy.store.namespaces import NamespaceStore
 
 REASON = "rolled_back"
@@ -36,8 +36,8 @@ async def roll_back(engine: Engine, call: Call, wanted: Rollback) -> RolledBack:
         await outcomes.supersede(seen.outcomes, REASON, call.now)
         await take_back(connection, call.namespace, call.now, present(call))
         seen = await _retired(connection, call, seen)
-        deed = Deed("rollback", str(wanted.agent or wanted.key_id), _told(wanted, seen))
-        await CallStore(connection).note(deed, call.key.id, call.namespace.id, call.now)
+        event = AuditEvent("rollback", str(wanted.agent or wanted.key_id), _told(wanted, seen))
+        await CallStore(connection).record(event, call.key.id, call.namespace.id, call.now)
         namespace = await NamespaceStore(connection).get(call.namespace.id)
     return replace(seen, dry_run=False, bank_version=namespace.bank_version)
 

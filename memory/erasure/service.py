@@ -11,8 +11,8 @@ from memory.memories.service import viewer
 from memory.memories.store.centroids import CentroidStore
 from memory.memories.store.memories import MemoryStore, Stamp
 from memory.memories.store.queries import MemoryReader
-from memory.tenancy.entities import Act, Call
-from memory.tenancy.store.calls import CallStore, Deed
+from memory.tenancy.entities import Act, AuditEvent, Call
+from memory.tenancy.store.calls import CallStore
 from memory.tenancy.store.namespaces import NamespaceStore
 from memory.verification.store.tickets import TicketStore
 
@@ -52,8 +52,8 @@ async def erased_in(connection: Connection, call: Call, erasure: Erasure) -> Era
         for part in (erasure.memory_id, erasure.agent, erasure.key_id, erasure.task_id)
         if part is not None
     )
-    deed = Deed("erase", subject, {name: getattr(erased, name) for name in Erased.__slots__})
-    await calls.note(deed, call.key.id, call.namespace.id, call.now)
+    event = AuditEvent("erase", subject, {name: getattr(erased, name) for name in Erased.__slots__})
+    await calls.record(event, call.key.id, call.namespace.id, call.now)
     return erased
 
 

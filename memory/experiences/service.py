@@ -19,8 +19,8 @@ from memory.memories.entities import Draft, Remembered, Status
 from memory.memories.routing import Router
 from memory.memories.service import Entrance, enter
 from memory.memories.store.memories import NewMemory
-from memory.tasks.entities import Task
-from memory.tasks.service import GENERAL, Names
+from memory.tasks.entities import CategoryIds, Task
+from memory.tasks.service import GENERAL, NameResolver
 from memory.tasks.store.tasks import TaskStore
 from memory.tenancy.entities import Act, Call
 from memory.verification.proposing import Proposal, propose
@@ -162,13 +162,13 @@ class _Desk:
 
     def __init__(self, connection: Connection, call: Call, model_id: UUID) -> None:
         self._call = call
-        self._names = Names(connection, call)
+        self._names = NameResolver(connection, call)
         self._tasks = TaskStore(connection, call.namespace.id)
         self._router = Router(connection, call.namespace.id, model_id)
 
     async def resolve(self, one: _Embedded) -> NewMemory:
         draft = one.draft
-        agent = await self._names.agent(draft.agent)
+        agent = await self._names.ensure_agent(draft.agent)
         task = await self._task(one)
         memory_id = new_id()
         return NewMemory(
@@ -187,18 +187,18 @@ class _Desk:
 
     async def _task(self, one: _Embedded) -> Task | None:
         if one.draft.task is not None:
-            task, _ = await self._names.task(one.draft.task, one.learned_at)
+            task, _ = await self._names.ensure_task(one.draft.task, one.learned_at)
             return task
         return None if one.draft.task_id is None else await self._tasks.get(one.draft.task_id)
 
-    async def _category(self, one: _Embedded, task: Task | None) -> tuple[UUID, UUID | None]:
+    async def _category(self, one: _Embedded, task: Task | None) -> CategoryIds:
         """The given category; else its task's; else the nearest; else `general`."""
         if one.draft.category is not None:
-            return await self._names.category(one.draft.category)
+            return await self._names.ensure_category(one.draft.category)
         if task is not None:
-            return task.category_id, task.subcategory_id
+            return task.category_ids
         place = await self._router.place(one.vectors["situation"].vector)
-        return place.ids if place is not None else await self._names.category(GENERAL)
+        return place.ids if place is not None else await self._names.ensure_category(GENERAL)
 
 
 def _unverified(

@@ -31,7 +31,7 @@ from memory.kernel.postgres.database import Connection
 from memory.outcomes.rewards import require_answers
 from memory.receipts.store.receipts import Claim, ReceiptStore
 from memory.tasks.entities import Agent, Task
-from memory.tasks.service import Names
+from memory.tasks.service import NameResolver
 from memory.tasks.store.tasks import TaskStore
 from memory.tenancy.entities import Act, Call, Role
 
@@ -92,7 +92,7 @@ class _Desk:
         self._claims = claims
         self._known = tasks
         self._tasks = TaskStore(connection, call.namespace.id)
-        self._names = Names(connection, call)
+        self._names = NameResolver(connection, call)
 
     async def attempt(self, draft: PredictionDraft) -> Attempt:
         """Raises a fault where the draft cannot be taken."""
@@ -103,7 +103,7 @@ class _Desk:
         task = await self._task(draft, known_at)
         if task.group_key is None:
             raise Rejected("a window needs a group_key, its event", field="task.group_key")
-        agent = await self._names.agent(draft.agent)
+        agent = await self._names.ensure_agent(draft.agent)
         if claim is not None and (claim.agent_id, claim.task_id) != (agent.id, task.id):
             raise Rejected("the receipt is of another agent or task", field="retrieval_id")
         return Attempt(draft, agent, task, known_at)
@@ -129,7 +129,7 @@ class _Desk:
             return await self._tasks.agreed(known, draft.task)
         if draft.task.group_key is None:
             raise Rejected("a window needs a group_key, its event", field="task.group_key")
-        task, _ = await self._names.task(draft.task, known_at)
+        task, _ = await self._names.ensure_task(draft.task, known_at)
         return task
 
 

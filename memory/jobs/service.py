@@ -25,8 +25,8 @@ from memory.kernel.postgres.leadership import JobRun, Leadership, RunDraft, Work
 from memory.memories.decay import fade
 from memory.meta_guidelines.admission import write
 from memory.meta_guidelines.reflection import REFLECT, plan
-from memory.tenancy.entities import Act, Call, Namespace
-from memory.tenancy.store.calls import CallStore, Deed
+from memory.tenancy.entities import Act, AuditEvent, Call, Namespace
+from memory.tenancy.store.calls import CallStore
 from memory.tenancy.store.namespaces import NamespaceStore
 from memory.verification.acquisition import queue, work_off
 from memory.verification.ticket_expiry import settle
@@ -199,8 +199,8 @@ async def _run_by_hand(engine: Engine, call: Call, job: Job, times: Times) -> Jo
         )
         done = await _run_once(connection, call.namespace, ready, (draft, times))
         if done is not None:
-            deed = Deed(f"job.{job.name}", str(done.id), {"period": done.period})
-            await CallStore(connection).note(deed, call.key.id, call.namespace.id, call.now)
+            event = AuditEvent(f"job.{job.name}", str(done.id), {"period": done.period})
+            await CallStore(connection).record(event, call.key.id, call.namespace.id, call.now)
             return done
         known = await WorkStore(connection).run_of(job.name, call.namespace.id, draft.period)
     if known is None:

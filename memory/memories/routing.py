@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from memory.kernel.postgres.database import Connection
 from memory.memories.store.centroids import CentroidStore, Vector
+from memory.tasks.entities import CategoryIds
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +18,7 @@ class Place:
     each, and the cosine to the category.
     """
 
-    ids: tuple[UUID, UUID | None]
+    ids: CategoryIds
     confidence: float
     similarity: float
     sub_confidence: float | None = None
@@ -46,7 +47,7 @@ class Router:
             self._below[first.category_id] = below
         second = route(vector, self._below[first.category_id])
         return Place(
-            ids=(first.category_id, second.category_id),
+            ids=CategoryIds(first.category_id, second.category_id),
             confidence=first.confidence,
             similarity=first.similarity,
             sub_confidence=None if second.category_id is None else second.confidence,

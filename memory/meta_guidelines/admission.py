@@ -21,7 +21,7 @@ from memory.meta_guidelines.entities import PER_CATEGORY, REFLECTION
 from memory.meta_guidelines.reflection import START_WEIGHT, Candidate, Plan
 from memory.meta_guidelines.service import Written, admit, new_memory
 from memory.meta_guidelines.store import GuidanceStore, Rival
-from memory.tasks.entities import REFLECTOR
+from memory.tasks.entities import REFLECTOR, CategoryIds
 from memory.tasks.store.actors import ActorStore
 from memory.tenancy.entities import Namespace
 
@@ -80,7 +80,7 @@ class _Desk:
         return changes
 
     async def _ruled(self, candidate: Candidate) -> tuple[UUID | None, str]:
-        category_id = candidate.failure.category_ids[0]
+        category_id = candidate.failure.category_ids.category
         rivals = await GuidanceStore(self.connection, self.namespace.id).rivals(
             category_id, self.plan.model_id, candidate.vectors["lesson"]
         )
@@ -89,7 +89,7 @@ class _Desk:
         if twin is not None:
             self.evidence.append(twin)
             return twin, "merged"
-        held = [new for new in self.fresh if new.category_ids[0] == category_id]
+        held = [new for new in self.fresh if new.category_ids.category == category_id]
         if len(rivals) + len(held) >= PER_CATEGORY and not await self._displace(rivals):
             return None, "skipped: the category is full of stronger ones"
         new = await self._new(candidate)
@@ -116,7 +116,7 @@ class _Desk:
         failure, now = candidate.failure, self.times[1]
         actors = ActorStore(self.connection, self.namespace.id)
         agent = await actors.ensure_agent(REFLECTOR, None, now)
-        where = (agent.id, (failure.category_ids[0], None), self.times[0])
+        where = (agent.id, CategoryIds(failure.category_ids.category), self.times[0])
         made = new_memory(candidate.draft, REFLECTION, where, candidate.vectors)
         # Erasing the task takes what was written of it along.
         detail = {**made.detail, "outcome_id": str(failure.outcome_id)}
@@ -142,7 +142,7 @@ def _twin(candidate: Candidate, rivals: Sequence[Rival], fresh: Sequence[NewMemo
             return rival.id
     for new in fresh:
         same = Directives.read(new.detail) == directives
-        here = new.category_ids[0] == candidate.failure.category_ids[0]
+        here = new.category_ids.category == candidate.failure.category_ids.category
         if same and here and _likeness(new.vectors, candidate.vectors) >= ALIKE:
             return new.id
     return None

@@ -25,7 +25,8 @@ from memory.meta_guidelines.entities import (
     detail_of,
 )
 from memory.meta_guidelines.store import GuidanceStore
-from memory.tasks.service import GENERAL, Names
+from memory.tasks.entities import CategoryIds
+from memory.tasks.service import GENERAL, NameResolver
 from memory.tenancy.entities import Act, Call, Namespace
 from memory.tenancy.store.namespaces import NamespaceStore
 
@@ -46,7 +47,7 @@ async def embedded(engine: Engine, draft: MetaGuidelineDraft) -> dict[str, Embed
 def new_memory(
     draft: MetaGuidelineDraft,
     origin: str,
-    where: tuple[UUID, tuple[UUID, UUID | None], datetime],
+    where: tuple[UUID, CategoryIds, datetime],
     vectors: dict[str, Embedding],
 ) -> NewMemory:
     """A draft with its author, category and time, ready to become rows."""
@@ -94,10 +95,10 @@ async def add(engine: Engine, call: Call, draft: MetaGuidelineDraft) -> Remember
     learned_at = call.namespace.known_at(draft.learned_at, call.now, "learned_at")
     vectors = await embedded(engine, draft)
     async with engine.database.transaction(call.namespace.id) as connection:
-        names = Names(connection, call)
+        names = NameResolver(connection, call)
         model_id = await adopt_model(connection, engine, call.namespace)
-        agent = await names.agent(draft.agent)
-        where = (agent.id, await names.category(draft.category or GENERAL), learned_at)
+        agent = await names.ensure_agent(draft.agent)
+        where = (agent.id, await names.ensure_category(draft.category or GENERAL), learned_at)
         new = replace(new_memory(draft, WRITTEN, where, vectors), trust=Trust.TRUSTED)
         known = await _known(connection, call, new)
         if known is not None:
@@ -138,7 +139,7 @@ async def _require_place(
     connection: Connection, call: Call, new: NewMemory, model_id: UUID
 ) -> None:
     store = GuidanceStore(connection, call.namespace.id)
-    held = await store.rivals(new.category_ids[0], model_id, new.vectors["lesson"])
+    held = await store.rivals(new.category_ids.category, model_id, new.vectors["lesson"])
     if len(held) >= PER_CATEGORY:
         raise Rejected(
             f"the category holds {len(held)} meta-guidelines; retire one first",

@@ -12,6 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from memory.kernel.ports import Embedding
 from memory.memories.tables import LIVING
+from memory.tasks.entities import CategoryIds
 
 NEAREST = 16
 """So many of each bucket are read: weights choose among them."""
@@ -27,7 +28,7 @@ class Near:
     """
 
     agent_id: UUID
-    category_ids: tuple[UUID, UUID | None]
+    category_ids: CategoryIds
     as_of: datetime
     model_id: UUID
     vectors: Sequence[Embedding]
@@ -40,8 +41,8 @@ class Near:
         return {
             "ns": namespace_id,
             "agent": self.agent_id,
-            "first": self.category_ids[0],
-            "second": self.category_ids[1],
+            "first": self.category_ids.category,
+            "second": self.category_ids.subcategory,
             "related": list(self.related),
             "as_of": self.as_of,
             "model": self.model_id,
@@ -83,7 +84,7 @@ class Failure:
     outcome_id: UUID
     bank_version: int
     retrieval_id: UUID
-    category_ids: tuple[UUID, UUID | None]
+    category_ids: CategoryIds
     category: str
     task_id: UUID
     task: str
@@ -270,7 +271,7 @@ def _failure(row: RowMapping) -> Failure:
     made = {"category_ids", "source_group"}
     group = row["group_key"]
     return Failure(
-        category_ids=(row["category_id"], row["subcategory_id"]),
+        category_ids=CategoryIds(row["category_id"], row["subcategory_id"]),
         source_group=f"group:{group}" if group else f"task:{row['task_id']}",
         **{name: row[name] for name in Failure.__slots__ if name not in made},
     )

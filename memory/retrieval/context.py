@@ -23,8 +23,8 @@ from memory.retrieval.entities import Ask, NearCategory, Query
 from memory.retrieval.head import margin, to_stored_precision
 from memory.retrieval.store.search import Probe, Scope, SearchStore
 from memory.retrieval.weighing import Weighed, weighed
-from memory.tasks.entities import Agent, CategoryName, Task
-from memory.tasks.service import GENERAL, Names
+from memory.tasks.entities import Agent, CategoryIds, CategoryName, Task
+from memory.tasks.service import GENERAL, NameResolver
 from memory.tasks.store.actors import ActorStore
 from memory.tenancy.entities import Call, Clock
 
@@ -73,7 +73,7 @@ class Found:
 
     asked: Asked
     agent: Agent
-    category_ids: tuple[UUID, UUID | None]
+    category_ids: CategoryIds
     category: CategoryName
     confidence: float
     controls: int
@@ -94,7 +94,7 @@ class Finder:
         self._call = call
         self._model_id = model_id
         self._actors = ActorStore(connection, call.namespace.id)
-        self._names = Names(connection, call)
+        self._names = NameResolver(connection, call)
         self._controls: dict[tuple[UUID, UUID], int] = {}
         self._following: dict[tuple[UUID, UUID], Learned] = {}
         self._past: dict[datetime, Learned] = {}
@@ -106,7 +106,7 @@ class Finder:
 
     async def find(self, asked: Asked) -> Found:
         """Search always runs, whatever the arm will be."""
-        agent = await self._names.agent(asked.ask.agent)
+        agent = await self._names.ensure_agent(asked.ask.agent)
         ids, category, confidence = await self._category(asked)
         past = await self._states_of_then(asked.as_of)
         scope = await self._scope(asked, agent, past)
@@ -121,8 +121,8 @@ class Finder:
             category_ids=ids,
             category=category,
             confidence=confidence,
-            controls=await self._control_outcomes(agent.id, ids[0]),
-            following=past or await self._states_to_follow(agent.id, ids[0]),
+            controls=await self._control_outcomes(agent.id, ids.category),
+            following=past or await self._states_to_follow(agent.id, ids.category),
             weighed=rows,
             head_size=rows.head.matching if self._policy.whole_bank else HEAD * asked.ask.k,
             past=past,
@@ -144,7 +144,7 @@ class Finder:
             weaker=reserve.weaker,
         )
 
-    async def _near(self, asked: Asked, scope: Scope, ids: tuple[UUID, UUID | None]) -> Near:
+    async def _near(self, asked: Asked, scope: Scope, ids: CategoryIds) -> Near:
         return Near(
             agent_id=scope.agent_id,
             category_ids=ids,
@@ -153,7 +153,7 @@ class Finder:
             vectors=asked.vectors,
             past=scope.past,
             private=scope.private,
-            related=await self._surroundings.related(ids[0]),
+            related=await self._surroundings.related(ids.category),
         )
 
     async def _bound(self, near: Near) -> tuple[Binding, ...]:
@@ -199,24 +199,24 @@ class Finder:
             self._controls[cell] = await states.controls(agent_id, category_id)
         return self._controls[cell]
 
-    async def _category(self, asked: Asked) -> tuple[tuple[UUID, UUID | None], CategoryName, float]:
+    async def _category(self, asked: Asked) -> tuple[CategoryIds, CategoryName, float]:
         """The given category, for certain; else the nearest; else `general`."""
         if asked.task is not None:
-            ids = (asked.task.category_id, asked.task.subcategory_id)
+            ids = asked.task.category_ids
             return ids, asked.task.category, 1.0
         if asked.category is not None:
-            return await self._names.category(asked.category), asked.category, 1.0
+            return await self._names.ensure_category(asked.category), asked.category, 1.0
         return await self._routed(asked.vectors)
 
     async def _routed(
         self, vectors: Sequence[Embedding]
-    ) -> tuple[tuple[UUID, UUID | None], CategoryName, float]:
+    ) -> tuple[CategoryIds, CategoryName, float]:
         place = await self._router.place(vectors[0].vector)
         if place is None:
-            return await self._names.category(GENERAL), GENERAL, 0.0
+            return await self._names.ensure_category(GENERAL), GENERAL, 0.0
         names = await self._actors.names()
-        first, second = place.ids
-        name = CategoryName(names[first], None if second is None else names[second])
+        below = place.ids.subcategory
+        name = CategoryName(names[place.ids.category], None if below is None else names[below])
         return place.ids, name, place.confidence
 
     async def _nearby(self, vectors: Sequence[Embedding]) -> tuple[NearCategory, ...]:

@@ -44,7 +44,7 @@ def followed(found: Found, policy: Policy) -> Followed:
     """The strength of the agent's cell at the time of the retrieval."""
     if not policy.guarded:
         return Followed()
-    cell = (found.agent.id, found.category_ids[0])
+    cell = (found.agent.id, found.category_ids.category)
     return followed_in(found.following, cell, found.asked.as_of, own=found.agent.own_information)
 
 
@@ -61,7 +61,7 @@ def choose_ranker(found: Found, policy: Policy, chance: random.Random, *, signal
     if not policy.guarded:
         return Choice(UNGUARDED, MappingProxyType({UNGUARDED: 1.0}))
     records, now = found.following.records, found.asked.as_of
-    shares = ranker_shares(records, found.category_ids[0], now, signal=signal)
+    shares = ranker_shares(records, found.category_ids.category, now, signal=signal)
     if found.asked.ask.rivals:
         return Choice(max(RANKERS, key=lambda ranker: shares[ranker]), shares)
     drawn = draw_ranker(shares, chance)

@@ -93,7 +93,7 @@ def _shares(call: Call, found: Found, ranked: Ranked) -> Mapping[str, float]:
         return ranked.rankers
     return ranker_shares(
         found.following.records,
-        found.category_ids[0],
+        found.category_ids.category,
         found.asked.as_of,
         signal=call.namespace.signal,
     )

@@ -34,6 +34,24 @@ class CategoryName:
 
 
 @dataclass(frozen=True, slots=True)
+class CategoryIds:
+    """A category and, where there is one, its subcategory, as stored."""
+
+    category: UUID
+    subcategory: UUID | None = None
+
+    @property
+    def deepest(self) -> UUID:
+        """The subcategory; else the category."""
+        return self.subcategory or self.category
+
+    @property
+    def levels(self) -> tuple[UUID, ...]:
+        """The category first."""
+        return (self.category,) if self.subcategory is None else (self.category, self.subcategory)
+
+
+@dataclass(frozen=True, slots=True)
 class TaskDraft:
     """A task in its caller's words.
 
@@ -76,6 +94,10 @@ class Task:
     closes_at: datetime | None
     known_at: datetime
     recorded_at: datetime
+
+    @property
+    def category_ids(self) -> CategoryIds:
+        return CategoryIds(self.category_id, self.subcategory_id)
 
     @property
     def source_group(self) -> str:

@@ -15,14 +15,15 @@ from memory.tasks.entities import (
     AgentChange,
     AgentDraft,
     Category,
+    CategoryIds,
     CategoryName,
     Task,
     TaskDraft,
 )
 from memory.tasks.store.actors import ActorStore
 from memory.tasks.store.tasks import TaskStore, Written
-from memory.tenancy.entities import Act, Call, Taxonomy
-from memory.tenancy.store.calls import CallStore, Deed
+from memory.tenancy.entities import Act, AuditEvent, Call, Taxonomy
+from memory.tenancy.store.calls import CallStore
 
 GENERAL = CategoryName(GENERAL_NAME)
 """Where a task goes that names no category and is like none."""
@@ -60,8 +61,8 @@ async def change_agent(
         changed = await ActorStore(connection, call.namespace.id).change_agent(
             name, values, version
         )
-        deed = Deed("agent.change", str(changed.id), {"fields": sorted(values)})
-        await CallStore(connection).note(deed, call.key.id, call.namespace.id, call.now)
+        event = AuditEvent("agent.change", str(changed.id), {"fields": sorted(values)})
+        await CallStore(connection).record(event, call.key.id, call.namespace.id, call.now)
     return changed
 
 
@@ -72,8 +73,8 @@ async def add_category(engine: Engine, call: Call, name: CategoryName) -> Catego
         call.key.require(Act.MANAGE)
     async with engine.database.transaction(call.namespace.id) as connection:
         store = ActorStore(connection, call.namespace.id)
-        first, second = await store.category_ids(name, call.key.id, call.now)
-        return await store.get_category(second or first)
+        ids = await store.ensure_category(name, call.key.id, call.now)
+        return await store.get_category(ids.deepest)
 
 
 async def list_categories(engine: Engine, call: Call, page: Page) -> Listed[Category]:
@@ -88,7 +89,7 @@ async def add_task(
     call.key.require(Act.RETRIEVE)
     known = call.namespace.known_at(known_at, call.now)
     async with engine.database.transaction(call.namespace.id) as connection:
-        return await Names(connection, call).task(draft, known)
+        return await NameResolver(connection, call).ensure_task(draft, known)
 
 
 async def get_task(engine: Engine, call: Call, task_id: UUID) -> Task:
@@ -101,7 +102,7 @@ async def list_tasks(engine: Engine, call: Call, key: str | None, page: Page) ->
         return await TaskStore(connection, call.namespace.id).browse(key, page)
 
 
-class Names:
+class NameResolver:
     """Agents, categories and tasks by name, made where they are missing; inside one transaction,
     and each agent and category looked up once.
     """
@@ -111,9 +112,9 @@ class Names:
         self._actors = ActorStore(connection, call.namespace.id)
         self._tasks = TaskStore(connection, call.namespace.id)
         self._agents: dict[str, Agent] = {}
-        self._categories: dict[CategoryName, tuple[UUID, UUID | None]] = {}
+        self._categories: dict[CategoryName, CategoryIds] = {}
 
-    async def agent(self, name: str) -> Agent:
+    async def ensure_agent(self, name: str) -> Agent:
         """The agent of that name, made at first use."""
         _require_other(name)
         if name not in self._agents:
@@ -121,22 +122,22 @@ class Names:
             self._agents[name] = found
         return self._agents[name]
 
-    async def category(self, name: CategoryName) -> tuple[UUID, UUID | None]:
+    async def ensure_category(self, name: CategoryName) -> CategoryIds:
         """Ids of both levels; a closed taxonomy refuses what it does not know."""
         if name not in self._categories:
             closed = self._call.namespace.settings.categories is Taxonomy.CLOSED
             if closed and name != GENERAL:
                 await self._actors.require_category(name)
-            made = await self._actors.category_ids(name, self._call.key.id, self._call.now)
+            made = await self._actors.ensure_category(name, self._call.key.id, self._call.now)
             self._categories[name] = made
         return self._categories[name]
 
-    async def task(self, draft: TaskDraft, known_at: datetime) -> tuple[Task, bool]:
+    async def ensure_task(self, draft: TaskDraft, known_at: datetime) -> tuple[Task, bool]:
         """The task, and whether it is new."""
         name = draft.category or GENERAL
         written = Written(self._call.key.id, known_at, self._call.now)
         named = replace(draft, category=name)
-        return await self._tasks.ensure(named, await self.category(name), written)
+        return await self._tasks.ensure(named, await self.ensure_category(name), written)
 
 
 def _require_other(name: str) -> None:

@@ -293,6 +293,15 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
+class AuditEvent:
+    """What the audit trail shall hold: what was done to what. Never the text itself."""
+
+    action: str
+    subject: str
+    detail: Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
 class AuditEntry:
     id: UUID
     key_id: UUID | None

@@ -17,6 +17,7 @@ from memory.tenancy.entities import (
     Act,
     Attempt,
     AuditEntry,
+    AuditEvent,
     Call,
     Deletion,
     Key,
@@ -33,7 +34,7 @@ from memory.tenancy.entities import (
     digest,
     fresh_id,
 )
-from memory.tenancy.store.calls import CallStore, Deed
+from memory.tenancy.store.calls import CallStore
 from memory.tenancy.store.keys import KeyStore
 from memory.tenancy.store.namespaces import NamespaceStore
 from memory.tenancy.store.sessions import DashboardSessionStore
@@ -106,8 +107,8 @@ async def create_key(engine: Engine, key: Key, draft: KeyDraft, now: datetime) -
             namespace_id = (await NamespaceStore(connection).by_slug(draft.namespace)).id
         _require_reach(key, namespace_id)
         made, token = await KeyStore(connection).add(draft, namespace_id, key.id, now)
-        deed = Deed("key.create", str(made.id), {"role": made.role, "name": made.name})
-        await CallStore(connection).note(deed, key.id, namespace_id, now)
+        event = AuditEvent("key.create", str(made.id), {"role": made.role, "name": made.name})
+        await CallStore(connection).record(event, key.id, namespace_id, now)
     return made, token
 
 
@@ -129,8 +130,8 @@ async def revoke_key(engine: Engine, key: Key, key_id: UUID, now: datetime) -> N
         if found.id == key.id:
             raise Rejected("a key cannot revoke itself", field="id")
         await store.revoke(key_id, now)
-        deed = Deed("key.revoke", str(key_id), {})
-        await CallStore(connection).note(deed, key.id, found.namespace_id, now)
+        event = AuditEvent("key.revoke", str(key_id), {})
+        await CallStore(connection).record(event, key.id, found.namespace_id, now)
 
 
 def _require_reach(key: Key, namespace_id: UUID | None) -> None:
@@ -173,8 +174,10 @@ async def create_namespace(
     key.require(Act.OPERATE)
     async with engine.database.transaction() as connection:
         made = await NamespaceStore(connection).create(draft, key.id, now)
-        deed = Deed("namespace.create", made.slug, {"clock": made.clock, "policy": made.policy})
-        await CallStore(connection).note(deed, key.id, made.id, now)
+        event = AuditEvent(
+            "namespace.create", made.slug, {"clock": made.clock, "policy": made.policy}
+        )
+        await CallStore(connection).record(event, key.id, made.id, now)
     return made
 
 
@@ -204,8 +207,8 @@ async def change_namespace(
         raise Rejected("the change changes nothing", field="body")
     async with engine.database.transaction() as connection:
         changed = await NamespaceStore(connection).change(call.namespace, values, version)
-        deed = Deed("namespace.change", changed.slug, {"fields": sorted(values)})
-        await CallStore(connection).note(deed, call.key.id, changed.id, call.now)
+        event = AuditEvent("namespace.change", changed.slug, {"fields": sorted(values)})
+        await CallStore(connection).record(event, call.key.id, changed.id, call.now)
     return changed
 
 
@@ -217,8 +220,8 @@ async def request_deletion(engine: Engine, call: Call) -> Deletion:
         await NamespaceStore(connection).request_deletion(
             call.namespace.id, _digest(confirmation), call.now
         )
-        deed = Deed("namespace.deletion_requested", call.namespace.slug, {})
-        await CallStore(connection).note(deed, call.key.id, call.namespace.id, call.now)
+        event = AuditEvent("namespace.deletion_requested", call.namespace.slug, {})
+        await CallStore(connection).record(event, call.key.id, call.namespace.id, call.now)
     return Deletion(confirmation, call.now + CONFIRM_WITHIN)
 
 
@@ -233,8 +236,8 @@ async def delete_namespace(engine: Engine, call: Call, confirmation: str) -> Non
         if not hmac.compare_digest(requested[1], _digest(confirmation)):
             raise Rejected("the confirmation is another one", field="confirmation")
         await store.delete(call.namespace.id)
-        deed = Deed("namespace.delete", call.namespace.slug, {})
-        await CallStore(connection).note(deed, call.key.id, call.namespace.id, call.now)
+        event = AuditEvent("namespace.delete", call.namespace.slug, {})
+        await CallStore(connection).record(event, call.key.id, call.namespace.id, call.now)
 
 
 async def audit_trail(engine: Engine, call: Call, page: Page) -> Listed[AuditEntry]:

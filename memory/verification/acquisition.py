@@ -29,6 +29,7 @@ from memory.memories.rules import TWIN, is_twin
 from memory.memories.service import Entrance, enter
 from memory.memories.store.memories import MemoryStore, NewMemory
 from memory.memories.store.status import AdmittingStore, Near
+from memory.tasks.entities import CategoryIds
 from memory.tenancy.entities import Act, Call, Namespace
 from memory.verification.entities import CandidateView, ReportedLesson, Run
 from memory.verification.proposing import Proposal, Reference, propose
@@ -245,7 +246,7 @@ def _memory(case: Case, thought: Thought) -> NewMemory:
         id=new_id(),
         draft=draft,
         agent_id=case.agent_id,
-        category_ids=(case.category_id, case.subcategory_id),
+        category_ids=CategoryIds(case.category_id, case.subcategory_id),
         task_id=case.task_id,
         source_group=case.source_group,
         learned_at=case.known_at,

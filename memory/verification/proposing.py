@@ -59,7 +59,7 @@ async def _open(
     engine: Engine, connection: Connection, entrance: Entrance, proposal: Proposal
 ) -> None:
     namespace, new = entrance.namespace, proposal.memory
-    category = await ActorStore(connection, namespace.id).get_category(new.category_ids[0])
+    category = await ActorStore(connection, namespace.id).get_category(new.category_ids.category)
     reference = proposal.reference
     metric, kind = category.metric or "reward", category.reward_kind or "continuous"
     if reference is not None:
@@ -89,7 +89,7 @@ async def _wanted(connection: Connection, entrance: Entrance, proposal: Proposal
     assert new.task_id is not None
     reference = await _reward(store, new.task_id, proposal.reference)
     source = Wanted(Purpose.SOURCE, new.task_id, reference)
-    runs = await store.runs(new.category_ids[0], RUNS)
+    runs = await store.runs(new.category_ids.category, RUNS)
     trials = entrance.namespace.settings.verification_trials
     return plan(source, new.source_group, runs, trials)
 

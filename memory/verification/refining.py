@@ -16,8 +16,8 @@ from memory.memories.entities import Draft, EditRequest, Memory, Status, fingerp
 from memory.memories.service import UNVERIFIED, Entrance, get_memory
 from memory.memories.store.memories import MemoryStore, NewMemory, Stamp
 from memory.memories.store.status import AdmittingStore
-from memory.tenancy.entities import Act, Call
-from memory.tenancy.store.calls import CallStore, Deed
+from memory.tenancy.entities import Act, AuditEvent, Call
+from memory.tenancy.store.calls import CallStore
 from memory.tenancy.store.namespaces import NamespaceStore
 from memory.verification.proposing import Proposal, Reference, propose
 from memory.verification.rules import MAX_REFINEMENTS
@@ -75,8 +75,8 @@ async def _reword(
     new = await _candidate(connection, namespace.id, current, wording)
     proposal = Proposal(new, reference, wording.known_at, current.version + 1)
     await propose(engine, connection, entrance, [proposal])
-    deed = Deed("memory.refine", str(current.id), {"version": current.version + 1})
-    await CallStore(connection).note(deed, call.key.id, namespace.id, call.now)
+    event = AuditEvent("memory.refine", str(current.id), {"version": current.version + 1})
+    await CallStore(connection).record(event, call.key.id, namespace.id, call.now)
 
 
 async def _close_ticket(connection: Connection, call: Call, memory_id: UUID) -> Reference | None:

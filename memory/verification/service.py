@@ -18,9 +18,9 @@ from memory.memories.entities import Status, Trust
 from memory.memories.service import viewer
 from memory.memories.store.memories import Stamp
 from memory.memories.store.status import CANDIDATES, AdmittingStore, Move
-from memory.tasks.service import Names
-from memory.tenancy.entities import Act, Call, Namespace
-from memory.tenancy.store.calls import CallStore, Deed
+from memory.tasks.service import NameResolver
+from memory.tenancy.entities import Act, AuditEvent, Call, Namespace
+from memory.tenancy.store.calls import CallStore
 from memory.tenancy.store.namespaces import NamespaceStore
 from memory.verification.entities import (
     Claim,
@@ -62,7 +62,7 @@ async def claim(engine: Engine, call: Call, wanted: Claim) -> list[Ticket]:
     call.key.require_agent(wanted.agent)
     async with engine.database.transaction(call.namespace.id) as connection:
         owners = (await viewer(connection, call)).owners
-        agent = await Names(connection, call).agent(wanted.agent)
+        agent = await NameResolver(connection, call).ensure_agent(wanted.agent)
         store = TicketStore(connection, call.namespace.id)
         scope = Claimable(owners, wanted.category, wanted.limit, call.now)
         leased = await store.lease(Holder(agent.id, call.key.id), scope, call.now + LEASE)
@@ -90,7 +90,7 @@ async def report_trials(
         fresh = _fresh(held, call, rows)
         if not fresh:
             return Reported(held.ticket, replayed=True)
-        agent = await Names(connection, call).agent(report.agent)
+        agent = await NameResolver(connection, call).ensure_agent(report.agent)
         holder = Holder(agent.id, call.key.id)
         _require_lease(held, call, holder, fresh)
         stamp = TrialStamp(holder, _own(holder, held.author), known_at, call.now)
@@ -191,8 +191,8 @@ async def _reopen(
     move = Move((Status.VERIFYING,), Status.PROPOSED, None)
     stamp = await _stamp(connection, call)
     await AdmittingStore(connection, call.namespace.id).move([ticket.memory_id], move, stamp)
-    deed = Deed("ticket.reopen", str(ticket.id), {"memory_id": str(ticket.memory_id)})
-    await CallStore(connection).note(deed, call.key.id, call.namespace.id, call.now)
+    event = AuditEvent("ticket.reopen", str(ticket.id), {"memory_id": str(ticket.memory_id)})
+    await CallStore(connection).record(event, call.key.id, call.namespace.id, call.now)
 
 
 def _fresh(held: Held, call: Call, rows: Sequence[TrialRow]) -> list[TrialRow]:
@@ -405,8 +405,10 @@ async def end(
     await TicketStore(connection, ending.namespace.id).change([ticket.id], values)
     if not moved:
         return
-    deed = Deed(f"memory.{DECISIONS[status]}", str(ticket.memory_id), {"ticket": str(ticket.id)})
-    await CallStore(connection).note(deed, ending.key_id, ending.namespace.id, ending.now)
+    event = AuditEvent(
+        f"memory.{DECISIONS[status]}", str(ticket.memory_id), {"ticket": str(ticket.id)}
+    )
+    await CallStore(connection).record(event, ending.key_id, ending.namespace.id, ending.now)
 
 
 def _independent(trials: Sequence[TrialSlot]) -> bool:

@@ -81,7 +81,7 @@ async def _new(connection: Connection, call: Call, row: Laid, vectors: Vectors) 
         id=new_id(),
         draft=draft,
         agent_id=author.id,
-        category_ids=await actors.category_ids(row.category, call.key.id, NOON),
+        category_ids=await actors.ensure_category(row.category, call.key.id, NOON),
         task_id=None,
         source_group=f"constraint:{row.trigger}",
         learned_at=row.known_at,
@@ -101,7 +101,7 @@ async def _support(
     said, vector = source
     actors = ActorStore(connection, call.namespace.id)
     ran = [await actors.ensure_agent(name, call.key.id, NOON) for name in row.pair]
-    ids = await actors.category_ids(row.category, call.key.id, NOON)
+    ids = await actors.ensure_category(row.category, call.key.id, NOON)
     written = Written(call.key.id, NOON, NOON)
     draft = TaskDraft(said, key=f"source:{said}", category=row.category)
     task, _ = await TaskStore(connection, call.namespace.id).ensure(draft, ids, written)

@@ -61,7 +61,7 @@ async def contrasted(
         await connection.execute(insert(contrast).values(**_row(made, call.namespace.id)))
     fields: dict[str, object] = {
         "wording": WORDING,
-        "category_ids": (task.category_id, task.subcategory_id),
+        "category_ids": task.category_ids,
         "task_id": task.id,
         "lint": (),
         "contrast": made,

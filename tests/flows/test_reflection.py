@@ -22,7 +22,7 @@ from memory.meta_guidelines.service import add, browse, get
 from memory.meta_guidelines.store import Blamed, Failure
 from memory.outcomes.applying import apply_now
 from memory.receipts.entities import Format
-from memory.tasks.entities import REFLECTOR, CategoryName, TaskDraft
+from memory.tasks.entities import REFLECTOR, CategoryIds, CategoryName, TaskDraft
 from memory.tenancy.entities import Call, Clock, Key
 from tests.fixtures.builders import a_draft
 from tests.fixtures.engine import DAY, NOON, OPEN, a_namespace
@@ -264,7 +264,7 @@ def a_failure() -> Failure:
         outcome_id=UUID(int=1),
         bank_version=1,
         retrieval_id=UUID(int=2),
-        category_ids=(UUID(int=3), None),
+        category_ids=CategoryIds(UUID(int=3)),
         category="weather",
         task_id=UUID(int=4),
         task="rain?",

@@ -18,7 +18,7 @@ from memory.kernel.ports import Embedding, ModelIdentity
 from memory.kernel.postgres.database import Connection
 from memory.memories.entities import Visibility
 from memory.memories.store.memories import MemoryStore, NewMemory, Stamp
-from memory.tasks.entities import CategoryName
+from memory.tasks.entities import CategoryIds, CategoryName
 from memory.tasks.store.actors import ActorStore
 from memory.tenancy.entities import Call
 from memory.tenancy.store.namespaces import NamespaceStore
@@ -73,7 +73,7 @@ async def lay(engine: Engine, call: Call, rows: Sequence[Laid], author: str = "s
     async with engine.database.transaction(call.namespace.id) as connection:
         actors = ActorStore(connection, call.namespace.id)
         agent = await actors.ensure_agent(author, call.key.id, NOON)
-        ids = await actors.category_ids(CategoryName("weather"), call.key.id, NOON)
+        ids = await actors.ensure_category(CategoryName("weather"), call.key.id, NOON)
         version = await NamespaceStore(connection).bump(call.namespace.id, memories=len(rows))
         memories = [_new(row, agent.id, ids) for row in rows]
         store = MemoryStore(connection, call.namespace.id)
@@ -89,7 +89,7 @@ async def lay(engine: Engine, call: Call, rows: Sequence[Laid], author: str = "s
 STANDING = "UPDATE memory SET status = :status, trust = :trust WHERE id = :id"
 
 
-def _new(row: Laid, agent_id: UUID, category_ids: tuple[UUID, UUID | None]) -> NewMemory:
+def _new(row: Laid, agent_id: UUID, category_ids: CategoryIds) -> NewMemory:
     visibility = Visibility.AGENT if row.private else Visibility.NAMESPACE
     return NewMemory(
         id=row.id,

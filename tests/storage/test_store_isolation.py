@@ -83,7 +83,7 @@ from memory.receipts.store.receipts import NewReceipt, ReceiptStore
 from memory.receipts.tables import outcome, retrieval
 from memory.retrieval.store.search import Probe, Scope, SearchStore
 from memory.schema import ISOLATED
-from memory.tasks.entities import AgentDraft, CategoryName, Task, TaskDraft
+from memory.tasks.entities import AgentDraft, CategoryIds, CategoryName, Task, TaskDraft
 from memory.tasks.store.actors import ActorStore
 from memory.tasks.store.tasks import TaskStore, Written
 from memory.tasks.tables import agent, category, task, trajectory
@@ -184,7 +184,7 @@ class Foreign:
 
     @property
     def bucket(self) -> Bucket:
-        return Bucket((self.category, None), None, self.model, -2.0)
+        return Bucket(CategoryIds(self.category), None, self.model, -2.0)
 
     @property
     def erasure(self) -> ErasureStore:
@@ -200,7 +200,7 @@ class Foreign:
 
     @property
     def near(self) -> Near:
-        here = (self.agent, (self.category, None), NOON + 9 * DAY, self.model)
+        here = (self.agent, CategoryIds(self.category), NOON + 9 * DAY, self.model)
         return Near(*here, [VECTOR])
 
     @property
@@ -431,7 +431,7 @@ class Foreign:
 
     def new(self) -> NewMemory:
         vectors = {"situation": VECTOR, "lesson": VECTOR}
-        ids = (self.agent, (self.category, None), self.task)
+        ids = (self.agent, CategoryIds(self.category), self.task)
         return NewMemory(self.memory, self.draft(), *ids, "task:1", NOON, vectors)
 
     def union(self) -> Union:
@@ -642,7 +642,7 @@ FINDS_NOTHING: dict[str, Ask] = {
     "RelabelStore.memories": lambda f: f.relabelling.memories(f.wanted),
     "RelabelStore.tasks": lambda f: f.relabelling.tasks(f.wanted),
     "RelabelStore.count_without_vector": lambda f: f.relabelling.count_without_vector(f.wanted),
-    "RelabelStore.move_task": lambda f: f.relabelling.move_task(f.task, (f.category, None)),
+    "RelabelStore.move_task": lambda f: f.relabelling.move_task(f.task, CategoryIds(f.category)),
     "SearchStore.bank": lambda f: f.search.bank(
         [PROBE.field], Scope(f.agent, private=True, as_of=NOON + 9 * DAY, model_id=f.model)
     ),
@@ -724,7 +724,7 @@ FINDS_NOTHING: dict[str, Ask] = {
 WRITES_HERE: dict[str, Ask] = {
     "ActorStore.add_agent": lambda f: f.actors.add_agent(AgentDraft("solver"), f.key, NOON),
     "ActorStore.ensure_agent": lambda f: f.actors.ensure_agent("solver", f.key, NOON),
-    "ActorStore.category_ids": lambda f: f.actors.category_ids(
+    "ActorStore.ensure_category": lambda f: f.actors.ensure_category(
         CategoryName("weather"), f.key, NOON
     ),
     "CandidateStore.add": lambda f: f.candidates.add([f.outcome], NOON),
@@ -805,7 +805,7 @@ WRITES_HERE: dict[str, Ask] = {
     ),
     "TaskStore.ensure": lambda f: f.tasks.ensure(
         TaskDraft("a forecast of rain", key="rain", category=CategoryName("weather")),
-        (f.category, None),
+        CategoryIds(f.category),
         Written(f.key, NOON, NOON),
     ),
     "TaxonomyStore.add": lambda f: f.taxonomies.add(
@@ -845,7 +845,7 @@ async def foreign(engine: Engine, both: Neighbours, connection: Connection) -> F
         acted = await ActorStore(inside, full.namespace.id).get_agent(receipt.agent)
         known = await inside.execute(select(outcome).where(outcome.c.id == found["outcome"]))
         row = {**known.mappings().one(), "id": new_id(), "status": "superseded"}
-    again = NewReceipt(receipt, acted, (found["category"], None), engine.model.id)
+    again = NewReceipt(receipt, acted, CategoryIds(found["category"]), engine.model.id)
     shared = {"here": empty.namespace.id, "key": full.key.id, "model": engine.model.id}
     return Foreign(connection=connection, receipt=again, row=row, **shared, **found)
 

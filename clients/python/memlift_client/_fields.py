@@ -21,7 +21,7 @@ class AgentChangeFields(TypedDict, total=False):
     """How large it is, in its owner's words."""
 
 
-class AgentDraftFields(TypedDict, total=False):
+class AgentFields(TypedDict, total=False):
     """An agent as its owner describes it."""
 
     family: str | None
@@ -491,7 +491,7 @@ class TaxonomyFields(TypedDict, total=False):
 
 __all__ = [
     "AgentChangeFields",
-    "AgentDraftFields",
+    "AgentFields",
     "BranchFields",
     "BulkFields",
     "CategoryFields",

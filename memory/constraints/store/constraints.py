@@ -16,6 +16,7 @@ from memory.kernel.ports import Embedding
 from memory.memories.entities import ANY_AGENT, Trust, Visibility
 from memory.memories.store.memories import Stamp
 from memory.memories.tables import LIVING, memory
+from memory.tasks.entities import CategoryIds
 from memory.tasks.tables import task
 
 ROUNDING = 1e-3
@@ -29,7 +30,7 @@ class Bucket:
     very text of `digest` is near wherever it stands in the category: a text stands there once.
     """
 
-    category_ids: tuple[UUID, UUID | None]
+    category_ids: CategoryIds
     owner: str | None
     model_id: UUID
     above: float
@@ -75,8 +76,8 @@ class ConstraintStore:
         """
         values = {
             "ns": self._namespace_id,
-            "first": bucket.category_ids[0],
-            "second": bucket.category_ids[1],
+            "first": bucket.category_ids.category,
+            "second": bucket.category_ids.subcategory,
             "owners": None if bucket.owner is None else [ANY_AGENT, bucket.owner],
             "model": bucket.model_id,
             "above": bucket.above - ROUNDING,

@@ -10,6 +10,7 @@ from sqlalchemy import select, text, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from memory.memories.tables import LIVING
+from memory.tasks.entities import CategoryIds
 from memory.tasks.tables import category, task
 
 
@@ -61,11 +62,11 @@ class RelabelStore:
         """Tasks that cannot be routed, for nothing was learned from them yet."""
         return (await self._connection.scalar(_WITHOUT, self._values(wanted))) or 0
 
-    async def move_task(self, task_id: UUID, ids: tuple[UUID, UUID | None]) -> None:
+    async def move_task(self, task_id: UUID, ids: CategoryIds) -> None:
         await self._connection.execute(
             update(task)
             .where(task.c.namespace_id == self._namespace_id, task.c.id == task_id)
-            .values(category_id=ids[0], subcategory_id=ids[1])
+            .values(category_id=ids.category, subcategory_id=ids.subcategory)
         )
 
     async def _read(self, statement: str, wanted: Wanted) -> list[Misplaced]:

@@ -30,10 +30,9 @@ class CentroidStore:
         totals: dict[UUID, tuple[Vector, int]] = {}
         for new in memories:
             vector = np.asarray(new.vectors["situation"].vector, dtype=np.float64)
-            for category_id in new.category_ids:
-                if category_id is not None:
-                    total, n = totals.get(category_id, (np.zeros_like(vector), 0))
-                    totals[category_id] = (total + vector, n + 1)
+            for category_id in new.category_ids.levels:
+                total, n = totals.get(category_id, (np.zeros_like(vector), 0))
+                totals[category_id] = (total + vector, n + 1)
         # In one order, against deadlock.
         for category_id in sorted(totals):
             total, n = totals[category_id]

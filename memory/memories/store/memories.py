@@ -15,6 +15,7 @@ from memory.kernel.postgres.database import UniqueTextTaken
 from memory.kernel.postgres.tables import change
 from memory.memories.entities import ANY_AGENT, Draft, Kind, Status, Trust, Visibility
 from memory.memories.tables import LIVING, embedding, memory, memory_version
+from memory.tasks.entities import CategoryIds
 
 TwinKey = tuple[str, str, UUID, bytes]
 
@@ -26,7 +27,7 @@ class NewMemory:
     id: UUID
     draft: Draft
     agent_id: UUID
-    category_ids: tuple[UUID, UUID | None]
+    category_ids: CategoryIds
     task_id: UUID | None
     source_group: str
     learned_at: datetime
@@ -45,7 +46,7 @@ class NewMemory:
     @property
     def twin_key(self) -> TwinKey:
         """What may stand in the living bank once."""
-        return (self.owner, self.kind.value, self.category_ids[0], self.draft.digest)
+        return (self.owner, self.kind.value, self.category_ids.category, self.draft.digest)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,8 +129,8 @@ class MemoryStore:
             "pinned": draft.pinned,
             "owner": new.owner,
             "agent_id": new.agent_id,
-            "category_id": new.category_ids[0],
-            "subcategory_id": new.category_ids[1],
+            "category_id": new.category_ids.category,
+            "subcategory_id": new.category_ids.subcategory,
             "task_id": new.task_id,
             "source_group": new.source_group,
             "detail": dict(new.detail),

@@ -15,6 +15,7 @@ from memory.kernel.postgres.database import UniqueTextTaken
 from memory.memories.entities import Status, Trust
 from memory.memories.store.memories import MemoryStore, Stamp
 from memory.memories.tables import memory
+from memory.tasks.entities import CategoryIds
 
 CANDIDATES = (Status.PROPOSED, Status.VERIFYING)
 
@@ -51,7 +52,7 @@ class Origin:
     """Where a memory came from, as ids."""
 
     agent_id: UUID
-    category_ids: tuple[UUID, UUID | None]
+    category_ids: CategoryIds
     source_group: str
 
 
@@ -108,7 +109,7 @@ class AdmittingStore:
         row = rows.mappings().first()
         if row is None:
             raise NotFound("no such memory", code="memory_not_found", field="id")
-        ids = (row["category_id"], row["subcategory_id"])
+        ids = CategoryIds(row["category_id"], row["subcategory_id"])
         return Origin(row["agent_id"], ids, row["source_group"])
 
     async def on_probation(self) -> list[tuple[UUID, int]]:

@@ -15,7 +15,7 @@ from memory.memories.tables import memory
 from memory.receipts.entities import CutMemory, Format, GuidelineLine, Item, Receipt, ReceiptFilter
 from memory.receipts.store.filtering import matching_receipts, turned
 from memory.receipts.tables import retrieval, retrieval_item
-from memory.tasks.entities import Agent, CategoryName
+from memory.tasks.entities import Agent, CategoryIds, CategoryName
 from memory.tasks.tables import agent, category
 
 _sub = category.alias("sub")
@@ -48,7 +48,7 @@ class NewReceipt:
 
     receipt: Receipt
     agent: Agent
-    category_ids: tuple[UUID, UUID | None]
+    category_ids: CategoryIds
     model_id: UUID
 
 
@@ -122,8 +122,8 @@ class ReceiptStore:
             "agent_id": new.agent.id,
             "agent_model": new.agent.model,
             "own_information": new.agent.own_information,
-            "category_id": new.category_ids[0],
-            "subcategory_id": new.category_ids[1],
+            "category_id": new.category_ids.category,
+            "subcategory_id": new.category_ids.subcategory,
             "model_id": new.model_id,
             "rankers": dict(receipt.rankers),
             "timings": dict(receipt.timings),

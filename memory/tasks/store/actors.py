@@ -12,7 +12,7 @@ from memory.kernel.errors import Conflict, NotFound, Rejected, StaleEdit
 from memory.kernel.ids import new_id
 from memory.kernel.paging import Listed, Page, listed
 from memory.kernel.postgres.rows import RowMapper
-from memory.tasks.entities import OWN_NAMES, Agent, AgentDraft, Category, CategoryName
+from memory.tasks.entities import OWN_NAMES, Agent, AgentDraft, Category, CategoryIds, CategoryName
 from memory.tasks.tables import agent, category
 
 _to_agent = RowMapper(Agent, [agent])
@@ -122,14 +122,14 @@ class ActorStore:
         total = await self._connection.scalar(select(func.count()).select_from(agent).where(here))
         return listed(found, page, total, lambda row: (row.name,))
 
-    async def category_ids(
+    async def ensure_category(
         self, name: CategoryName, key_id: UUID | None, now: datetime
-    ) -> tuple[UUID, UUID | None]:
+    ) -> CategoryIds:
         """Ids of both levels, made where they are missing."""
-        first = await self._ensure_category(name.name, None, key_id, now)
+        first = await self._ensure_level(name.name, None, key_id, now)
         if name.subcategory is None:
-            return first, None
-        return first, await self._ensure_category(name.subcategory, first, key_id, now)
+            return CategoryIds(first)
+        return CategoryIds(first, await self._ensure_level(name.subcategory, first, key_id, now))
 
     async def find_category(self, name: str, parent_id: UUID | None = None) -> UUID | None:
         return await self._connection.scalar(
@@ -150,7 +150,7 @@ class ActorStore:
                 f"no subcategory {name.subcategory}", code="category_unknown", field="subcategory"
             )
 
-    async def _ensure_category(
+    async def _ensure_level(
         self, name: str, parent_id: UUID | None, key_id: UUID | None, now: datetime
     ) -> UUID:
         known = await self.find_category(name, parent_id)

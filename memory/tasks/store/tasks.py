@@ -12,7 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from memory.kernel.errors import Conflict, NotFound
 from memory.kernel.ids import new_id
 from memory.kernel.paging import Listed, Page, listed
-from memory.tasks.entities import CategoryName, Task, TaskDraft
+from memory.tasks.entities import CategoryIds, CategoryName, Task, TaskDraft
 from memory.tasks.tables import category, task
 
 _sub = category.alias("sub")
@@ -44,7 +44,7 @@ class TaskStore:
         self._namespace_id = namespace_id
 
     async def ensure(
-        self, draft: TaskDraft, categories: tuple[UUID, UUID | None], written: Written
+        self, draft: TaskDraft, categories: CategoryIds, written: Written
     ) -> tuple[Task, bool]:
         """The task, and whether it is new. Raises Conflict where the key stands for another
         text or closing time.
@@ -134,15 +134,15 @@ def _conflict(draft: TaskDraft, what: str) -> Conflict:
     )
 
 
-def _made(draft: TaskDraft, categories: tuple[UUID, UUID | None], written: Written) -> Task:
+def _made(draft: TaskDraft, categories: CategoryIds, written: Written) -> Task:
     """A new task, as it will be stored."""
     assert draft.category is not None
     return Task(
         id=new_id(),
         key=draft.key,
         text=draft.text,
-        category_id=categories[0],
-        subcategory_id=categories[1],
+        category_id=categories.category,
+        subcategory_id=categories.subcategory,
         category=draft.category,
         group_key=draft.group_key,
         metadata=dict(draft.metadata),

@@ -1,7 +1,5 @@
 """CallStore: calls under an idempotency key, and the audit trail."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
@@ -12,22 +10,13 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from memory.kernel.errors import Conflict, Rejected
 from memory.kernel.ids import new_id
 from memory.kernel.paging import Listed, Page, listed
-from memory.tenancy.entities import Attempt, AuditEntry, Recorded
+from memory.tenancy.entities import Attempt, AuditEntry, AuditEvent, Recorded
 from memory.tenancy.tables import audit, idempotency
 
 LEASE = timedelta(seconds=60)
 
 
 KEPT = timedelta(hours=24)
-
-
-@dataclass(frozen=True, slots=True)
-class Deed:
-    """One line of the audit trail: what was done to what. Never the text itself."""
-
-    action: str
-    subject: str
-    detail: Mapping[str, object]
 
 
 class CallStore:
@@ -116,8 +105,8 @@ class CallStore:
             .values(response=b'{"erased":true}')
         )
 
-    async def note(
-        self, deed: Deed, key_id: UUID | None, namespace_id: UUID | None, now: datetime
+    async def record(
+        self, event: AuditEvent, key_id: UUID | None, namespace_id: UUID | None, now: datetime
     ) -> None:
         """Add a line to the audit trail."""
         await self._connection.execute(
@@ -125,9 +114,9 @@ class CallStore:
                 id=new_id(),
                 namespace_id=namespace_id,
                 key_id=key_id,
-                action=deed.action,
-                subject=deed.subject,
-                detail=dict(deed.detail),
+                action=event.action,
+                subject=event.subject,
+                detail=dict(event.detail),
                 recorded_at=now,
             )
         )
