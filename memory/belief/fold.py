@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from enum import StrEnum
+from typing import Any
 from uuid import UUID
 
 from memory.belief.effect import Acted, counted, initial_day
@@ -95,6 +96,32 @@ class Learned:
     strengths: Mapping[Cell, State] = field(default_factory=dict[Cell, State])
     effects: Mapping[Day, State] = field(default_factory=dict[Day, State])
     records: Mapping[UUID | None, State] = field(default_factory=dict[UUID | None, State])
+
+    @property
+    def by_kind(self) -> Mapping[str, Mapping[Any, State]]:
+        """The same by kind of subject, as the ledger names kinds."""
+        return {
+            "memory": self.memories,
+            "deviation": self.deviations,
+            "cell": self.cells,
+            "noise": self.noises,
+            "strength": self.strengths,
+            "effect": self.effects,
+            "record": self.records,
+        }
+
+    @classmethod
+    def of_kinds(cls, kinds: Mapping[str, Mapping[Any, State]]) -> "Learned":
+        """What `by_kind` says."""
+        return cls(
+            memories=kinds["memory"],
+            deviations=kinds["deviation"],
+            cells=kinds["cell"],
+            noises=kinds["noise"],
+            strengths=kinds["strength"],
+            effects=kinds["effect"],
+            records=kinds["record"],
+        )
 
 
 def fold(

@@ -11,7 +11,6 @@ from datetime import datetime
 from uuid import UUID
 
 from memory.belief.policy import policy_named
-from memory.belief.state_mapping import read
 from memory.belief.store.states import StateStore
 from memory.constraints.entities import (
     Contradiction,
@@ -148,7 +147,7 @@ async def _leave_open(store: ContradictionStore, quarrel: Quarrel) -> None:
 
 async def _strengths(desk: Desk, ids: Sequence[UUID]) -> dict[UUID, Strength]:
     supports = await SupportStore(desk.connection, desk.namespace.id).counts(ids)
-    states = read(await StateStore(desk.connection, desk.namespace.id).load(ids)).memories
+    states = (await StateStore(desk.connection, desk.namespace.id).load(ids)).memories
     policy = policy_named(desk.namespace.policy)
     replay = desk.namespace.clock is Clock.REPLAY
     at = desk.namespace.newest_known_at if replay else desk.now

@@ -4,8 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from memory.belief.policy import Policy, policy_named
-from memory.belief.state_mapping import PROBATION, View, states_of
+from memory.belief.weight_view import WeightPair, WeightView
 from memory.constraints.entities import DISTILLED, ServedConstraint, wording_of
 from memory.constraints.store.near import Binding
 from memory.guidelines.entities import Entry, entry_of
@@ -13,7 +12,6 @@ from memory.memories.entities import Kind, Status
 from memory.memories.rules import MULTIPLIERS, back_off
 from memory.receipts.entities import Gates, Item
 from memory.tasks.entities import CategoryName
-from memory.tenancy.entities import Call
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,35 +26,24 @@ class Bindings:
     eligible: bool = False
 
 
-def bindings(call: Call, found: Sequence[Binding], view: View, gates: Gates) -> Bindings:
-    """The constraints of the nearest source tasks; they take their places from `view.place` on."""
+def bindings(found: Sequence[Binding], view: WeightView, gates: Gates) -> Bindings:
+    """The constraints of the nearest source tasks; their places begin at 1."""
     if not found:
         return Bindings()
-    policy = policy_named(call.namespace.policy)
     rows = {row.id: row for row in found}
-    weights = {row.id: _weights(policy, row, view) for row in found}
-    sourced = [_sourced(row, weights[row.id][0]) for row in found]
+    weights = {row.id: view.weights(row) for row in found}
+    sourced = [_sourced(row, weights[row.id].effective) for row in found]
     held = {row.bucket: row.held for row in found}
     chosen = binding(sourced, held, gates)
     items = tuple(
-        _item(rows[one.constraint.id], one, view.place + i, weights[one.constraint.id])
-        for i, one in enumerate(chosen)
+        _item(rows[one.constraint.id], one, place, weights[one.constraint.id])
+        for place, one in enumerate(chosen, start=1)
     )
     return Bindings(
         items=items,
         entries=tuple(entry_of(rows[item.memory_id], item) for item in items),
         served=tuple(one for item in items if (one := _served(rows[item.memory_id])) is not None),
         eligible=bool(binding(sourced, held, gates, weighted=False)),
-    )
-
-
-def _weights(policy: Policy, row: Binding, view: View) -> tuple[float, float]:
-    """(effective, ranking)."""
-    memory, deviation = states_of(policy, row, view)
-    share = PROBATION if row.status == Status.PROBATION else 1.0
-    return (
-        share * policy.effective_weight(memory, deviation),
-        share * policy.ranking_weight(memory, deviation),
     )
 
 
@@ -112,15 +99,15 @@ class Bound:
         return self.constraint.effective_weight * self.relevance
 
 
-def _item(row: Binding, one: Bound, place: int, weights: tuple[float, float]) -> Item:
+def _item(row: Binding, one: Bound, place: int, weights: WeightPair) -> Item:
     return Item(
         memory_id=row.id,
         version=row.version,
         rank=place,
         similarity=one.similarity,
         relevance=one.relevance,
-        effective_weight=weights[0],
-        ranking_weight=weights[1],
+        effective_weight=weights.effective,
+        ranking_weight=weights.ranking,
         score=one.score,
         scores=None,
         propensity=1.0,

@@ -3,7 +3,7 @@
 from uuid import UUID
 
 from memory.belief.fold import Operation
-from memory.belief.state_mapping import set_states
+from memory.belief.service import LedgerMoment, set_states
 from memory.belief.store.states import StateStore
 from memory.constraints.entities import Constraint
 from memory.constraints.service import get
@@ -67,7 +67,7 @@ async def edit_memory(engine: Engine, call: Call, memory_id: UUID, ask: EditRequ
                 call.namespace,
                 Operation.EDIT,
                 [memory_id],
-                (version, known_at, call.now),
+                LedgerMoment(version, known_at, call.now),
             )
         event = AuditEvent("memory.edit", str(memory_id), {"version": current.version + reworded})
         await CallStore(connection).record(event, call.key.id, call.namespace.id, call.now)

@@ -6,7 +6,6 @@ from datetime import datetime
 from uuid import UUID
 
 from memory.belief.policy import policy_named
-from memory.belief.state_mapping import read
 from memory.belief.states import State
 from memory.belief.store.states import StateStore
 from memory.inference.service import require_model
@@ -142,13 +141,13 @@ async def _items(
         texts = await store.texts({memory_id: t.version for memory_id, t in then.items()})
         found = {i: _stood(found[i], then[i], texts[i]) for i in found if i in texts}
     states = StateStore(connection, call.namespace.id)
-    sheet, counts = read(await states.load(found)), await states.counts(list(found))
+    known, counters = await states.load(found), await states.counts(list(found))
     weight = _weights(call, look)
     return [
         Browsed(
-            replace(found[i], effective_weight=weight(i, sheet.memories[i])),
-            served=counts[i][0],
-            credited=counts[i][1].credited,
+            replace(found[i], effective_weight=weight(i, known.memories[i])),
+            served=counters[i].served,
+            credited=counters[i].credited,
         )
         for i in ids
         if i in found

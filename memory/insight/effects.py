@@ -9,7 +9,6 @@ from memory.belief.fold import Cell, Learned
 from memory.belief.guard import feedback_dates, losses_of
 from memory.belief.policy import policy_named
 from memory.belief.rankers import RANKERS
-from memory.belief.state_mapping import read
 from memory.belief.states import State
 from memory.belief.store.states import StateStore
 from memory.belief.strength import feedback_dates as strength_dates
@@ -31,7 +30,7 @@ async def effect(
         actors = ActorStore(connection, call.namespace.id)
         agents = {one.id: one for one in await actors.every_agent()}
         names = await actors.names()
-        states = read(await StateStore(connection, call.namespace.id).everything_of_cells())
+        states = await StateStore(connection, call.namespace.id).load_cells()
     days = defaultdict[Cell, list[State]](list)
     for key in sorted(states.effects):
         days[key[0], key[1]].append(states.effects[key])
@@ -47,7 +46,7 @@ async def rankers(engine: Engine, call: Call) -> list[RankersView]:
     """The guard's record of the namespace and of each category that has one, by name."""
     async with engine.database.transaction(call.namespace.id) as connection:
         names = await ActorStore(connection, call.namespace.id).names()
-        states = read(await StateStore(connection, call.namespace.id).everything_of_cells())
+        states = await StateStore(connection, call.namespace.id).load_cells()
     known = sorted(states.records, key=lambda key: "" if key is None else names[key])
     return [_record(call, key, states.records, names) for key in known]
 

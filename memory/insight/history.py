@@ -8,9 +8,9 @@ from uuid import UUID
 
 from memory.belief.fold import Learn, Learned, fold
 from memory.belief.policy import Policy, policy_named
-from memory.belief.state_mapping import changes, read
+from memory.belief.state_mapping import Subject, diff_states
 from memory.belief.store.ledger import LedgerStore
-from memory.belief.store.states import StateStore, Subject
+from memory.belief.store.states import StateStore
 from memory.insight.entities import (
     MAX_CHANGES,
     Conjecture,
@@ -119,9 +119,9 @@ async def verify(
 
 async def _differing(connection: Connection, namespace: Namespace) -> tuple[int, set[Subject]]:
     """How many states there are, and of what the ledger makes something else."""
-    live = read(await StateStore(connection, namespace.id).everything())
-    found = {change.subject for change in changes(live, await rebuilt(connection, namespace))}
-    return sum(len(getattr(live, name)) for name in Learned.__slots__), found
+    live = await StateStore(connection, namespace.id).load_all()
+    found = {change.subject for change in diff_states(live, await rebuilt(connection, namespace))}
+    return sum(map(len, live.by_kind.values())), found
 
 
 def compared(
@@ -196,8 +196,8 @@ async def bank_of(connection: Connection, call: Call, moment: Moment) -> Bank:
     if moment.bank_version is not None:
         book = LedgerStore(connection, namespace.id)
         at = await book.known_at(moment.bank_version)
-        return Bank(read(await book.at(moment.bank_version)), at or present(call))
-    states = read(await StateStore(connection, namespace.id).everything())
+        return Bank(await book.at(moment.bank_version), at or present(call))
+    states = await StateStore(connection, namespace.id).load_all()
     return Bank(states, present(call))
 
 

@@ -6,19 +6,17 @@ from datetime import datetime, timedelta
 from typing import cast
 
 from memory.belief.policy import policy_named
-from memory.belief.states import State
 from memory.belief.strength import is_suspended
+from memory.belief.weight_view import probation_share
 from memory.insight.entities import Coverage, Duplicates, Health
 from memory.insight.history import REBUILD
 from memory.insight.rules import egl, item_variance, overview, share, weight_shares
-from memory.insight.store.health import HealthStore, Weighed
+from memory.insight.store.health import HealthStore, LivingMemory
 from memory.insight.weights import present
 from memory.kernel.engine import Engine
 from memory.kernel.paging import Listed, Page
 from memory.kernel.postgres.database import Connection
 from memory.kernel.postgres.leadership import WorkStore
-from memory.memories.entities import Status
-from memory.retrieval.weighing import PROBATION
 from memory.tenancy.entities import Call, Namespace
 from memory.tenancy.store.namespaces import NamespaceStore
 
@@ -90,9 +88,7 @@ async def _counted(connection: Connection, namespace: Namespace, now: datetime) 
         coverage=Coverage(receipts, answered, share(answered, receipts)),
         pending_outcomes=await store.pending_outcomes(now),
         pending_receipts=await store.pending_receipts(now),
-        suspended_cells=sum(
-            is_suspended(State(one.values, one.touched_at)) for one in await store.strengths()
-        ),
+        suspended_cells=sum(is_suspended(one) for one in await store.strengths()),
         duplicates=Duplicates(remembered, again, share(again, remembered)),
         evidence=await store.evidence(now),
         egl={name: egl(*counts) for name, counts in sorted(growth.items()) if any(counts)},
@@ -100,13 +96,12 @@ async def _counted(connection: Connection, namespace: Namespace, now: datetime) 
     )
 
 
-def _weights(namespace: Namespace, living: Sequence[Weighed], now: datetime) -> list[float]:
+def _weights(namespace: Namespace, living: Sequence[LivingMemory], now: datetime) -> list[float]:
     """Effective weights, as they rank: on probation, half."""
     policy = policy_named(namespace.policy)
 
-    def weight(one: Weighed) -> float:
-        state = policy.age_memory(State(one.state.values, one.state.touched_at), now)
-        factor = PROBATION if one.status == Status.PROBATION else 1.0
-        return factor * policy.effective_weight(state, None)
+    def weight(one: LivingMemory) -> float:
+        state = policy.age_memory(one.state, now)
+        return probation_share(one.status) * policy.effective_weight(state, None)
 
     return [weight(one) for one in living]

@@ -6,7 +6,6 @@ from uuid import UUID
 
 from memory.belief.entities import WeightEvent
 from memory.belief.policy import Policy, policy_named
-from memory.belief.state_mapping import read
 from memory.belief.states import State
 from memory.belief.store.states import StateStore
 from memory.insight.entities import WeightOrder, WeightRow, WeightView
@@ -38,12 +37,12 @@ async def records_of(engine: Engine, call: Call, memory_id: UUID) -> list[AgentR
         shown = await viewer(connection, call)
         await MemoryReader(connection, call.namespace.id, shown).get(memory_id)
         cells = await EpisodeStore(connection, call.namespace.id).by_cell(memory_id)
-        sheet = read(await StateStore(connection, call.namespace.id).load([memory_id]))
+        states = await StateStore(connection, call.namespace.id).load([memory_id])
     policy, now = policy_named(call.namespace.policy), present(call)
-    memory = policy.age_memory(sheet.memories[memory_id], now)
+    memory = policy.age_memory(states.memories[memory_id], now)
     records: list[AgentRecord] = []
     for cell in cells:
-        known = sheet.deviations.get((memory_id, cell.agent_id))
+        known = states.deviations.get((memory_id, cell.agent_id))
         deviation = None if known is None else policy.age_deviation(known, now)
         records.append(
             AgentRecord(
@@ -77,13 +76,13 @@ async def weight_of(engine: Engine, call: Call, memory_id: UUID, agent: str | No
             memory_id
         )
         agent_id = await _agent_id(connection, call, agent)
-        states = StateStore(connection, call.namespace.id)
-        sheet = read(await states.load([memory_id]))
-        served, counts = (await states.counts([memory_id]))[memory_id]
+        store = StateStore(connection, call.namespace.id)
+        states = await store.load([memory_id])
+        counters = (await store.counts([memory_id]))[memory_id]
     policy = policy_named(call.namespace.policy)
     now = present(call)
-    memory = policy.age_memory(sheet.memories[memory_id], now)
-    known = None if agent_id is None else sheet.deviations.get((memory_id, agent_id))
+    memory = policy.age_memory(states.memories[memory_id], now)
+    known = None if agent_id is None else states.deviations.get((memory_id, agent_id))
     deviation = None if known is None else policy.age_deviation(known, now)
     return WeightView(
         memory_id=memory_id,
@@ -92,10 +91,10 @@ async def weight_of(engine: Engine, call: Call, memory_id: UUID, agent: str | No
         ranking_weight=policy.ranking_weight(memory, deviation),
         state=_named(policy, 0, memory),
         deviation=None if deviation is None else _named(policy, 1, deviation),
-        served=served,
-        credited=counts.credited,
-        helpful=counts.helpful,
-        harmful=counts.harmful,
+        served=counters.served,
+        credited=counters.credited,
+        helpful=counters.helpful,
+        harmful=counters.harmful,
         touched_at=memory.touched,
     )
 
@@ -120,10 +119,10 @@ async def list_weights(
     async with engine.database.transaction(call.namespace.id) as connection:
         agent_id = await _agent_id(connection, call, wanted.agent)
         shown = await viewer(connection, call)
-        states = StateStore(connection, call.namespace.id)
+        store = StateStore(connection, call.namespace.id)
         ids = await WeighingStore(connection, call.namespace.id).living(shown)
-        sheet = read(await states.load(ids))
-        weighed = _ordered(call, sheet.memories, (agent_id, sheet.deviations), wanted.order)
+        states = await store.load(ids)
+        weighed = _ordered(call, states.memories, (agent_id, states.deviations), wanted.order)
         part = _after(weighed, page)
         memories = {
             memory.id: memory
@@ -131,7 +130,7 @@ async def list_weights(
                 [memory_id for _, memory_id in part]
             )
         }
-        counts = await states.counts([memory_id for _, memory_id in part])
+        counters = await store.counts([memory_id for _, memory_id in part])
     rows = [
         WeightRow(
             memory_id=memory_id,
@@ -139,9 +138,9 @@ async def list_weights(
             lesson=memories[memory_id].lesson,
             category=memories[memory_id].category.name,
             effective_weight=weight,
-            served=counts[memory_id][0],
-            credited=counts[memory_id][1].credited,
-            touched_at=sheet.memories[memory_id].touched,
+            served=counters[memory_id].served,
+            credited=counters[memory_id].credited,
+            touched_at=states.memories[memory_id].touched,
             kind=memories[memory_id].kind,
         )
         for weight, memory_id in part

@@ -12,10 +12,10 @@ from uuid import UUID
 
 from memory.belief.fold import Learned, Operation
 from memory.belief.policy import Policy, policy_named
-from memory.belief.state_mapping import PROBATION, read, set_states
+from memory.belief.service import LedgerMoment, set_states
 from memory.belief.store.states import StateStore
+from memory.belief.weight_view import probation_share
 from memory.kernel.postgres.database import Connection
-from memory.memories.entities import Status
 from memory.memories.rules import Standing, retires
 from memory.memories.service import retire
 from memory.memories.store.memories import Stamp
@@ -71,31 +71,35 @@ async def fade(
     if not dry:
         await states.lock()
     living = await WeighingStore(connection, namespace.id).standing(now)
-    sheet = read(await states.load([one.id for one in living]))
-    fading = foresee(policy_named(namespace.policy), living, sheet, now)
+    known = await states.load([one.id for one in living])
+    fading = foresee(policy_named(namespace.policy), living, known, now)
     if dry or not (fading.aged or fading.retired):
         return fading
     version = await NamespaceStore(connection).bump(namespace.id, memories=-len(fading.retired))
     # A retrieval at an earlier time must not read beliefs that are older than it.
     await NamespaceStore(connection).saw(namespace.id, now)
     await set_states(
-        connection, namespace, Operation.DECAY, sorted(fading.aged), (version, now, recorded_at)
+        connection,
+        namespace,
+        Operation.DECAY,
+        sorted(fading.aged),
+        LedgerMoment(version, now, recorded_at),
     )
     return await _retire(connection, namespace, fading, Stamp(None, recorded_at, version))
 
 
-def foresee(policy: Policy, living: Sequence[Living], sheet: Learned, now: datetime) -> Fading:
+def foresee(policy: Policy, living: Sequence[Living], known: Learned, now: datetime) -> Fading:
     """What ageing to `now` changes: the same number that ranks is the one that retires."""
     aged: dict[UUID, tuple[float, float]] = {}
     retired: dict[UUID, tuple[str, float]] = {}
     for one in living:
-        before = sheet.memories[one.id]
+        before = known.memories[one.id]
         after = policy.age_memory(before, now)
         weight = policy.effective_weight(after, None)
         if after.values != before.values:
             aged[one.id] = (policy.effective_weight(before, None), weight)
         # As it ranks: what is on probation counts half.
-        effective = weight * (PROBATION if one.status == Status.PROBATION else 1.0)
+        effective = weight * probation_share(one.status)
         reason = retires(Standing(effective, one.credited, one.last_used, one.pinned), now)
         if reason is not None:
             retired[one.id] = (reason, effective)

@@ -6,9 +6,9 @@ from datetime import datetime
 from uuid import UUID
 
 from memory.belief.policy import policy_named
-from memory.belief.state_mapping import Cause, Change, read, sheet_of, steps
+from memory.belief.state_mapping import ChangeCause, StateChange, Subject, ledger_entries
 from memory.belief.store.ledger import LedgerStore
-from memory.belief.store.states import StateStore, Subject
+from memory.belief.store.states import StateStore
 from memory.kernel.engine import Engine
 from memory.kernel.paging import Listed, Page, listed
 from memory.kernel.postgres.database import Connection
@@ -69,11 +69,11 @@ async def list_versions(engine: Engine, call: Call, memory_id: UUID) -> list[Mem
 async def _weighed(connection: Connection, call: Call, memories: list[Memory]) -> list[Memory]:
     """Each memory with its effective weight now, for no agent in particular."""
     policy = policy_named(call.namespace.policy)
-    sheet = read(await StateStore(connection, call.namespace.id).load([m.id for m in memories]))
+    states = await StateStore(connection, call.namespace.id).load([m.id for m in memories])
     now = reading_time(call)
 
     def weight(memory_id: UUID) -> float:
-        state = sheet.memories[memory_id]
+        state = states.memories[memory_id]
         return policy.effective_weight(policy.age_memory(state, now) if now else state, None)
 
     return [replace(memory, effective_weight=weight(memory.id)) for memory in memories]
@@ -151,16 +151,16 @@ async def begin(
     await store.add_all_vectors(owned, entrance.model_id)
     experiences = [new for new in added if new.kind is Kind.EXPERIENCE]
     await CentroidStore(connection, namespace.id).move(experiences, entrance.model_id)
-    made = [
-        (Change(_subject(new), None, policy.initial_memory(new.draft.weight)), new.learned_at)
-        for new in added
-    ]
-    await StateStore(connection, namespace.id).save(sheet_of(change for change, _ in made))
     entries = [
-        step
-        for change, learned_at in made
-        for step in steps([change], policy, Cause(version, "set", "created", learned_at))
+        entry
+        for new in added
+        for entry in ledger_entries(
+            [StateChange(_subject(new), None, policy.initial_memory(new.draft.weight))],
+            policy,
+            ChangeCause(version, "set", "created", new.learned_at),
+        )
     ]
+    await StateStore(connection, namespace.id).save(entry.change for entry in entries)
     await LedgerStore(connection, namespace.id).append(entries, policy.name, entrance.now)
 
 

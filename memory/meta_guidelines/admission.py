@@ -10,7 +10,6 @@ from uuid import UUID
 import numpy as np
 
 from memory.belief.policy import policy_named
-from memory.belief.state_mapping import read
 from memory.belief.store.states import StateStore
 from memory.guidelines.entities import Directives
 from memory.kernel.ports import Embedding
@@ -98,12 +97,12 @@ class _Desk:
 
     async def _displace(self, rivals: Sequence[Rival]) -> bool:
         """Make room by the weakest, where it is weaker than a candidate."""
-        sheet = read(
-            await StateStore(self.connection, self.namespace.id).load([one.id for one in rivals])
+        states = await StateStore(self.connection, self.namespace.id).load(
+            [one.id for one in rivals]
         )
         policy, now = policy_named(self.namespace.policy), self.times[0]
         weighed = sorted(
-            (policy.effective_weight(policy.age_memory(sheet.memories[one.id], now), None), one.id)
+            (policy.effective_weight(policy.age_memory(states.memories[one.id], now), None), one.id)
             for one in rivals
             if not one.pinned
         )

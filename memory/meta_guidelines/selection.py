@@ -3,16 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from memory.belief.policy import Policy, policy_named
-from memory.belief.state_mapping import PROBATION, View, states_of
+from memory.belief.weight_view import WeightView
 from memory.guidelines.entities import Directives, Guidance
-from memory.memories.entities import Kind, Status, Trust
+from memory.memories.entities import Kind, Trust
 from memory.memories.rules import MULTIPLIERS, back_off
 from memory.meta_guidelines.entities import ServedGuidance
 from memory.meta_guidelines.store import Guide
 from memory.receipts.entities import Item
 from memory.tasks.entities import CategoryName
-from memory.tenancy.entities import Call
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,37 +22,37 @@ class Chosen:
     served: ServedGuidance
 
 
-def choose(call: Call, guides: Sequence[Guide], view: View) -> Chosen | None:
+def choose(
+    guides: Sequence[Guide], view: WeightView, *, gate: float, place: int, category: str
+) -> Chosen | None:
     """The largest of effective weight times similarity times what its bucket counts, ties by id;
     None where none passes the raw gate, for then nothing is like enough to the task.
+    It takes this place in the receipt of a task of this category.
     """
-    policy = policy_named(call.namespace.policy)
     opened = back_off({guide.bucket: guide.held for guide in guides})
-    near = [g for g in guides if g.bucket in opened and g.similarity >= view.gate]
-    items = {guide.id: _item(policy, guide, view) for guide in near}
+    near = [g for g in guides if g.bucket in opened and g.similarity >= gate]
+    items = {guide.id: _item(guide, view, place) for guide in near}
     if not items:
         return None
     best = min(
         items.values(), key=lambda item: (-item.score, -item.effective_weight, item.memory_id)
     )
     [guide] = [guide for guide in near if guide.id == best.memory_id]
-    return Chosen(best, _guidance(guide, best, view), _served(guide))
+    return Chosen(best, _guidance(guide, best, category), _served(guide))
 
 
-def _item(policy: Policy, guide: Guide, view: View) -> Item:
-    memory, deviation = states_of(policy, guide, view)
-    share = PROBATION if guide.status == Status.PROBATION else 1.0
-    effective = share * policy.effective_weight(memory, deviation)
+def _item(guide: Guide, view: WeightView, place: int) -> Item:
+    weights = view.weights(guide)
     relevance = guide.similarity * MULTIPLIERS[guide.bucket]
     return Item(
         memory_id=guide.id,
         version=guide.version,
-        rank=view.place,
+        rank=place,
         similarity=guide.similarity,
         relevance=relevance,
-        effective_weight=effective,
-        ranking_weight=share * policy.ranking_weight(memory, deviation),
-        score=effective * relevance,
+        effective_weight=weights.effective,
+        ranking_weight=weights.ranking,
+        score=weights.effective * relevance,
         scores=None,
         propensity=1.0,
         served=False,
@@ -64,7 +62,7 @@ def _item(policy: Policy, guide: Guide, view: View) -> Item:
     )
 
 
-def _guidance(guide: Guide, item: Item, view: View) -> Guidance:
+def _guidance(guide: Guide, item: Item, category: str) -> Guidance:
     return Guidance(
         id=guide.id,
         instruction=guide.instruction,
@@ -73,7 +71,7 @@ def _guidance(guide: Guide, item: Item, view: View) -> Guidance:
         trust=Trust(guide.trust),
         learned_at=guide.learned_at,
         directives=Directives.read(guide.detail),
-        category=view.category.name,
+        category=category,
     )
 
 

@@ -12,9 +12,16 @@ from uuid import UUID
 
 from memory.belief.fold import Learn, Learned, day_of, feedback_date, learned
 from memory.belief.policy import Policy, policy_named
-from memory.belief.state_mapping import Cause, Change, Counted, changes, read, sheet_of, steps
+from memory.belief.state_mapping import (
+    ChangeCause,
+    CounterChanges,
+    LedgerEntry,
+    StateChange,
+    diff_states,
+    ledger_entries,
+)
 from memory.belief.states import Evidence
-from memory.belief.store.ledger import LedgerStore, Step
+from memory.belief.store.ledger import LedgerStore
 from memory.belief.store.states import StateStore
 from memory.kernel.engine import Engine
 from memory.kernel.postgres.database import Connection
@@ -74,8 +81,8 @@ async def _apply_batch(
         )
         touched = [memory for binding in bindings.values() for memory in binding.cited]
         days = [feedback_date(one.outcome.known_at) for one in pending]
-        sheet = await StateStore(connection, namespace_id).load(touched, days)
-        lesson = Lesson(namespace, read(sheet), bindings)
+        states = await StateStore(connection, namespace_id).load(touched, days)
+        lesson = Lesson(namespace, states, bindings)
         for one in pending:
             lesson.learn(one)
         await _write(connection, lesson, now)
@@ -89,7 +96,7 @@ class Move:
     outcome: Outcome
     entry: Learn
     residual: float | None
-    changes: list[Change]
+    changes: list[StateChange]
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +118,7 @@ class Lesson:
     moves: list[Move] = field(default_factory=list[Move])
     rulings: list[Ruling] = field(default_factory=list[Ruling])
     metrics: dict[UUID, tuple[str, str]] = field(default_factory=dict[UUID, tuple[str, str]])
-    counted: Counted = field(default_factory=Counted)
+    counted: CounterChanges = field(default_factory=CounterChanges)
 
     def learn(self, stored: StoredOutcome) -> None:
         """Rule on the outcome as things stand now, and fold it in if it is evidence."""
@@ -128,7 +135,7 @@ class Lesson:
         entry = learning_entry(ruled, binding)
         before = self._around(entry)
         after, residual = learned(self.policy, before, entry)
-        self.moves.append(Move(ruled.outcome, entry, residual, changes(before, after)))
+        self.moves.append(Move(ruled.outcome, entry, residual, diff_states(before, after)))
         self._take(after)
         self.counted.count(entry)
 
@@ -188,7 +195,7 @@ async def _write(connection: Connection, lesson: Lesson, now: datetime) -> None:
     if lesson.moves:
         last = await NamespaceStore(connection).bump(namespace_id, steps=len(lesson.moves))
         first = last - len(lesson.moves) + 1
-        await states.save(sheet_of(c for move in lesson.moves for c in move.changes))
+        await states.save(change for move in lesson.moves for change in move.changes)
         await states.add_controls(lesson.counted.controls)
         await states.count(lesson.counted.memories)
     versions = {move.outcome.id: first + i for i, move in enumerate(lesson.moves)}
@@ -215,8 +222,8 @@ async def _write(connection: Connection, lesson: Lesson, now: datetime) -> None:
     await NamespaceStore(connection).saw(namespace_id, newest)
 
 
-def _steps(lesson: Lesson, move: Move, versions: Mapping[UUID, int]) -> list[Step]:
+def _steps(lesson: Lesson, move: Move, versions: Mapping[UUID, int]) -> list[LedgerEntry]:
     outcome = move.outcome
     evidence = move.entry.observation.evidence.value
-    cause = Cause(versions[outcome.id], "learn", evidence, outcome.known_at, outcome.id)
-    return steps(move.changes, lesson.policy, cause)
+    cause = ChangeCause(versions[outcome.id], "learn", evidence, outcome.known_at, outcome.id)
+    return ledger_entries(move.changes, lesson.policy, cause)

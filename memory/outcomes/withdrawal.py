@@ -11,7 +11,13 @@ from uuid import UUID
 
 from memory.belief.fold import Learned, fold
 from memory.belief.policy import policy_named
-from memory.belief.state_mapping import Cause, Change, Counted, changes, read, sheet_of, steps
+from memory.belief.state_mapping import (
+    ChangeCause,
+    CounterChanges,
+    StateChange,
+    diff_states,
+    ledger_entries,
+)
 from memory.belief.store.ledger import LedgerStore
 from memory.belief.store.states import StateStore
 from memory.kernel.postgres.database import Connection
@@ -30,21 +36,21 @@ class Refold:
     after: Learned
 
     @property
-    def changes(self) -> list[Change]:
-        return changes(self.before, self.after)
+    def changes(self) -> list[StateChange]:
+        return diff_states(self.before, self.after)
 
 
 async def refold(
     connection: Connection, namespace: Namespace, withdrawn: Sequence[StoredOutcome]
 ) -> Refold:
     """Fold again without these outcomes; the caller holds the state lock, or only looks."""
-    before = read(await StateStore(connection, namespace.id).everything())
+    before = await StateStore(connection, namespace.id).load_all()
     versions = [s.outcome.bank_version for s in withdrawn if s.outcome.bank_version is not None]
     if not versions:
         return Refold(before, before)
     book = LedgerStore(connection, namespace.id)
     first = await book.settled_before(min(versions))
-    start = read(await book.at(first - 1))
+    start = await book.at(first - 1)
     entries = await ledger(
         connection, namespace.id, since=first, without={s.outcome.id for s in withdrawn}
     )
@@ -66,14 +72,14 @@ async def take_back(
     ids = [stored.outcome.id for stored in withdrawn]
     version = await NamespaceStore(connection).bump(namespace.id)
     store = StateStore(connection, namespace.id)
-    await store.save(sheet_of(done.changes))
+    await store.save(done.changes)
     counted = await _counted(connection, namespace.id, withdrawn)
     await store.count(counted.memories)
     await store.add_controls(counted.controls)
     policy = policy_named(namespace.policy)
     book = LedgerStore(connection, namespace.id)
-    cause = Cause(version, "set", "correction", known_at)
-    await book.append(steps(done.changes, policy, cause), policy.name, now)
+    cause = ChangeCause(version, "set", "correction", known_at)
+    await book.append(ledger_entries(done.changes, policy, cause), policy.name, now)
     await book.supersede(ids, version)
     await outcomes.withdraw(ids, version)
     return len(withdrawn)
@@ -81,11 +87,11 @@ async def take_back(
 
 async def _counted(
     connection: Connection, namespace_id: UUID, withdrawn: Sequence[StoredOutcome]
-) -> Counted:
+) -> CounterChanges:
     """What the withdrawn outcomes had been counted as, counted off."""
     ids = [stored.outcome.retrieval_id for stored in withdrawn]
     bindings = await ReceiptStore(connection, namespace_id).bindings(ids)
-    counted = Counted()
+    counted = CounterChanges()
     for stored in withdrawn:
         counted.count(learning_entry(stored, bindings[stored.outcome.retrieval_id]), by=-1)
     return counted

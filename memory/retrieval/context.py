@@ -9,7 +9,6 @@ from uuid import UUID
 
 from memory.belief.fold import Learned
 from memory.belief.policy import policy_named
-from memory.belief.state_mapping import read
 from memory.belief.store.states import StateStore
 from memory.constraints.sharing import Surroundings
 from memory.constraints.store.near import Binding, BindingStore
@@ -189,7 +188,7 @@ class Finder:
         cell = (agent_id, category_id)
         if cell not in self._following:
             states = StateStore(self._connection, self._call.namespace.id)
-            self._following[cell] = read(await states.following(*cell))
+            self._following[cell] = await states.load_for_cell(*cell)
         return self._following[cell]
 
     async def _control_outcomes(self, agent_id: UUID, category_id: UUID) -> int:

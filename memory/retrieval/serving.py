@@ -7,7 +7,7 @@ from typing import Literal, cast
 from uuid import UUID
 
 from memory.belief.policy import Policy, policy_named
-from memory.belief.state_mapping import View
+from memory.belief.weight_view import WeightView
 from memory.constraints.entities import ServedConstraint
 from memory.constraints.selection import Bindings, bindings
 from memory.guidelines.compiler import Budget, Entry, Framing, Guideline, compile_guideline
@@ -112,7 +112,10 @@ def gates(engine: Engine, call: Call, policy: Policy) -> Gates:
 def serve(engine: Engine, call: Call, found: Found, ranked: Ranked) -> Serving:
     """Assign the arm, select, compile."""
     ask = found.asked.ask
-    bound = bindings(call, found.bound, _view(found, ranked, 1), ranked.selection.gates)
+    view = WeightView(
+        found.agent.id, found.asked.as_of, policy_named(call.namespace.policy), found.past
+    )
+    bound = bindings(found.bound, view, ranked.selection.gates)
     can = eligible(ranked.candidates, ranked.selection) or bound.eligible
     assignment = assign(
         ArmAsk(
@@ -129,7 +132,7 @@ def serve(engine: Engine, call: Call, found: Found, ranked: Ranked) -> Serving:
     items = _rivals(ranked) if ask.rivals else _selected(engine, ranked)
     entries = _entries(ranked, items, bound) if serving else ()
     items = (*items, *_after(bound, len(items)))
-    chosen = choose(call, found.guides, _view(found, ranked, len(items) + 1)) if items else None
+    chosen = _guidance(found, ranked, view, len(items) + 1) if items else None
     guideline = _compiled(engine, (found, ranked, chosen), entries)
     items = items if chosen is None else (*items, chosen.item)
     cited = _cited(ask.format, guideline, items) if serving else frozenset[UUID]()
@@ -190,10 +193,9 @@ def _item(
     )
 
 
-def _view(found: Found, ranked: Ranked, place: int) -> View:
-    """What a meta-guideline is weighed by, and the place it takes in the receipt."""
-    gate, ask = ranked.selection.gates.raw, found.asked
-    return View(found.agent.id, found.category, ask.as_of, found.past, gate, place)
+def _guidance(found: Found, ranked: Ranked, view: WeightView, place: int) -> Chosen | None:
+    gate = ranked.selection.gates.raw
+    return choose(found.guides, view, gate=gate, place=place, category=found.category.name)
 
 
 def _rows(ranked: Ranked, items: Sequence[Item]) -> list[Row]:

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from operator import attrgetter
 from typing import Literal, cast
 from uuid import UUID
@@ -12,8 +11,7 @@ import numpy as np
 from memory.belief.fold import Learned
 from memory.belief.policy import Policy
 from memory.belief.rankers import Candidate
-from memory.belief.state_mapping import PROBATION
-from memory.belief.states import State
+from memory.belief.weight_view import WeightView
 from memory.memories.entities import Status
 from memory.retrieval.head import Double, HeadRow, Stored
 from memory.retrieval.selection import Bank
@@ -38,11 +36,11 @@ class Weighed:
 def weighed(head: Head, scope: Scope, policy: Policy, past: Learned | None) -> Weighed:
     """`past`: the states of the scope's time, where newer ones have been stored since."""
     rows = sorted(head.rows, key=attrgetter("id"))
-    eyes = Eyes(scope.agent_id, scope.as_of, policy, past)
-    weights = [_weights(row, eyes) for row in rows]
+    view = WeightView(scope.agent_id, scope.as_of, policy, past)
+    weights = [view.weights(row) for row in rows]
     bank = Bank(
-        effective=np.array([effective for effective, _ in weights]),
-        ranking=np.array([ranking for _, ranking in weights]),
+        effective=np.array([weight.effective for weight in weights]),
+        ranking=np.array([weight.ranking for weight in weights]),
         groups=[row.source_group for row in rows],
         probation=[row.status == Status.PROBATION for row in rows],
     )
@@ -83,50 +81,3 @@ def _vectors(rows: Sequence[Row]) -> list[HeadRow]:
         for row in rows
         for field, vector in row.vectors.items()
     ]
-
-
-@dataclass(frozen=True, slots=True)
-class Eyes:
-    """Whose weights are read, as of when, and by which policy; `past` as in `weighed`."""
-
-    agent_id: UUID
-    as_of: datetime
-    policy: Policy
-    past: Learned | None
-
-
-def deviation_in_weight(row: Row, eyes: Eyes) -> float:
-    """What the agent's own record adds to the effective weight."""
-    return _effective(row, eyes) - _effective(row, eyes, own=False)
-
-
-def _effective(row: Row, eyes: Eyes, *, own: bool = True) -> float:
-    memory, deviation = _aged(row, eyes)
-    return _share(row) * eyes.policy.effective_weight(memory, deviation if own else None)
-
-
-def _weights(row: Row, eyes: Eyes) -> tuple[float, float]:
-    """(effective, ranking)."""
-    memory, deviation = _aged(row, eyes)
-    ranking = _share(row) * eyes.policy.ranking_weight(memory, deviation)
-    return _share(row) * eyes.policy.effective_weight(memory, deviation), ranking
-
-
-def _share(row: Row) -> float:
-    return PROBATION if row.status == Status.PROBATION else 1.0
-
-
-def _aged(row: Row, eyes: Eyes) -> tuple[State, State | None]:
-    """The memory's state and this agent's deviation, aged to the moment."""
-    memory, deviation = _states(row, eyes)
-    aged = None if deviation is None else eyes.policy.age_deviation(deviation, eyes.as_of)
-    return eyes.policy.age_memory(memory, eyes.as_of), aged
-
-
-def _states(row: Row, eyes: Eyes) -> tuple[State, State | None]:
-    if eyes.past is not None:
-        memory = eyes.past.memories.get(row.id) or eyes.policy.initial_memory(row.start_weight)
-        return memory, eyes.past.deviations.get((row.id, eyes.agent_id))
-    known = row.deviation
-    deviation = None if known is None else State(known, row.deviation_touched_at)
-    return State(row.state, row.touched_at), deviation

@@ -6,6 +6,7 @@ from uuid import UUID
 
 from memory.belief.policy import policy_named
 from memory.belief.rankers import RANKERS, Candidate, knowledge_age, order_scores
+from memory.belief.weight_view import WeightView
 from memory.guidelines.entities import CutReason
 from memory.receipts.entities import Fate, Item
 from memory.retrieval.context import Found
@@ -14,7 +15,6 @@ from memory.retrieval.following import ranker_shares
 from memory.retrieval.receipts import WHY_CUT
 from memory.retrieval.selection import Selection, fates, slot_pool
 from memory.retrieval.serving import Ranked, Serving
-from memory.retrieval.weighing import Eyes, deviation_in_weight
 from memory.tasks.entities import CategoryName
 from memory.tenancy.entities import Call
 
@@ -107,7 +107,7 @@ class _Teller:
         self._serving = serving
         self._ask = found.asked.ask
         policy = policy_named(call.namespace.policy)
-        self._eyes = Eyes(found.agent.id, found.asked.as_of, policy, found.past)
+        self._view = WeightView(found.agent.id, found.asked.as_of, policy, found.past)
         self.items: Mapping[object, Item] = {item.memory_id: item for item in serving.items}
         self._cut = {cut.memory_id: cut.reason for cut in serving.guideline.cut}
 
@@ -124,7 +124,7 @@ class _Teller:
             relevance=candidate.relevance,
             effective_weight=candidate.effective_weight,
             ranking_weight=candidate.ranking_weight,
-            deviation=deviation_in_weight(row, self._eyes),
+            deviation=self._view.deviation_in_weight(row),
             score=candidate.score,
             propensity=one.propensity,
             served=item is not None and item.served,

@@ -5,7 +5,7 @@ from datetime import datetime
 from uuid import UUID
 
 from memory.belief.fold import Operation
-from memory.belief.state_mapping import set_states
+from memory.belief.service import LedgerMoment, set_states
 from memory.belief.store.states import StateStore
 from memory.inference.service import adopt_model
 from memory.kernel.engine import Engine
@@ -69,8 +69,8 @@ async def _reword(
     store = MemoryStore(connection, namespace.id)
     await store.add_vectors(current.id, current.version + 1, model_id, wording.vectors)
     await NamespaceStore(connection).saw(namespace.id, wording.known_at)
-    when = (version, wording.known_at, call.now)
-    await set_states(connection, namespace, Operation.EDIT, [current.id], when)
+    moment = LedgerMoment(version, wording.known_at, call.now)
+    await set_states(connection, namespace, Operation.EDIT, [current.id], moment)
     entrance = Entrance(namespace, call.key.id, call.now, model_id)
     new = await _candidate(connection, namespace.id, current, wording)
     proposal = Proposal(new, reference, wording.known_at, current.version + 1)

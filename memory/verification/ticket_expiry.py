@@ -8,7 +8,6 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from memory.belief.policy import policy_named
-from memory.belief.state_mapping import read
 from memory.belief.store.states import StateStore
 from memory.kernel.postgres.database import Connection
 from memory.memories.entities import Status
@@ -120,7 +119,7 @@ async def _probation(
     """Who leaves probation, and how many are on it. The weight is that of the belief, unhalved."""
     policy = policy_named(namespace.policy)
     served = dict(await AdmittingStore(connection, namespace.id).on_probation())
-    states = read(await StateStore(connection, namespace.id).load(served)).memories
+    states = (await StateStore(connection, namespace.id).load(served)).memories
     steps: list[Step] = []
     for memory_id, credited in sorted(served.items()):
         weight = policy.effective_weight(policy.age_memory(states[memory_id], now), None)

@@ -14,7 +14,6 @@ import pytest
 from memlift_client import MemLift, MemLiftError
 
 from memory.belief.fold import Learned
-from memory.belief.state_mapping import read
 from memory.belief.store.ledger import LedgerStore
 from memory.belief.store.states import StateStore
 from memory.kernel.postgres.database import Database
@@ -200,7 +199,7 @@ async def _told(database: Database, namespace: Namespace) -> Told:
     async with database.transaction(namespace.id) as connection:
         rows = await LedgerStore(connection, namespace.id).everything()
         store = StateStore(connection, namespace.id)
-        live = read(await store.everything())
+        live = await store.load_all()
         folded = await rebuilt(connection, namespace)
     return Told(Counter(_moves(rows)), live, folded)
 

@@ -11,7 +11,6 @@ from memlift_client import MemLift
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from memory.belief.fold import Learned
-from memory.belief.state_mapping import read
 from memory.belief.store.states import StateStore
 from memory.kernel.postgres.database import Database
 from memory.receipts.rebuild import rebuilt
@@ -117,7 +116,7 @@ async def states(url: str) -> tuple[Learned, Learned]:
         async with database.transaction() as connection:
             namespace = await NamespaceStore(connection).by_slug(NAMESPACE)
         async with database.transaction(namespace.id) as connection:
-            live = read(await StateStore(connection, namespace.id).everything())
+            live = await StateStore(connection, namespace.id).load_all()
             return live, await rebuilt(connection, namespace)
     finally:
         await database.close()

@@ -7,7 +7,6 @@ from datetime import timedelta
 import pytest
 
 from memory.belief.rankers import RANKERS
-from memory.belief.state_mapping import read
 from memory.belief.store.states import StateStore
 from memory.curation.service import edit_memory
 from memory.erasure.service import erase
@@ -247,7 +246,7 @@ async def test_every_state_rebuilds_from_the_ledger_bit_for_bit(
     async with engine.database.transaction(call.namespace.id) as connection:
         folded = await rebuilt(connection, call.namespace)
         store = StateStore(connection, call.namespace.id)
-        live = read(await store.everything())
+        live = await store.load_all()
 
     assert len(folded.deviations) > 4
     assert folded == live

@@ -18,7 +18,6 @@ from sqlalchemy import RowMapping
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from memory.belief.fold import Learned
-from memory.belief.state_mapping import read
 from memory.belief.states import State
 from memory.belief.store.ledger import LedgerStore
 from memory.belief.store.states import StateStore
@@ -93,7 +92,7 @@ async def survey(client: httpx.AsyncClient, slug: str) -> Json:
 async def learned(engine: Engine, call: Call) -> Json:
     """Every state, the ledger, and whether folding it anew comes to the same."""
     async with engine.database.transaction(call.namespace.id) as connection:
-        live = read(await StateStore(connection, call.namespace.id).everything())
+        live = await StateStore(connection, call.namespace.id).load_all()
         again = await rebuilt(connection, call.namespace)
         rows = await LedgerStore(connection, call.namespace.id).everything()
     return {"states": states(live), "ledger": ledger(rows), "exact": live == again}

@@ -10,7 +10,9 @@ from uuid import UUID
 import numpy as np
 from sqlalchemy import text
 
-from memory.belief.store.states import StateStore, Stored, Subject
+from memory.belief.state_mapping import StateChange, Subject
+from memory.belief.states import State
+from memory.belief.store.states import StateStore
 from memory.inference.stand_ins import HashEmbedder
 from memory.kernel.engine import Engine
 from memory.kernel.ids import new_id
@@ -106,16 +108,17 @@ def _new(row: Laid, agent_id: UUID, category_ids: CategoryIds) -> NewMemory:
 async def _states(connection: Connection, call: Call, rows: Sequence[Laid], agent: UUID) -> None:
     store = StateStore(connection, call.namespace.id)
     await store.save(
-        {Subject("memory", memory_id=row.id): Stored(row.state, row.touched) for row in rows}
+        StateChange(Subject("memory", memory_id=row.id), None, State(row.state, row.touched))
+        for row in rows
     )
     await store.save(
-        {
-            Subject("deviation", memory_id=row.id, agent_id=agent): Stored(
-                row.deviation, row.touched
-            )
-            for row in rows
-            if row.deviation is not None
-        }
+        StateChange(
+            Subject("deviation", memory_id=row.id, agent_id=agent),
+            None,
+            State(row.deviation, row.touched),
+        )
+        for row in rows
+        if row.deviation is not None
     )
 
 

@@ -7,7 +7,6 @@ from datetime import datetime
 from random import Random
 
 from memory.belief.fold import Learned
-from memory.belief.state_mapping import read
 from memory.belief.store.states import StateStore
 from memory.experiences.service import remember
 from memory.forecasts.entities import Predicted, Prediction, PredictionDraft, Settled, Settlement
@@ -53,7 +52,7 @@ async def live_and_rebuilt(engine: Engine, call: Call) -> tuple[Learned, Learned
     """Every state as it is stored, and as the ledger gives it."""
     async with engine.database.transaction(call.namespace.id) as connection:
         store = StateStore(connection, call.namespace.id)
-        live = read(await store.everything())
+        live = await store.load_all()
         return live, await rebuilt(connection, call.namespace)
 
 

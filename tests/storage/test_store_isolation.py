@@ -10,8 +10,16 @@ import pytest
 from sqlalchemy import select, text
 from sqlalchemy.exc import DBAPIError
 
-from memory.belief.store.ledger import LedgerStore, Step
-from memory.belief.store.states import Counts, StateStore, Stored, Subject
+from memory.belief.state_mapping import (
+    ChangeCause,
+    LedgerEntry,
+    MemoryCounters,
+    StateChange,
+    Subject,
+)
+from memory.belief.states import State
+from memory.belief.store.ledger import LedgerStore
+from memory.belief.store.states import StateStore
 from memory.constraints.entities import (
     Contrast,
     ContrastFilter,
@@ -447,15 +455,15 @@ class Foreign:
         )
         return Union(member, member)
 
-    def step(self) -> Step:
-        subject = Subject("memory", memory_id=self.memory)
-        return Step(1, subject, "set", "decay", None, STORED, (None, 1.0), None, NOON)
+    def entry(self) -> LedgerEntry:
+        change = StateChange(Subject("memory", memory_id=self.memory), None, STORED)
+        return LedgerEntry(change, ChangeCause(1, "set", "decay", NOON), None, 1.0)
 
 
 VECTOR = Embedding(np.ones(384, np.float32) / np.float32(np.sqrt(384)), ())
 PROBE = Probe(VECTOR.vector.astype(np.float16), "situation")
 TOLD = fingerprint(REJECTED.situation, REJECTED.lesson)
-STORED = Stored((0.0, 0.0), NOON)
+STORED = State((0.0, 0.0), NOON)
 PAGE = Page(200)
 EVERYTHING = Place(2**40, UUID(int=0))
 HEALTH = Health(
@@ -655,12 +663,12 @@ FINDS_NOTHING: dict[str, Ask] = {
     "SharingStore.related": lambda f: f.sharing.related(f.category),
     "StateStore.lock": lambda f: f.states.lock(),
     "StateStore.load": lambda f: f.states.load([f.memory]),
-    "StateStore.count": lambda f: f.states.count({f.memory: Counts(1, 1, 1)}),
+    "StateStore.count": lambda f: f.states.count({f.memory: MemoryCounters(1, 1, 1)}),
     "StateStore.controls": lambda f: f.states.controls(f.agent, f.category),
     "StateStore.counts": lambda f: f.states.counts([f.memory]),
-    "StateStore.everything": lambda f: f.states.everything(),
-    "StateStore.everything_of_cells": lambda f: f.states.everything_of_cells(),
-    "StateStore.following": lambda f: f.states.following(f.agent, f.category),
+    "StateStore.load_all": lambda f: f.states.load_all(),
+    "StateStore.load_cells": lambda f: f.states.load_cells(),
+    "StateStore.load_for_cell": lambda f: f.states.load_for_cell(f.agent, f.category),
     "StateStore.add_controls": lambda f: f.states.add_controls({(f.agent, f.category): 1}),
     "PredictionStore.lock_events": lambda f: f.predictions.lock_events(["rain"]),
     "PredictionStore.of_attempts": lambda f: f.predictions.of_attempts([(f.agent, f.task)]),
@@ -749,7 +757,7 @@ WRITES_HERE: dict[str, Ask] = {
         }
     ),
     "HealthStore.keep": lambda f: f.health.keep(HEALTH, NOON),
-    "LedgerStore.append": lambda f: f.ledger.append([f.step()], "belief", NOON),
+    "LedgerStore.append": lambda f: f.ledger.append([f.entry()], "belief", NOON),
     "MemoryStore.add_vectors": lambda f: f.memories.add_vectors(
         f.memory, 1, f.model, {"situation": VECTOR}
     ),
@@ -782,12 +790,12 @@ WRITES_HERE: dict[str, Ask] = {
     "SettlementStore.score": lambda f: f.settlements.score([f.score()]),
     "ReceiptStore.open": lambda f: f.receipts.open([f.receipt]),
     "StateStore.save": lambda f: f.states.save(
-        {
-            Subject("memory", memory_id=f.memory): STORED,
-            Subject("deviation", memory_id=f.memory, agent_id=f.agent): STORED,
-            Subject("cell", agent_id=f.agent, category_id=f.category): STORED,
-            Subject("record"): None,
-        }
+        [
+            StateChange(Subject("memory", memory_id=f.memory), None, STORED),
+            StateChange(Subject("deviation", memory_id=f.memory, agent_id=f.agent), None, STORED),
+            StateChange(Subject("cell", agent_id=f.agent, category_id=f.category), None, STORED),
+            StateChange(Subject("record"), STORED, None),
+        ]
     ),
     "TicketStore.open": lambda f: f.tickets.open(
         {

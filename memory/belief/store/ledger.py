@@ -1,31 +1,17 @@
 """LedgerStore: the append-only record of every change of a state, seen through one namespace."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
 from sqlalchemy import RowMapping, func, insert, select, text, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from memory.belief.store.states import Stored, Subject, by_ranker
+from memory.belief.fold import Learned
+from memory.belief.state_mapping import LedgerEntry, Subject, collect_states
+from memory.belief.states import State
+from memory.belief.store.states import to_by_ranker
 from memory.belief.tables import weight_event
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One state's change in one version of the bank; `after` None: it is at its start again."""
-
-    bank_version: int
-    subject: Subject
-    kind: str
-    reason: str
-    before: Stored | None
-    after: Stored | None
-    weights: tuple[float | None, float | None]
-    outcome_id: UUID | None
-    known_at: datetime
-
 
 OPERATIONS = ("created", "edit", "decay")
 """The `set` events that a fold replays; those of a correction only write down what it came to."""
@@ -38,57 +24,60 @@ class LedgerStore:
         self._connection = connection
         self._namespace_id = namespace_id
 
-    async def append(self, steps: Sequence[Step], policy: str, now: datetime) -> None:
-        """Write steps in their order; positions count within a version of the bank."""
+    async def append(self, entries: Sequence[LedgerEntry], policy: str, now: datetime) -> None:
+        """Write entries in their order; positions count within a version of the bank."""
         rows: list[dict[str, object]] = []
         positions: dict[int, int] = {}
-        for step in steps:
-            position = positions.get(step.bank_version, 0)
-            positions[step.bank_version] = position + 1
-            rows.append(self._row(step, position, policy, now))
+        for entry in entries:
+            version = entry.cause.bank_version
+            position = positions.get(version, 0)
+            positions[version] = position + 1
+            rows.append(self._to_row(entry, position, policy, now))
         if rows:
             await self._connection.execute(insert(weight_event), rows)
 
-    def _row(self, step: Step, position: int, policy: str, now: datetime) -> dict[str, object]:
-        before, after = step.before, step.after
+    def _to_row(
+        self, entry: LedgerEntry, position: int, policy: str, now: datetime
+    ) -> dict[str, object]:
+        subject, before, after = entry.change.subject, entry.change.before, entry.change.after
         return {
             "namespace_id": self._namespace_id,
-            "bank_version": step.bank_version,
+            "bank_version": entry.cause.bank_version,
             "position": position,
-            "subject": step.subject.kind,
-            "memory_id": step.subject.memory_id,
-            "agent_id": step.subject.agent_id,
-            "category_id": step.subject.category_id,
-            "reward_kind": step.subject.reward_kind,
-            "day": step.subject.day,
-            "kind": step.kind,
-            "reason": step.reason,
+            "subject": subject.kind,
+            **subject.columns,
+            "kind": entry.cause.kind,
+            "reason": entry.cause.reason,
             "policy": policy,
             "state_before": None if before is None else list(before.values),
             "state_after": [] if after is None else list(after.values),
             "by_ranker_before": None if before is None else dict(before.by_ranker) or None,
             "by_ranker_after": None if after is None else dict(after.by_ranker) or None,
-            "touched_before": None if before is None else before.touched_at,
-            "touched_after": None if after is None else after.touched_at,
-            "weight_before": step.weights[0],
-            "weight_after": step.weights[1],
-            "outcome_id": step.outcome_id,
-            "known_at": step.known_at,
+            "touched_before": None if before is None else before.touched,
+            "touched_after": None if after is None else after.touched,
+            "weight_before": entry.weight_before,
+            "weight_after": entry.weight_after,
+            "outcome_id": entry.cause.outcome_id,
+            "known_at": entry.cause.known_at,
             "recorded_at": now,
         }
 
-    async def at(self, bank_version: int) -> dict[Subject, Stored]:
+    async def at(self, bank_version: int) -> Learned:
         """Every state as it was recorded in that version of the bank."""
         rows = await self._connection.execute(
             _AT, {"ns": self._namespace_id, "version": bank_version}
         )
-        return {
-            _subject(row): Stored(
-                tuple(row["state_after"]), row["touched_after"], by_ranker(row["by_ranker_after"])
-            )
-            for row in rows.mappings()
-            if row["state_after"]
-        }
+        return collect_states(
+            {
+                _to_subject(row): State(
+                    tuple(row["state_after"]),
+                    row["touched_after"],
+                    to_by_ranker(row["by_ranker_after"]),
+                )
+                for row in rows.mappings()
+                if row["state_after"]
+            }
+        )
 
     async def known_at(self, bank_version: int) -> datetime | None:
         """The newest fact that the states of that version knew."""
@@ -148,6 +137,12 @@ _EARLIER = text("""
 """)
 
 
-def _subject(row: RowMapping) -> Subject:
-    names = ("memory_id", "agent_id", "category_id", "reward_kind", "day")
-    return Subject(row["subject"], **{name: row[name] for name in names})
+def _to_subject(row: RowMapping) -> Subject:
+    return Subject(
+        row["subject"],
+        memory_id=row["memory_id"],
+        agent_id=row["agent_id"],
+        category_id=row["category_id"],
+        reward_kind=row["reward_kind"],
+        day=row["day"],
+    )

@@ -5,8 +5,7 @@ one order, and reads what it is about to change after that.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import date, datetime
+from datetime import date
 from uuid import UUID
 
 from sqlalchemy import (
@@ -23,6 +22,15 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import Insert, insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from memory.belief.fold import Learned
+from memory.belief.state_mapping import (
+    SUBJECT_KEYS,
+    MemoryCounters,
+    StateChange,
+    Subject,
+    collect_states,
+)
+from memory.belief.states import State
 from memory.belief.tables import (
     cell,
     effect_day,
@@ -37,62 +45,16 @@ from memory.kernel.ids import new_id
 _LOCK = text("SELECT pg_advisory_xact_lock(hashtextextended(:name, 0))")
 
 
-@dataclass(frozen=True, slots=True)
-class Stored:
-    """Policy numbers and when they were last touched; a record has two more for each ranker."""
-
-    values: tuple[float, ...]
-    touched_at: datetime | None
-    by_ranker: Mapping[str, tuple[float, float]] = field(
-        default_factory=dict[str, tuple[float, float]]
-    )
-
-
-@dataclass(slots=True)
-class Counts:
-    """What is counted of a memory, beside its state."""
-
-    credited: int = 0
-    helpful: int = 0
-    harmful: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Subject:
-    """Whose state it is: exactly the ids that name it are set; no id names the whole namespace."""
-
-    kind: str
-    memory_id: UUID | None = None
-    agent_id: UUID | None = None
-    category_id: UUID | None = None
-    reward_kind: str | None = None
-    day: date | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class _Home:
-    """The table that holds the states of one kind of subject, and the columns that name one."""
-
-    table: Table
-    key: tuple[str, ...]
-
-    def subject(self, kind: str, row: RowMapping) -> Subject:
-        return Subject(kind, **{name: row[name] for name in self.key})
-
-
-_HOMES: Mapping[str, _Home] = {
-    "memory": _Home(memory_weight, ("memory_id",)),
-    "deviation": _Home(weight_deviation, ("memory_id", "agent_id")),
-    "cell": _Home(cell, ("agent_id", "category_id")),
-    "noise": _Home(noise, ("reward_kind",)),
-    "strength": _Home(strength, ("agent_id", "category_id")),
-    "effect": _Home(effect_day, ("agent_id", "category_id", "day")),
-    "record": _Home(ranker_record, ("category_id",)),
+_TABLES: Mapping[str, Table] = {
+    "memory": memory_weight,
+    "deviation": weight_deviation,
+    "cell": cell,
+    "noise": noise,
+    "strength": strength,
+    "effect": effect_day,
+    "record": ranker_record,
 }
-
-
-Sheet = dict[Subject, Stored]
-"""States by subject; subjects without a state are at their start."""
+"""Where the states of each kind of subject are."""
 
 
 class StateStore:
@@ -106,73 +68,80 @@ class StateStore:
         """Until the end of the transaction, no one else changes a state of this namespace."""
         await self._connection.execute(_LOCK, {"name": f"states:{self._namespace_id}"})
 
-    async def load(self, memory_ids: Iterable[UUID], days: Iterable[date] = ()) -> Sheet:
+    async def load(self, memory_ids: Iterable[UUID], days: Iterable[date] = ()) -> Learned:
         """States of these memories with all their deviations, the effects of these days, and
         every cell, noise, strength and record.
         """
         wanted = sorted(set(memory_ids))
-        sheet: Sheet = {}
+        states: dict[Subject, State] = {}
         for kind in ("memory", "deviation"):
-            table = _HOMES[kind].table
-            sheet |= await self._read(kind, table.c.memory_id.in_(wanted))
+            states |= await self._read(kind, _TABLES[kind].c.memory_id.in_(wanted))
         for kind in ("cell", "noise", "strength", "record"):
-            sheet |= await self._read(kind)
-        return sheet | await self._read("effect", effect_day.c.day.in_(sorted(set(days))))
+            states |= await self._read(kind)
+        states |= await self._read("effect", effect_day.c.day.in_(sorted(set(days))))
+        return collect_states(states)
 
-    async def everything(self) -> Sheet:
+    async def load_all(self) -> Learned:
         """Every state there is; for the rebuild, corrections and previews."""
-        sheet: Sheet = {}
-        for kind in _HOMES:
-            sheet |= await self._read(kind)
-        return sheet
+        return await self._load_kinds(SUBJECT_KEYS)
 
-    async def following(self, agent_id: UUID, category_id: UUID) -> Sheet:
+    async def load_for_cell(self, agent_id: UUID, category_id: UUID) -> Learned:
         """What a retrieval in this cell asks of learning: the agent's strengths, two records."""
         ours = await self._read("strength", strength.c.agent_id == agent_id)
         scope = ranker_record.c.category_id
-        return ours | await self._read("record", or_(scope == category_id, scope.is_(None)))
+        records = await self._read("record", or_(scope == category_id, scope.is_(None)))
+        return collect_states(ours | records)
 
-    async def everything_of_cells(self) -> Sheet:
+    async def load_cells(self) -> Learned:
         """Strengths, effects of every feedback date, and the rankers' records."""
-        sheet: Sheet = {}
-        for kind in ("strength", "effect", "record"):
-            sheet |= await self._read(kind)
-        return sheet
+        return await self._load_kinds(("strength", "effect", "record"))
 
-    async def _read(self, kind: str, condition: ColumnElement[bool] | None = None) -> Sheet:
-        home = _HOMES[kind]
-        rows = select(home.table).where(home.table.c.namespace_id == self._namespace_id)
+    async def _load_kinds(self, kinds: Iterable[str]) -> Learned:
+        states: dict[Subject, State] = {}
+        for kind in kinds:
+            states |= await self._read(kind)
+        return collect_states(states)
+
+    async def _read(
+        self, kind: str, condition: ColumnElement[bool] | None = None
+    ) -> dict[Subject, State]:
+        table = _TABLES[kind]
+        rows = select(table).where(table.c.namespace_id == self._namespace_id)
         if condition is not None:
             rows = rows.where(condition)
         return {
-            home.subject(kind, row): Stored(
-                tuple(row["state"]), row["touched_at"], by_ranker(row.get("by_ranker"))
+            _to_subject(kind, row): State(
+                tuple(row["state"]), row["touched_at"], to_by_ranker(row.get("by_ranker"))
             )
             for row in (await self._connection.execute(rows)).mappings()
         }
 
-    async def save(self, states: Mapping[Subject, Stored | None]) -> None:
-        """Write states, new or known, in the order of their subjects; None takes one away."""
-        for kind, home in _HOMES.items():
+    async def save(self, changes: Iterable[StateChange]) -> None:
+        """Write what subjects changed to, in their order; where one changed more than once, what it
+        came to. A subject back at its start loses its row.
+        """
+        states = {change.subject: change.after for change in changes}
+        for kind in _TABLES:
             here = {s: state for s, state in states.items() if s.kind == kind}
             gone = [subject for subject, state in here.items() if state is None]
             kept = {s: state for s, state in here.items() if state is not None}
             if kept:
-                rows = [self._row(home, s, kept[s]) for s in sorted(kept, key=_order)]
-                await self._connection.execute(_written(home), rows)
+                rows = [self._to_row(s, kept[s]) for s in sorted(kept, key=_order)]
+                await self._connection.execute(_upsert(kind), rows)
             for subject in sorted(gone, key=_order):
-                await self._connection.execute(_taken(home, subject, self._namespace_id))
+                await self._connection.execute(_delete(subject, self._namespace_id))
 
-    def _row(self, home: _Home, subject: Subject, state: Stored) -> dict[str, object]:
-        row: dict[str, object] = {name: getattr(subject, name) for name in home.key}
-        if "id" in home.table.c:
+    def _to_row(self, subject: Subject, state: State) -> dict[str, object]:
+        table, columns = _TABLES[subject.kind], subject.columns
+        row: dict[str, object] = {name: columns[name] for name in SUBJECT_KEYS[subject.kind]}
+        if "id" in table.c:
             row["id"] = new_id()
-        if "by_ranker" in home.table.c:
+        if "by_ranker" in table.c:
             row["by_ranker"] = dict(state.by_ranker)
         return row | {
             "namespace_id": self._namespace_id,
             "state": list(state.values),
-            "touched_at": state.touched_at,
+            "touched_at": state.touched,
         }
 
     async def add_controls(self, controls: Mapping[tuple[UUID, UUID], int]) -> None:
@@ -185,7 +154,7 @@ class StateStore:
                 .values(n_control=cell.c.n_control + n)
             )
 
-    async def count(self, counts: Mapping[UUID, Counts]) -> None:
+    async def count(self, counts: Mapping[UUID, MemoryCounters]) -> None:
         """Add to the counters of memories, in id order."""
         rows = [
             {"id": memory_id, "credited": c.credited, "helpful": c.helpful, "harmful": c.harmful}
@@ -203,11 +172,11 @@ class StateStore:
         )
         return n or 0
 
-    async def counts(self, memory_ids: Sequence[UUID]) -> dict[UUID, tuple[int, Counts]]:
-        """For each memory: how often it was served, and its counters."""
+    async def counts(self, memory_ids: Sequence[UUID]) -> dict[UUID, MemoryCounters]:
+        """For each memory: its counters, and how often it was served."""
         rows = await self._connection.execute(_COUNTS, {"ids": list(memory_ids)})
         return {
-            row.memory_id: (row.served, Counts(row.n_credited, row.n_helpful, row.n_harmful))
+            row.memory_id: MemoryCounters(row.n_credited, row.n_helpful, row.n_harmful, row.served)
             for row in rows
         }
 
@@ -227,7 +196,7 @@ _COUNTS = text("""
 """)
 
 
-def by_ranker(stored: Mapping[str, Sequence[float]] | None) -> dict[str, tuple[float, float]]:
+def to_by_ranker(stored: Mapping[str, Sequence[float]] | None) -> dict[str, tuple[float, float]]:
     """The numbers of each ranker, as they were stored; none where the subject is no record."""
     return {
         ranker: (float(closed), float(running))
@@ -235,26 +204,31 @@ def by_ranker(stored: Mapping[str, Sequence[float]] | None) -> dict[str, tuple[f
     }
 
 
-def _written(home: _Home) -> Insert:
-    made = insert(home.table)
+def _to_subject(kind: str, row: RowMapping) -> Subject:
+    ids = [row[name] for name in SUBJECT_KEYS[kind]]
+    return Subject.of_key(kind, tuple(ids))
+
+
+def _upsert(kind: str) -> Insert:
+    table = _TABLES[kind]
+    made = insert(table)
     # A record is unique in its namespace, and the whole namespace's has no category.
-    key = [*home.key, "namespace_id"] if home.table in (noise, ranker_record) else home.key
-    numbers = {"state", "touched_at", "by_ranker"} & set(home.table.c.keys())
+    scope = ("namespace_id",) if kind in ("noise", "record") else ()
+    numbers = {"state", "touched_at", "by_ranker"} & set(table.c.keys())
     return made.on_conflict_do_update(
-        index_elements=key, set_={name: made.excluded[name] for name in sorted(numbers)}
+        index_elements=[*SUBJECT_KEYS[kind], *scope],
+        set_={name: made.excluded[name] for name in sorted(numbers)},
     )
 
 
-def _taken(home: _Home, subject: Subject, namespace_id: UUID) -> Delete:
-    gone = delete(home.table).where(home.table.c.namespace_id == namespace_id)
-    for name in home.key:
-        gone = gone.where(home.table.c[name].is_not_distinct_from(getattr(subject, name)))
+def _delete(subject: Subject, namespace_id: UUID) -> Delete:
+    table, columns = _TABLES[subject.kind], subject.columns
+    gone = delete(table).where(table.c.namespace_id == namespace_id)
+    for name in SUBJECT_KEYS[subject.kind]:
+        gone = gone.where(table.c[name].is_not_distinct_from(columns[name]))
     return gone
 
 
 def _order(subject: Subject) -> tuple[str, ...]:
     """Rows are written in one order by everyone, against deadlock."""
-    return tuple(
-        str(getattr(subject, name) or "")
-        for name in ("memory_id", "agent_id", "category_id", "reward_kind", "day")
-    )
+    return tuple(str(value or "") for value in subject.columns.values())

@@ -10,7 +10,7 @@ from sqlalchemy import RowMapping, TextClause, delete, func, select, text
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from memory.belief.store.states import Stored
+from memory.belief.states import State
 from memory.belief.tables import strength
 from memory.insight.entities import Ages, Health
 from memory.insight.tables import health_sample
@@ -25,11 +25,11 @@ COMPARED = timedelta(days=180)
 
 
 @dataclass(frozen=True, slots=True)
-class Weighed:
+class LivingMemory:
     """A living memory's status and stored state."""
 
     status: str
-    state: Stored
+    state: State
 
 
 class HealthStore:
@@ -39,10 +39,10 @@ class HealthStore:
         self._connection = connection
         self._namespace_id = namespace_id
 
-    async def living(self, now: datetime) -> list[Weighed]:
+    async def living(self, now: datetime) -> list[LivingMemory]:
         """Every living memory learned by `now`."""
         return [
-            Weighed(row["status"], Stored(tuple(row["state"]), row["touched_at"]))
+            LivingMemory(row["status"], State(tuple(row["state"]), row["touched_at"]))
             for row in await self._rows(_LIVING, now)
         ]
 
@@ -83,14 +83,14 @@ class HealthStore:
         [row] = await self._rows(_PRODUCTS, now)
         return row["products"], row["pairs"]
 
-    async def strengths(self) -> list[Stored]:
+    async def strengths(self) -> list[State]:
         """The strength of every cell, as stored."""
         rows = await self._connection.execute(
             select(strength.c.state, strength.c.touched_at).where(
                 strength.c.namespace_id == self._namespace_id
             )
         )
-        return [Stored(tuple(row.state), row.touched_at) for row in rows]
+        return [State(tuple(row.state), row.touched_at) for row in rows]
 
     async def keep(self, health: Health, recorded_at: datetime) -> None:
         """One sample a moment; the first stays."""
