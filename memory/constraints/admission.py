@@ -22,7 +22,7 @@ from memory.kernel.ids import new_id
 from memory.kernel.likeness import TWIN
 from memory.kernel.ports import Embedding
 from memory.kernel.postgres.database import Connection
-from memory.memories.entities import Draft, Kind, Status, Trust, Visibility
+from memory.memories.entities import ExperienceDraft, Kind, Status, Trust, Visibility
 from memory.memories.service import Entrance, begin
 from memory.memories.store.memories import MemoryStore, NewMemory
 from memory.tasks.entities import CategoryIds
@@ -300,7 +300,7 @@ def texts_of(new: NewConstraint) -> dict[str, str]:
 
 def row_of(one: EmbeddedConstraint, agent_id: UUID) -> NewMemory:
     new, memory_id = one.new, new_id()
-    draft = Draft(
+    draft = ExperienceDraft(
         agent=new.agent,
         situation=new.wording.situation,
         lesson=new.wording.lesson,

@@ -8,28 +8,18 @@ from memory.belief.store.states import StateStore
 from memory.constraints.entities import Constraint
 from memory.constraints.service import get
 from memory.constraints.store.support import SupportStore
+from memory.curation.entities import BulkChange, StatusChange, TrustChange
 from memory.inference.service import adopt_model
 from memory.kernel.engine import Engine
 from memory.kernel.errors import Conflict, MemoryFault, StaleEdit
 from memory.kernel.ports import Embedding
 from memory.kernel.postgres.database import Connection, UniqueTextTaken
 from memory.kernel.text import INSTRUCTION, cleaned
-from memory.memories.entities import (
-    Bulk,
-    Edit,
-    EditRequest,
-    Kind,
-    Memory,
-    Status,
-    StatusChange,
-    TrustChange,
-    Visibility,
-    fingerprint,
-)
+from memory.memories.entities import Kind, Memory, MemoryEdit, Status, Visibility, fingerprint
 from memory.memories.rules import next_status
 from memory.memories.service import UNVERIFIED, get_memory, reading_time
 from memory.memories.store.memories import MemoryStore, Stamp
-from memory.memories.store.status import AdmittingStore
+from memory.memories.store.status import StatusStore
 from memory.memories.store.weights import WeighingStore
 from memory.tenancy.entities import Act, AuditEvent, Call
 from memory.tenancy.store.calls import CallStore
@@ -111,7 +101,7 @@ async def _write_edit(
     connection: Connection,
     call: Call,
     current: Memory,
-    edit: tuple[Edit, tuple[str, str], bool],
+    edit: tuple[MemoryEdit, tuple[str, str], bool],
     stamp: Stamp,
 ) -> None:
     change, texts, reworded = edit
@@ -201,7 +191,7 @@ async def change_trust(engine: Engine, call: Call, memory_id: UUID, change: Trus
     async with engine.database.transaction(call.namespace.id) as connection:
         version = await NamespaceStore(connection).bump(call.namespace.id)
         stamp = Stamp(call.key.id, call.now, version)
-        store = AdmittingStore(connection, call.namespace.id)
+        store = StatusStore(connection, call.namespace.id)
         if not await store.believe(memory_id, (current.trust, change.trust), stamp):
             raise Conflict("the memory's trust was changed since", code="trust_conflict")
         detail = {"from": current.trust, "to": change.trust, "reason": change.reason}
@@ -210,12 +200,14 @@ async def change_trust(engine: Engine, call: Call, memory_id: UUID, change: Trus
     return await get_memory(engine, call, memory_id)
 
 
-async def change_all(engine: Engine, call: Call, bulk: Bulk) -> list[Memory | MemoryFault]:
+async def change_all(engine: Engine, call: Call, bulk: BulkChange) -> list[Memory | MemoryFault]:
     """What became of each memory, in order; each change is kept or refused by itself."""
     return [await _changed(engine, call, memory_id, bulk) for memory_id in bulk.ids]
 
 
-async def _changed(engine: Engine, call: Call, memory_id: UUID, bulk: Bulk) -> Memory | MemoryFault:
+async def _changed(
+    engine: Engine, call: Call, memory_id: UUID, bulk: BulkChange
+) -> Memory | MemoryFault:
     try:
         if bulk.trust is not None:
             change = TrustChange(bulk.trust, bulk.reason)

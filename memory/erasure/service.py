@@ -3,10 +3,10 @@
 from uuid import UUID
 
 from memory.constraints.contradictions import Desk, weaken
+from memory.erasure.entities import MAX_REACHED, Erased, Erasure
 from memory.erasure.store.erasure import ErasureStore, Reach, RestingStore
 from memory.kernel.engine import Engine
 from memory.kernel.postgres.database import Connection
-from memory.memories.entities import MAX_FORESEEN, Erased, Erasure, ForeseenErasure
 from memory.memories.service import viewer
 from memory.memories.store.centroids import CentroidStore
 from memory.memories.store.memories import MemoryStore, Stamp
@@ -88,4 +88,4 @@ async def foresee_erasure(engine: Engine, call: Call, erasure: Erasure) -> Fores
         savepoint = await connection.begin_nested()
         erased = await erased_in(connection, call, erasure)
         await savepoint.rollback()
-    return ForeseenErasure(erased, reach.memory_ids[:MAX_FORESEEN], retrievals, derived)
+    return ForeseenErasure(erased, reach.memory_ids[:MAX_REACHED], retrievals, derived)

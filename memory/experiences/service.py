@@ -15,7 +15,7 @@ from memory.kernel.errors import MemoryFault
 from memory.kernel.ids import new_id
 from memory.kernel.ports import Embedding
 from memory.kernel.postgres.database import Connection
-from memory.memories.entities import Draft, Remembered, Status
+from memory.memories.entities import ExperienceDraft, Remembered, Status
 from memory.memories.routing import Router
 from memory.memories.service import Entrance, enter
 from memory.memories.store.memories import NewMemory
@@ -28,7 +28,7 @@ from memory.verification.rules import trust_of
 
 
 async def echoes(
-    engine: Engine, call: Call, drafts: Sequence[tuple[Draft, datetime]]
+    engine: Engine, call: Call, drafts: Sequence[tuple[ExperienceDraft, datetime]]
 ) -> list[Remembered | None]:
     """For each draft, learned at its time: the answer where it is an echo, else None.
 
@@ -47,7 +47,7 @@ async def echoes(
 
 
 def _found(
-    call: Call, drafts: Sequence[tuple[Draft, datetime]], served: Sequence[ServedText]
+    call: Call, drafts: Sequence[tuple[ExperienceDraft, datetime]], served: Sequence[ServedText]
 ) -> list[Remembered | None]:
     texts: dict[UUID, list[str]] = {}
     current: dict[UUID, ServedText] = {}
@@ -60,7 +60,7 @@ def _found(
 
 def _answer(
     call: Call,
-    draft: Draft,
+    draft: ExperienceDraft,
     texts: Mapping[UUID, Sequence[str]],
     current: Mapping[UUID, ServedText],
 ) -> Remembered | None:
@@ -87,12 +87,12 @@ class _Embedded:
     """A draft that was found good, with its vectors."""
 
     position: int
-    draft: Draft
+    draft: ExperienceDraft
     learned_at: datetime
     vectors: dict[str, Embedding]
 
 
-async def remember(engine: Engine, call: Call, drafts: Sequence[Draft]) -> list[Answer]:
+async def remember(engine: Engine, call: Call, drafts: Sequence[ExperienceDraft]) -> list[Answer]:
     """Store each draft once; the answers are in the drafts' order, each true by itself."""
     call.key.require(Act.REMEMBER)
     require_model(engine, call.namespace)
@@ -122,8 +122,8 @@ async def remember(engine: Engine, call: Call, drafts: Sequence[Draft]) -> list[
 
 
 async def _sifted(
-    engine: Engine, call: Call, drafts: Sequence[Draft]
-) -> tuple[dict[int, Answer], dict[int, tuple[Draft, datetime]]]:
+    engine: Engine, call: Call, drafts: Sequence[ExperienceDraft]
+) -> tuple[dict[int, Answer], dict[int, tuple[ExperienceDraft, datetime]]]:
     """What is answered before any model thinks, bad drafts and echoes; and the rest, dated."""
     dated = [_dated(call, draft) for draft in drafts]
     answers: dict[int, Answer] = {
@@ -135,7 +135,7 @@ async def _sifted(
     return answers | repeated, {p: one for p, one in good.items() if p not in repeated}
 
 
-def _dated(call: Call, draft: Draft) -> datetime | MemoryFault:
+def _dated(call: Call, draft: ExperienceDraft) -> datetime | MemoryFault:
     """When the draft was learned, or why this key may not bring it."""
     try:
         call.key.require_agent(draft.agent)
@@ -145,7 +145,7 @@ def _dated(call: Call, draft: Draft) -> datetime | MemoryFault:
 
 
 async def _embedded(
-    engine: Engine, position: int, draft: Draft, learned_at: datetime
+    engine: Engine, position: int, draft: ExperienceDraft, learned_at: datetime
 ) -> _Embedded | MemoryFault:
     """The draft with its vectors, or what is wrong with it; the batcher joins all drafts of a call,
     and one that cannot be embedded fails alone.

@@ -15,10 +15,11 @@ from memory.insight.weights import present
 from memory.kernel.engine import Engine
 from memory.kernel.paging import Listed, Page
 from memory.kernel.postgres.database import Connection
-from memory.memories.entities import NEIGHBOURS, Browse, Browsed, Memory, Neighbour, Sort, Status
+from memory.memories.browse_entities import NEIGHBOURS, Browse, ListedMemory, Neighbour, Sort
+from memory.memories.entities import Memory, Status
 from memory.memories.service import viewer
 from memory.memories.store.queries import MemoryReader
-from memory.memories.store.snapshots import Then
+from memory.memories.store.snapshots import Snapshot
 from memory.tenancy.entities import Call
 
 Row = tuple[Key, UUID]
@@ -29,7 +30,7 @@ Row = tuple[Key, UUID]
 class _Past:
     """The bank as it stood: which memories, and their states."""
 
-    then: Mapping[UUID, Then]
+    then: Mapping[UUID, Snapshot]
     states: Mapping[UUID, State]
 
 
@@ -47,7 +48,7 @@ class _Look:
 
 async def browse_memories(
     engine: Engine, call: Call, browse: Browse, page: Page
-) -> Listed[Browsed]:
+) -> Listed[ListedMemory]:
     """One page of what matches; each match is on exactly one page, whatever is erased meanwhile."""
     async with engine.database.transaction(call.namespace.id) as connection:
         look = await _look(connection, call, browse, page)
@@ -69,18 +70,18 @@ async def neighbours(engine: Engine, call: Call, memory_id: UUID) -> list[Neighb
         look = _Look(Browse(), Page(NEIGHBOURS), present(call))
         found = await _items(connection, call, look, [near_id for near_id, _ in near])
     cosines = dict(near)
-    return [Neighbour(one.memory, cosines[one.memory.id]) for one in found]
+    return [_neighbour(one, cosines[one.id]) for one in found]
 
 
 async def some_memories(engine: Engine, call: Call, ids: Sequence[UUID]) -> list[Memory]:
     """Those of these memories that the caller may see, in their order, weights aged to now."""
     async with engine.database.transaction(call.namespace.id) as connection:
         look = _Look(Browse(), Page(1), present(call))
-        return [row.memory for row in await _items(connection, call, look, ids)]
+        return list(await _items(connection, call, look, ids))
 
 
 async def _look(connection: Connection, call: Call, browse: Browse, page: Page) -> _Look:
-    if browse.moment.now:
+    if browse.moment.is_now:
         at = present(call) if page.after is None else datetime.fromisoformat(str(page.after[2]))
         return _Look(browse, page, at)
     bank = await bank_of(connection, call, browse.moment)
@@ -92,8 +93,8 @@ async def _look(connection: Connection, call: Call, browse: Browse, page: Page) 
 async def _rows(connection: Connection, call: Call, look: _Look) -> tuple[Sequence[Row], int]:
     """One row more than the page, and how many match."""
     store = BrowsingStore(connection, call.namespace.id, await viewer(connection, call))
-    sought, sort = look.browse.sought, look.browse.sort
-    if look.past is None and sort is not Sort.WEIGHT and not sought.weighed:
+    criteria, sort = look.browse.criteria, look.browse.sort
+    if look.past is None and sort is not Sort.WEIGHT and not criteria.has_weight_bounds:
         found, total = await store.part(look.browse, look.page)
         return [(key, memory_id) for memory_id, key in found], total
     lines = await store.lines(look.browse, None if look.past is None else look.past.then)
@@ -102,7 +103,7 @@ async def _rows(connection: Connection, call: Call, look: _Look) -> tuple[Sequen
     rows: list[Row] = [
         (heft if sort is Sort.WEIGHT else line.key, line.id)
         for heft, line in weighed
-        if sought.lowest <= heft <= sought.highest
+        if criteria.lowest <= heft <= criteria.highest
     ]
     return _behind(sorted(rows, reverse=look.browse.descending), look), len(rows)
 
@@ -131,7 +132,7 @@ def _weights(call: Call, look: _Look) -> Callable[[UUID, State], float]:
 
 async def _items(
     connection: Connection, call: Call, look: _Look, ids: Sequence[UUID]
-) -> list[Browsed]:
+) -> list[ListedMemory]:
     """The memories of these ids, in their order."""
     shown = await viewer(connection, call)
     found = {m.id: m for m in await MemoryReader(connection, call.namespace.id, shown).some(ids)}
@@ -144,8 +145,9 @@ async def _items(
     known, counters = await states.load(found), await states.counts(list(found))
     weight = _weights(call, look)
     return [
-        Browsed(
-            replace(found[i], effective_weight=weight(i, known.memories[i])),
+        replace(
+            found[i],
+            effective_weight=weight(i, known.memories[i]),
             served=counters[i].served,
             credited=counters[i].credited,
         )
@@ -154,7 +156,21 @@ async def _items(
     ]
 
 
-def _stood(memory: Memory, then: Then, texts: tuple[str, str]) -> Memory:
+def _neighbour(memory: ListedMemory, cosine: float) -> Neighbour:
+    return Neighbour(
+        memory_id=memory.id,
+        kind=memory.kind,
+        status=memory.status,
+        agent=memory.agent,
+        category=memory.category,
+        situation=memory.situation,
+        lesson=memory.lesson,
+        effective_weight=memory.effective_weight,
+        cosine=cosine,
+    )
+
+
+def _stood(memory: ListedMemory, then: Snapshot, texts: tuple[str, str]) -> ListedMemory:
     """As it was: why it has the status it has now says nothing about then."""
     status = Status(then.status)
     reason = memory.status_reason if status is memory.status else None

@@ -26,9 +26,9 @@ from memory.insight.weights import present
 from memory.kernel.engine import Engine
 from memory.kernel.paging import Listed, Page, listed
 from memory.kernel.postgres.database import Connection
-from memory.memories.entities import Moment
+from memory.memories.browse_entities import BankMoment
 from memory.memories.service import viewer
-from memory.memories.store.snapshots import PastStore, Then
+from memory.memories.store.snapshots import SnapshotStore, Snapshot
 from memory.memories.store.weights import WeighingStore
 from memory.receipts.rebuild import ledger, past_states, rebuilt
 from memory.retrieval.following import followed_in
@@ -50,7 +50,7 @@ class Bank:
     at: datetime
 
 
-async def bank_at(engine: Engine, call: Call, moment: Moment, page: Page) -> Listed[PastWeight]:
+async def bank_at(engine: Engine, call: Call, moment: BankMoment, page: Page) -> Listed[PastWeight]:
     """Every memory the caller may see, with the weight it had at that moment, in id order."""
     async with engine.database.transaction(call.namespace.id) as connection:
         bank = await bank_of(connection, call, moment)
@@ -64,7 +64,9 @@ async def bank_at(engine: Engine, call: Call, moment: Moment, page: Page) -> Lis
     return listed(rows, page, len(ids), lambda row: (str(row.memory_id),))
 
 
-async def difference(engine: Engine, call: Call, moments: tuple[Moment, Moment]) -> Difference:
+async def difference(
+    engine: Engine, call: Call, moments: tuple[BankMoment, BankMoment]
+) -> Difference:
     """What changed from the first moment to the second."""
     async with engine.database.transaction(call.namespace.id) as connection:
         first = await bank_of(connection, call, moments[0])
@@ -142,7 +144,7 @@ def compared(
     return Difference(len(weights), tuple(weights[:MAX_CHANGES]), tuple(strengths[:MAX_CHANGES]))
 
 
-def memory_changes(before: Mapping[UUID, Then], after: Mapping[UUID, Then]) -> list[MemoryChange]:
+def memory_changes(before: Mapping[UUID, Snapshot], after: Mapping[UUID, Snapshot]) -> list[MemoryChange]:
     """The memories that came, changed status or changed text, by id."""
     return [
         MemoryChange(
@@ -157,9 +159,9 @@ def memory_changes(before: Mapping[UUID, Then], after: Mapping[UUID, Then]) -> l
     ]
 
 
-async def standing(connection: Connection, call: Call, moment: Moment) -> dict[UUID, Then]:
+async def standing(connection: Connection, call: Call, moment: BankMoment) -> dict[UUID, Snapshot]:
     """Which memories stood in the bank at that moment, with text version and status."""
-    store = PastStore(connection, call.namespace.id, await viewer(connection, call))
+    store = SnapshotStore(connection, call.namespace.id, await viewer(connection, call))
     return await store.standing(moment, replay=call.namespace.clock is Clock.REPLAY)
 
 
@@ -188,7 +190,7 @@ def _strength(bank: Bank, cell: tuple[UUID, UUID], *, own: bool) -> float:
     return followed_in(bank.states, cell, bank.at, own=own).strength
 
 
-async def bank_of(connection: Connection, call: Call, moment: Moment) -> Bank:
+async def bank_of(connection: Connection, call: Call, moment: BankMoment) -> Bank:
     """The states as they were at that moment."""
     namespace = call.namespace
     if moment.as_of is not None:

@@ -24,7 +24,7 @@ async def recount(engine: Engine, call: Call, retrieval_id: UUID) -> Recount:
     async with engine.database.transaction(call.namespace.id) as connection:
         receipt = await ReceiptStore(connection, call.namespace.id).get(retrieval_id)
         reader = MemoryReader(connection, call.namespace.id, await viewer(connection, call))
-        texts = await reader.texts([(item.memory_id, item.version) for item in receipt.items])
+        texts = await reader.texts({item.memory_id: item.version for item in receipt.items})
         known = await OutcomeStore(connection, call.namespace.id).of_retrievals([retrieval_id])
         task = await _task(connection, call, receipt)
     outcomes = [stored.outcome for stored in known.get(retrieval_id, ())]

@@ -14,7 +14,7 @@ from memory.insight.store.events import WeightEventStore
 from memory.kernel.engine import Engine
 from memory.kernel.paging import Listed, Page, listed
 from memory.kernel.postgres.database import Connection
-from memory.memories.entities import AgentRecord, Episode
+from memory.memories.browse_entities import AgentRecord, Episode
 from memory.memories.service import viewer
 from memory.memories.store.queries import MemoryReader
 from memory.memories.store.weights import WeighingStore
@@ -136,7 +136,7 @@ async def list_weights(
             memory_id=memory_id,
             situation=memories[memory_id].situation,
             lesson=memories[memory_id].lesson,
-            category=memories[memory_id].category.name,
+            category=memories[memory_id].category,
             effective_weight=weight,
             served=counters[memory_id].served,
             credited=counters[memory_id].credited,

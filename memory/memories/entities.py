@@ -1,16 +1,19 @@
 """What is remembered: drafts as agents bring them, memories as they stand and are browsed."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from hashlib import sha256
+from typing import Annotated
 from uuid import UUID
 
+from pydantic import Field, computed_field
+
 from memory.kernel.errors import Rejected
-from memory.kernel.text import LESSON, NAME, SITUATION, cleaned, cleaned_json, optional
+from memory.kernel.fields import INPUT, OUTPUT, Flag, Lesson, Moment, Situation
+from memory.kernel.text import LESSON, NAME, SITUATION, cleaned, cleaned_json
 from memory.tasks.entities import CategoryName, TaskDraft
-from memory.tenancy.entities import utc
 
 MIN_WEIGHT, MAX_WEIGHT = 0.1, 2.0
 
@@ -96,13 +99,23 @@ class Draft:
 
 
 @dataclass(frozen=True, slots=True)
-class Edit:
-    """A change of text or of what surrounds it; None leaves the part as it is."""
+class MemoryEdit:
+    """A change of text or of what surrounds it; null leaves the part as it is. Raises Rejected
+    where nothing is changed.
+    """
 
-    situation: str | None = None
-    lesson: str | None = None
+    __pydantic_config__ = INPUT
+
+    situation: Situation | None = None
+    """When it applies, in other words."""
+    lesson: Lesson | None = None
+    """What to do, in other words."""
     metadata: Mapping[str, object] | None = None
-    pinned: bool | None = None
+    """Free JSON in place of what there is."""
+    pinned: Flag | None = None
+    """Whether nothing retires it by itself."""
+    known_at: Moment | None = None
+    """When the new words became known; set in `replay` namespaces alone."""
 
     def __post_init__(self) -> None:
         if self.situation is not None:
@@ -117,47 +130,74 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """A memory as it stands. `effective_weight` is for no agent in particular, aged to the time of
-    reading.
-    """
+    """A memory of any kind as it stands."""
+
+    __pydantic_config__ = OUTPUT
 
     id: UUID
+    """Names the memory for ever."""
     kind: Kind
+    """What it is: an experience, a constraint, or a rule of how memory is used."""
     status: Status
+    """Where it stands between being proposed and being retired."""
     status_reason: str | None
+    """Why it has its status, in words or by a code; null where nothing was said."""
     trust: Trust
+    """Whether its source is believed."""
     visibility: Visibility
+    """Who may see it."""
     pinned: bool
+    """Whether nothing retires it by itself."""
     agent: str
-    category: CategoryName
+    """Who brought it."""
+    category: str
+    """The kind of task it was learned on."""
+    subcategory: str | None
+    """The second level of its category."""
     task_id: UUID | None
+    """The task it was learned on, where one was named."""
     situation: str
+    """When it applies."""
     lesson: str
-    detail: Mapping[str, object]
+    """What to do then."""
+    detail: Annotated[Mapping[str, object], Field(exclude=True)]
+    """What its kind adds to a memory."""
     metadata: Mapping[str, object]
+    """Free JSON of its author."""
     version: int
+    """Grows with each new text; the ETag."""
     evidence: int
+    """How often the same was brought."""
     effective_weight: float
+    """What it has earned, for no agent in particular, aged to the time of reading."""
     learned_at: datetime
+    """When it became known."""
     recorded_at: datetime
+    """When it was stored here."""
     bank_version: int
+    """The version of the bank in which it was last changed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """What became of a draft: a new memory, or one that already said the same.
+    """What became of a draft: a new memory, or one that already said the same."""
 
-    `echoes`: the served memories that it only repeats; then nothing was stored, and `id` is the
-    first of them.
-    """
+    __pydantic_config__ = OUTPUT
 
     id: UUID
+    """The memory; of an echo the one that it repeats most."""
     version: int
+    """The current version of its text."""
     deduplicated: bool
+    """Whether a memory already said the same, so that nothing new was stored."""
     bank_version: int
+    """The version of the bank that has it."""
     memory_status: Status
+    """The memory's status."""
     echoes: tuple[UUID, ...] = ()
+    """The memories, served to this key lately, that it only repeats: no evidence of anything."""
 
+    @computed_field(description="Whether it only repeats what this key was served lately.")
     @property
     def echo(self) -> bool:
         return bool(self.echoes)
@@ -176,289 +216,23 @@ class MemoryFilter:
 
 
 @dataclass(frozen=True, slots=True)
-class EditRequest:
-    """An edit, bound to the version its author saw."""
+class MemoryVersion:
+    """The texts of one version of a memory."""
 
-    edit: Edit
-    version: int
-    known_at: datetime | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class MemoryText:
-    """The texts of one version."""
+    __pydantic_config__ = OUTPUT
 
     version: int
+    """Counts the texts from 1."""
     situation: str
+    """When it applied."""
     lesson: str
+    """What to do then."""
     known_at: datetime
+    """When these words became known."""
     recorded_at: datetime
+    """When they were stored here."""
     bank_version: int
-
-
-@dataclass(frozen=True, slots=True)
-class StatusChange:
-    """suspend, retire or restore, and why."""
-
-    action: str
-    reason: str | None = None
-
-    def __post_init__(self) -> None:
-        if self.action not in ACTIONS:
-            raise Rejected("action must be suspend, retire or restore", field="action")
-        object.__setattr__(self, "reason", optional(self.reason, "reason", NAME))
-
-
-ACTIONS: dict[str, Status] = {
-    "suspend": Status.SUSPENDED,
-    "retire": Status.RETIRED,
-    "restore": Status.ACTIVE,
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Erasure:
-    """Whose text to erase: exactly one of these."""
-
-    memory_id: UUID | None = None
-    agent: str | None = None
-    key_id: UUID | None = None
-    task_id: UUID | None = None
-
-    def __post_init__(self) -> None:
-        named = (self.memory_id, self.agent, self.key_id, self.task_id)
-        if sum(part is not None for part in named) != 1:
-            raise Rejected("name exactly one of memory_id, agent, key_id, task_id", field="body")
-
-
-@dataclass(frozen=True, slots=True)
-class Erased:
-    """How many rows lost their text."""
-
-    memories: int
-    versions: int
-    embeddings: int
-    lines: int
-    tasks: int
-    writings: int
-    trajectories: int
-
-
-NEIGHBOURS = 8
-
-
-MAX_BULK = 256
-
-
-MAX_FORESEEN = 500
-
-
-SOUGHT = 500
-
-
-class Sort(StrEnum):
-    RECORDED = "recorded_at"
-    WEIGHT = "weight"
-    SERVED = "served"
-    CREDITED = "credited"
-
-
-@dataclass(frozen=True, slots=True)
-class Sought:
-    """Which memories; None does not filter. `text` is looked for in situation and lesson, in any
-    case; weights are effective ones for no agent in particular, bounds included.
-    """
-
-    kind: Kind | None = None
-    status: Status | None = None
-    trust: Trust | None = None
-    category: str | None = None
-    agent: str | None = None
-    text: str | None = None
-    min_weight: float | None = None
-    max_weight: float | None = None
-
-    def __post_init__(self) -> None:
-        if self.text is not None:
-            object.__setattr__(self, "text", cleaned(self.text, "text", SOUGHT))
-        for name in ("min_weight", "max_weight"):
-            bound: float | None = getattr(self, name)
-            if bound is not None and not 0.0 <= bound <= MAX_WEIGHT:
-                raise Rejected(f"{name} lies outside [0, {MAX_WEIGHT}]", field=name)
-        if self.weighed and self.lowest > self.highest:
-            raise Rejected("min_weight lies above max_weight", field="min_weight")
-
-    @property
-    def weighed(self) -> bool:
-        """Whether weights decide what matches."""
-        return self.min_weight is not None or self.max_weight is not None
-
-    @property
-    def lowest(self) -> float:
-        return 0.0 if self.min_weight is None else self.min_weight
-
-    @property
-    def highest(self) -> float:
-        return MAX_WEIGHT if self.max_weight is None else self.max_weight
-
-
-@dataclass(frozen=True, slots=True)
-class Moment:
-    """A moment of the bank: by what was known (`as_of`), or as it was recorded (`bank_version`).
-
-    With neither: now. By `as_of` what was withdrawn since is left out; by `bank_version` the bank
-    is what a guideline of that version was compiled from.
-    """
-
-    as_of: datetime | None = None
-    bank_version: int | None = None
-
-    def __post_init__(self) -> None:
-        if self.as_of is not None:
-            object.__setattr__(self, "as_of", utc(self.as_of, "as_of"))
-        if self.as_of is not None and self.bank_version is not None:
-            raise Rejected("give as_of or bank_version, not both", field="bank_version")
-        if self.bank_version is not None and self.bank_version < 0:
-            raise Rejected("bank_version is at least 0", field="bank_version", limit=0)
-
-    @property
-    def now(self) -> bool:
-        return self.as_of is None and self.bank_version is None
-
-
-@dataclass(frozen=True, slots=True)
-class Browse:
-    """What to list, in which order, and as of when."""
-
-    sought: Sought = field(default_factory=Sought)
-    sort: Sort = Sort.RECORDED
-    descending: bool = False
-    moment: Moment = field(default_factory=Moment)
-
-    def __post_init__(self) -> None:
-        if not self.moment.now and self.sort in (Sort.SERVED, Sort.CREDITED):
-            raise Rejected("counts are those of now: sort a past bank by weight", field="sort")
-
-
-@dataclass(frozen=True, slots=True)
-class Browsed:
-    """A memory in a list, with how often it was served and credited until now.
-
-    In the bank of a moment its text, status and weight are those of that moment.
-    """
-
-    memory: Memory
-    served: int
-    credited: int
-
-
-@dataclass(frozen=True, slots=True)
-class Neighbour:
-    """A memory whose situation is near: the cosine of the two situations' vectors."""
-
-    memory: Memory
-    cosine: float
-
-
-@dataclass(frozen=True, slots=True)
-class Episode:
-    """One receipt in which a memory was served, and what came of it.
-
-    The rewards are of the outcome in effect, None while there is none. `weight_before` and
-    `weight_after` are around the step that this outcome was for the memory, None where it moved
-    nothing.
-    """
-
-    retrieval_id: UUID
-    known_at: datetime
-    agent: str
-    category: str
-    arm: str
-    version: int
-    rank: int
-    similarity: float
-    cited: bool
-    outcome_id: UUID | None
-    status: str | None
-    evidence: str | None
-    reason: str | None
-    reward: float | None
-    reward_without: float | None
-    weight_before: float | None
-    weight_after: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class AgentRecord:
-    """What came of one memory for one agent in one category.
-
-    Means are over outcomes in effect that moved something; `n_pairs` of the `n` had a reward
-    without memory. `deviation` is how far the agent's belief stands from the memory's, in reward;
-    it is one number for all of the agent's categories. None where it has no evidence.
-    """
-
-    agent: str
-    category: str
-    served: int
-    n: int
-    reward: float | None
-    n_pairs: int
-    reward_without: float | None
-    deviation: float | None
-    effective_weight: float
-
-
-@dataclass(frozen=True, slots=True)
-class TrustChange:
-    """Whether the source is believed from now on, and why."""
-
-    trust: Trust
-    reason: str | None = None
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "reason", optional(self.reason, "reason", NAME))
-
-
-@dataclass(frozen=True, slots=True)
-class Bulk:
-    """One action on many memories; `trust` is given with the action of that name alone."""
-
-    ids: Sequence[UUID]
-    action: str
-    trust: Trust | None = None
-    reason: str | None = None
-
-    def __post_init__(self) -> None:
-        if self.action not in ("suspend", "retire", "restore", "trust"):
-            raise Rejected("action must be suspend, retire, restore or trust", field="action")
-        if (self.action == "trust") != (self.trust is not None):
-            raise Rejected("trust goes with action trust, and only with it", field="trust")
-        if not 1 <= len(self.ids) <= MAX_BULK:
-            raise Rejected(f"ids takes 1…{MAX_BULK}", field="ids", limit=MAX_BULK)
-        object.__setattr__(self, "reason", optional(self.reason, "reason", NAME))
-
-
-@dataclass(frozen=True, slots=True)
-class Derived:
-    """A memory that stays but rests on what goes, and by how many of its `supports`."""
-
-    memory_id: UUID
-    kind: Kind
-    lost: int
-    supports: int
-
-
-@dataclass(frozen=True, slots=True)
-class ForeseenErasure:
-    """What an erasure would take: the counts it would answer with, and which rows it would reach.
-
-    Lists name at most MAX_FORESEEN; counts count all.
-    """
-
-    erased: Erased
-    memory_ids: tuple[UUID, ...]
-    retrieval_ids: tuple[UUID, ...]
-    derived: tuple[Derived, ...]
+    """The first version of the bank that has them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from memory.memories.entities import (
     Kind,
     Memory,
     MemoryFilter,
-    MemoryText,
+    MemoryVersion,
     Remembered,
     Status,
     Viewer,
@@ -59,7 +59,7 @@ async def list_memories(
     return listed(weighed, page, total, lambda memory: (str(memory.id),))
 
 
-async def list_versions(engine: Engine, call: Call, memory_id: UUID) -> list[MemoryText]:
+async def list_versions(engine: Engine, call: Call, memory_id: UUID) -> list[MemoryVersion]:
     """Every text the memory had."""
     async with engine.database.transaction(call.namespace.id) as connection:
         reader = MemoryReader(connection, call.namespace.id, await viewer(connection, call))

@@ -12,7 +12,7 @@ from uuid import UUID
 
 from memory.guidelines.entities import Directives
 from memory.kernel.text import INSTRUCTION, SITUATION, cleaned
-from memory.memories.entities import Draft, Memory
+from memory.memories.entities import ExperienceDraft, Memory
 from memory.tasks.entities import CategoryName
 
 PER_CATEGORY = 50
@@ -42,9 +42,9 @@ class MetaGuidelineDraft:
         said = cleaned(self.instruction, "instruction", INSTRUCTION)
         object.__setattr__(self, "instruction", said)
 
-    def as_draft(self) -> Draft:
+    def as_draft(self) -> ExperienceDraft:
         """The same as a draft of a memory."""
-        return Draft(
+        return ExperienceDraft(
             agent=self.agent,
             situation=self.failure_reason,
             lesson=self.instruction,

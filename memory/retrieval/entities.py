@@ -9,7 +9,7 @@ from uuid import UUID
 from memory.constraints.entities import ServedConstraint
 from memory.kernel.errors import Rejected
 from memory.kernel.text import NAME, TASK, cleaned
-from memory.memories.entities import MemoryText
+from memory.memories.entities import MemoryVersion
 from memory.meta_guidelines.entities import ServedGuidance
 from memory.receipts.entities import Fate, Format, Outcome, Receipt
 from memory.tasks.entities import CategoryName, Task, TaskDraft
@@ -231,7 +231,7 @@ class Recount:
 
     explanation: Explanation
     task: Task | None
-    texts: Mapping[UUID, MemoryText]
+    texts: Mapping[UUID, MemoryVersion]
     outcomes: tuple[Outcome, ...]
     effective: UUID | None
 

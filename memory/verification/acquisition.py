@@ -24,11 +24,11 @@ from memory.llm.entities import Subject
 from memory.llm.replies import read_object, text_of
 from memory.llm.roles import SMALL_ANSWER, Role, prompt_of, said
 from memory.llm.store import WritingStore
-from memory.memories.entities import Draft, Status
+from memory.memories.entities import ExperienceDraft, Status
 from memory.memories.rules import TWIN, is_twin
 from memory.memories.service import Entrance, enter
 from memory.memories.store.memories import MemoryStore, NewMemory
-from memory.memories.store.status import AdmittingStore, Near
+from memory.memories.store.status import StatusStore, NearMemory
 from memory.tasks.entities import CategoryIds
 from memory.tenancy.entities import Act, Call, Namespace
 from memory.verification.entities import CandidateView, ReportedLesson, Run
@@ -224,18 +224,18 @@ async def _store(
 
 async def _twin(
     connection: Connection, namespace: Namespace, thought: Thought, model_id: UUID
-) -> Near | None:
+) -> NearMemory | None:
     """The nearest memory that says the same."""
-    store = AdmittingStore(connection, namespace.id)
+    store = StatusStore(connection, namespace.id)
     text = f"{thought.situation}\n{thought.lesson.lesson}"
-    for near in await store.near(thought.vectors, model_id, TWIN):
+    for near in await store.find_near(thought.vectors, model_id, TWIN):
         if is_twin(text, f"{near.situation}\n{near.lesson}", near.cosine):
             return near
     return None
 
 
 def _memory(case: Case, thought: Thought) -> NewMemory:
-    draft = Draft(
+    draft = ExperienceDraft(
         agent=case.agent,
         situation=thought.situation,
         lesson=thought.lesson.lesson,

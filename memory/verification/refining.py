@@ -12,10 +12,10 @@ from memory.kernel.engine import Engine
 from memory.kernel.errors import Conflict, StaleEdit
 from memory.kernel.ports import Embedding
 from memory.kernel.postgres.database import Connection, UniqueTextTaken
-from memory.memories.entities import Draft, EditRequest, Memory, Status, fingerprint
+from memory.memories.entities import ExperienceDraft, Memory, Status, fingerprint
 from memory.memories.service import UNVERIFIED, Entrance, get_memory
 from memory.memories.store.memories import MemoryStore, NewMemory, Stamp
-from memory.memories.store.status import AdmittingStore
+from memory.memories.store.status import StatusStore
 from memory.tenancy.entities import Act, AuditEvent, Call
 from memory.tenancy.store.calls import CallStore
 from memory.tenancy.store.namespaces import NamespaceStore
@@ -130,8 +130,8 @@ async def _candidate(
     connection: Connection, namespace_id: UUID, current: Memory, wording: _Wording
 ) -> NewMemory:
     """The memory as a ticket needs it."""
-    origin = await AdmittingStore(connection, namespace_id).origin(current.id)
-    draft = Draft(
+    origin = await StatusStore(connection, namespace_id).get_origin(current.id)
+    draft = ExperienceDraft(
         agent=current.agent,
         situation=wording.situation,
         lesson=wording.lesson,

@@ -17,7 +17,7 @@ from memory.kernel.text import ANSWERS_BYTES, NAME, cleaned_json, optional
 from memory.memories.entities import Status, Trust
 from memory.memories.service import viewer
 from memory.memories.store.memories import Stamp
-from memory.memories.store.status import CANDIDATES, AdmittingStore, Move
+from memory.memories.store.status import CANDIDATES, StatusStore, StatusTransition
 from memory.tasks.service import NameResolver
 from memory.tenancy.entities import Act, AuditEvent, Call, Namespace
 from memory.tenancy.store.calls import CallStore
@@ -68,8 +68,8 @@ async def claim(engine: Engine, call: Call, wanted: Claim) -> list[Ticket]:
         leased = await store.lease(Holder(agent.id, call.key.id), scope, call.now + LEASE)
         if leased:
             stamp = await _stamp(connection, call)
-            move = Move((Status.PROPOSED,), Status.VERIFYING, "claimed")
-            await AdmittingStore(connection, call.namespace.id).move(
+            move = StatusTransition((Status.PROPOSED,), Status.VERIFYING, "claimed")
+            await StatusStore(connection, call.namespace.id).move(
                 sorted(leased.values()), move, stamp
             )
         return [await store.get(ticket_id, owners) for ticket_id in sorted(leased)]
@@ -188,9 +188,9 @@ async def _reopen(
     """The ticket is free again, and its candidate waits."""
     ticket = held.ticket
     await TicketStore(connection, call.namespace.id).change([ticket.id], values | FREED)
-    move = Move((Status.VERIFYING,), Status.PROPOSED, None)
+    move = StatusTransition((Status.VERIFYING,), Status.PROPOSED, None)
     stamp = await _stamp(connection, call)
-    await AdmittingStore(connection, call.namespace.id).move([ticket.memory_id], move, stamp)
+    await StatusStore(connection, call.namespace.id).move([ticket.memory_id], move, stamp)
     event = AuditEvent("ticket.reopen", str(ticket.id), {"memory_id": str(ticket.memory_id)})
     await CallStore(connection).record(event, call.key.id, call.namespace.id, call.now)
 
@@ -382,7 +382,7 @@ async def end(
     version = await namespaces.bump(ending.namespace.id, memories=fewer)
     stamp = Stamp(ending.key_id, ending.now, version)
     entering = status is not Status.REJECTED
-    move = Move(
+    move = StatusTransition(
         CANDIDATES,
         status,
         reason,
@@ -390,7 +390,7 @@ async def end(
         learned_at=ending.known_at if entering else None,
         trust=Trust.TRUSTED if status is Status.ACTIVE and _independent(ticket.trials) else None,
     )
-    moved = await AdmittingStore(connection, ending.namespace.id).move(
+    moved = await StatusStore(connection, ending.namespace.id).move(
         [ticket.memory_id], move, stamp
     )
     if not moved:

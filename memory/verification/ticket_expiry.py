@@ -13,7 +13,7 @@ from memory.kernel.postgres.database import Connection
 from memory.memories.entities import Status
 from memory.memories.rules import after_probation
 from memory.memories.store.memories import Stamp
-from memory.memories.store.status import AdmittingStore, Move
+from memory.memories.store.status import StatusStore, StatusTransition
 from memory.tenancy.entities import Namespace
 from memory.tenancy.store.namespaces import NamespaceStore
 from memory.verification.entities import TicketState
@@ -108,9 +108,9 @@ async def _settle(connection: Connection, ending: Ending, held: Held, step: Step
     store = TicketStore(connection, ending.namespace.id)
     await store.change([held.ticket.id], {"state": state.value, **FREED})
     version = await NamespaceStore(connection).bump(ending.namespace.id)
-    move = Move((Status.VERIFYING,), Status.PROPOSED, step.change)
+    move = StatusTransition((Status.VERIFYING,), Status.PROPOSED, step.change)
     stamp = Stamp(None, ending.now, version)
-    await AdmittingStore(connection, ending.namespace.id).move([step.memory_id], move, stamp)
+    await StatusStore(connection, ending.namespace.id).move([step.memory_id], move, stamp)
 
 
 async def _probation(
@@ -118,7 +118,7 @@ async def _probation(
 ) -> tuple[list[Step], int]:
     """Who leaves probation, and how many are on it. The weight is that of the belief, unhalved."""
     policy = policy_named(namespace.policy)
-    served = dict(await AdmittingStore(connection, namespace.id).on_probation())
+    served = dict(await StatusStore(connection, namespace.id).list_on_probation())
     states = (await StateStore(connection, namespace.id).load(served)).memories
     steps: list[Step] = []
     for memory_id, credited in sorted(served.items()):
@@ -137,6 +137,6 @@ async def _leave_probation(connection: Connection, ending: Ending, steps: Sequen
             continue
         fewer = -len(ids) if status is Status.REJECTED else 0
         version = await NamespaceStore(connection).bump(ending.namespace.id, memories=fewer)
-        move = Move((Status.PROBATION,), status, "outcomes")
+        move = StatusTransition((Status.PROBATION,), status, "outcomes")
         stamp = Stamp(None, ending.now, version)
-        await AdmittingStore(connection, ending.namespace.id).move(ids, move, stamp)
+        await StatusStore(connection, ending.namespace.id).move(ids, move, stamp)

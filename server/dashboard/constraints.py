@@ -7,10 +7,11 @@ from fastapi import Response
 from memory.constraints import contrasting, trajectories
 from memory.constraints import service as constraint_bank
 from memory.curation import service as curation
+from memory.curation.entities import StatusChange
 from memory.kernel.errors import MemoryFault, NotFound, Rejected
 from memory.kernel.paging import Page
 from memory.kernel.text import NAME, optional
-from memory.memories.entities import MemoryFilter, Status, StatusChange
+from memory.memories.entities import MemoryFilter, Status
 from memory.tasks.service import list_categories
 from server.dashboard.guarding import guarded_at
 from server.dashboard.lists import page_of, shown

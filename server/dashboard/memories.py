@@ -8,11 +8,13 @@ from uuid import UUID
 from fastapi import Response
 from pydantic import ValidationError
 
+from memory.curation.entities import MAX_BULK, BulkChange
 from memory.curation.service import change_all
 from memory.insight.browsing import browse_memories, some_memories
 from memory.kernel.errors import MemoryFault, Rejected
 from memory.kernel.paging import Listed, Page
-from memory.memories.entities import MAX_BULK, Browsed, Bulk, Kind, Memory, Status, Trust
+from memory.memories.browse_entities import ListedMemory
+from memory.memories.entities import Kind, Memory, Status, Trust
 from memory.tasks.entities import Category
 from memory.tasks.service import list_agents, list_categories
 from server.dashboard.forms import Form
@@ -63,7 +65,7 @@ async def show_memories(viewer: Reads) -> Response:
     """One page of what matches the filters in the address."""
     sort = sort_of(viewer, COLUMNS, NEWEST)
     fault: MemoryFault | None = None
-    listed: Listed[Browsed] = Listed((), 0, None)
+    listed: Listed[ListedMemory] = Listed((), 0, None)
     try:
         query = asked(viewer, MemoryQuery, order_of(sort))
         listed = await browse_memories(
@@ -154,7 +156,7 @@ def _first_level(categories: Sequence[Category]) -> Sequence[str]:
     return [category.name for category in categories if category.parent is None]
 
 
-def _bulk(form: Form) -> Bulk:
+def _bulk(form: Form) -> BulkChange:
     """Raises Rejected where nothing is ticked or the action is none."""
     ids = form.all("ids")
     if not ids:
@@ -165,4 +167,4 @@ def _bulk(form: Form) -> Bulk:
     except ValueError as fault:
         raise Rejected("the form names no memory or trust of ours", field="ids") from fault
     action = form.get("action")
-    return Bulk(chosen, action, trust if action == "trust" else None, form.given("reason"))
+    return BulkChange(chosen, action, trust if action == "trust" else None, form.given("reason"))

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 from memory.kernel.errors import Rejected
 from memory.kernel.fields import FIRST_YEAR, LAST_YEAR
-from memory.memories.entities import Moment
+from memory.memories.browse_entities import BankMoment
 from server.dashboard.forms import Form
 from server.schemas.history import MAX_VERSION
 
@@ -30,12 +30,12 @@ def time_in(text: str, name: str) -> datetime | None:
     return at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
 
 
-def moment_in(given: Given, prefix: str = "") -> Moment:
+def moment_in(given: Given, prefix: str = "") -> BankMoment:
     """A moment by its time, or by its version of the bank; with neither: now."""
     as_of = time_in(given(f"{prefix}as_of"), f"{prefix}as_of")
     digits = given(f"{prefix}bank_version").strip()
     if not digits:
-        return Moment(as_of)
+        return BankMoment(as_of)
     if not (digits.isascii() and digits.isdigit() and int(digits) <= MAX_VERSION):
         raise Rejected("a bank version is a whole number", field=f"{prefix}bank_version")
-    return Moment(as_of, int(digits))
+    return BankMoment(as_of, int(digits))

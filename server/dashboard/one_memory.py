@@ -8,26 +8,18 @@ from fastapi import Response
 
 from memory.belief.entities import WeightEvent
 from memory.curation import service as curation
+from memory.curation.entities import StatusChange, TrustChange
 from memory.curation.service import change_trust
 from memory.erasure import service as erasure
+from memory.erasure.entities import Erasure
 from memory.erasure.service import foresee_erasure
 from memory.insight.browsing import neighbours, some_memories
 from memory.insight.weights import list_episodes, present, records_of, weight_events, weight_of
 from memory.kernel.errors import MemoryFault, Rejected
 from memory.kernel.paging import Page
 from memory.memories import service as bank
-from memory.memories.entities import (
-    Edit,
-    EditRequest,
-    Erasure,
-    Kind,
-    Memory,
-    Neighbour,
-    Status,
-    StatusChange,
-    Trust,
-    TrustChange,
-)
+from memory.memories.browse_entities import Neighbour
+from memory.memories.entities import Kind, Memory, MemoryEdit, Status, Trust
 from memory.tenancy.entities import Clock
 from server.dashboard.forms import Form
 from server.dashboard.guarding import guarded_at
@@ -101,7 +93,7 @@ async def pin(viewer: Remembers, memory_id: UUID, form: FormDep) -> Response:
     """Pin it, so that nothing retires it by itself, or let go of it."""
     pinned = form.get("pinned") == "yes"
     known_at = time_of(form, "known_at")
-    ask = EditRequest(Edit(pinned=pinned), _version(form), known_at)
+    ask = EditRequest(MemoryEdit(pinned=pinned), _version(form), known_at)
     try:
         await curation.edit_memory(viewer.engine, viewer.call, memory_id, ask)
     except MemoryFault as fault:
@@ -205,12 +197,12 @@ async def _near(viewer: Viewer, memory_id: UUID) -> tuple[Sequence[Neighbour], s
         return (), fault.detail
 
 
-def _edit(form: Form, current: Memory) -> Edit:
+def _edit(form: Form, current: Memory) -> MemoryEdit:
     """What differs from the words as they are: an edit that changes nothing is refused."""
     # A form sends line ends as CR LF, whatever the text has.
     given = {n: form.get(n).replace("\r\n", "\n").strip() for n in ("situation", "lesson")}
     changed = {n: text for n, text in given.items() if text and text != getattr(current, n)}
-    return Edit(situation=changed.get("situation"), lesson=changed.get("lesson"))
+    return MemoryEdit(situation=changed.get("situation"), lesson=changed.get("lesson"))
 
 
 def _version(form: Form) -> int:

@@ -12,7 +12,8 @@ from memory.insight.entities import Difference, Rollback, RolledBack
 from memory.insight.history import difference
 from memory.kernel.errors import MemoryFault, Rejected
 from memory.kernel.paging import Listed
-from memory.memories.entities import Browse, Browsed, Memory, Moment, Sort, Sought
+from memory.memories.browse_entities import BankMoment, Browse, ListedMemory, MemoryCriteria, Sort
+from memory.memories.entities import Memory
 from server.dashboard.forms import Form
 from server.dashboard.guarding import guarded_at
 from server.dashboard.lists import Shown, page_of, shown
@@ -38,10 +39,10 @@ class Told:
 async def show_moment(viewer: Reads) -> Response:
     """The bank as of the moment in the address, strongest first; without one, the forms alone."""
     fault: MemoryFault | None = None
-    table: Shown[Browsed] | None = None
+    table: Shown[ListedMemory] | None = None
     try:
         moment = moment_in(_given(viewer))
-        if not moment.now:
+        if not moment.is_now:
             table = shown(viewer, await _bank(viewer, moment))
     except MemoryFault as refused:
         fault = refused
@@ -62,7 +63,7 @@ async def show_difference(viewer: Reads) -> Response:
     told: Told | None = None
     try:
         moments = moment_in(_given(viewer), "from_"), moment_in(_given(viewer), "to_")
-        if moments[0].now:
+        if moments[0].is_now:
             raise Rejected("say from which moment", field="from_as_of")
         told = await _told(viewer, await difference(viewer.engine, viewer.call, moments))
     except MemoryFault as refused:
@@ -108,8 +109,8 @@ async def take_back(viewer: Manages, form: FormDep) -> Response:
     return done(viewer, "/time-travel", said)
 
 
-async def _bank(viewer: Viewer, moment: Moment) -> Listed[Browsed]:
-    browse = Browse(Sought(), Sort.WEIGHT, descending=True, moment=moment)
+async def _bank(viewer: Viewer, moment: BankMoment) -> Listed[ListedMemory]:
+    browse = Browse(MemoryCriteria(), Sort.WEIGHT, descending=True, moment=moment)
     return await browse_memories(viewer.engine, viewer.call, browse, page_of(viewer))
 
 

@@ -5,8 +5,8 @@ from uuid import UUID
 from fastapi import Response
 
 from memory.erasure import service as erasure
+from memory.erasure.entities import Erasure
 from memory.erasure.service import foresee_erasure
-from memory.memories.entities import Erasure
 from server.answers import answered
 from server.dependencies import EngineDep, Manages
 from server.routing import INSIDE, router_at

@@ -11,7 +11,7 @@ from memory.experiences.service import remember
 from memory.kernel.engine import Engine
 from memory.kernel.errors import MemoryFault
 from memory.memories import service as bank
-from memory.memories.entities import Draft, Remembered
+from memory.memories.entities import ExperienceDraft, Remembered
 from memory.tenancy.entities import Call
 from server.answers import (
     Batch,
@@ -81,10 +81,10 @@ async def import_experiences(
 
 
 async def _added(
-    engine: Engine, call: Call, makers: Sequence[Callable[[], Draft]]
+    engine: Engine, call: Call, makers: Sequence[Callable[[], ExperienceDraft]]
 ) -> list[Remembered | MemoryFault]:
     drafts = made(makers)
-    good = [draft for draft in drafts if isinstance(draft, Draft)]
+    good = [draft for draft in drafts if isinstance(draft, ExperienceDraft)]
     return rejoined(drafts, await remember(engine, call, good) if good else [])
 
 

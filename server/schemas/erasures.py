@@ -2,7 +2,8 @@
 
 from uuid import UUID
 
-from memory.memories.entities import Erased, Erasure, ForeseenErasure, Kind
+from memory.erasure.entities import Erased, Erasure
+from memory.memories.entities import Kind
 from server.schemas.base import Flag, In, Name, Out, named
 
 

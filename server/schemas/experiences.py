@@ -6,21 +6,20 @@ from uuid import UUID
 
 from pydantic import Field
 
+from memory.curation.entities import StatusChange
 from memory.kernel.errors import Rejected
 from memory.kernel.text import LESSON, METADATA_BYTES, SITUATION, cleaned_json
 from memory.memories.entities import (
     MAX_WEIGHT,
     MIN_WEIGHT,
-    Draft,
-    Edit,
-    EditRequest,
+    ExperienceDraft,
     Kind,
     Memory,
+    MemoryEdit,
     MemoryFilter,
-    MemoryText,
+    MemoryVersion,
     Remembered,
     Status,
-    StatusChange,
     Trust,
     Visibility,
 )
@@ -65,8 +64,8 @@ class ExperienceIn(In):
     metadata: Free = Field(default_factory=dict)
     verify: Flag = False
 
-    def to_draft(self) -> Draft:
-        return Draft(
+    def to_draft(self) -> ExperienceDraft:
+        return ExperienceDraft(
             agent=self.agent,
             situation=self.situation,
             lesson=self.lesson,
@@ -214,7 +213,7 @@ class ExperiencePatch(In):
 
     def to_edit(self, version: int) -> EditRequest:
         changed(self)
-        edit = Edit(
+        edit = MemoryEdit(
             situation=self.situation,
             lesson=self.lesson,
             metadata=self.metadata,
@@ -243,5 +242,5 @@ class VersionOut(Out):
     bank_version: int
 
     @classmethod
-    def of(cls, text: MemoryText) -> "VersionOut":
+    def of(cls, text: MemoryVersion) -> "VersionOut":
         return cls.model_validate(text)

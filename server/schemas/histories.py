@@ -5,7 +5,7 @@ from uuid import UUID
 
 from pydantic import Field
 
-from memory.memories.entities import Draft, Visibility
+from memory.memories.entities import ExperienceDraft, Visibility
 from memory.retrieval.entities import MAX_BATCH
 from server.schemas.actors import TaskIn
 from server.schemas.base import Free, In, Moment, Name, category_of
@@ -33,8 +33,8 @@ class HistoryIn(In):
     metadata: Free = Field(default_factory=dict)
     verification: VerificationIn
 
-    def to_draft(self) -> Draft:
-        return Draft(
+    def to_draft(self) -> ExperienceDraft:
+        return ExperienceDraft(
             agent=self.agent,
             situation=self.situation,
             lesson=self.lesson,

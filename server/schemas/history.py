@@ -13,7 +13,7 @@ from memory.insight.entities import (
     Rollback,
     RolledBack,
 )
-from memory.memories.entities import Moment as BankMoment
+from memory.memories.browse_entities import BankMoment
 from server.schemas.base import Flag, In, ListQuery, Moment, Name, Out, Whole, named
 
 MAX_VERSION = 2**62

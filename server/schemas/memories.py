@@ -5,25 +5,19 @@ from uuid import UUID
 
 from pydantic import Field
 
-from memory.memories.entities import (
-    MAX_BULK,
-    MAX_WEIGHT,
+from memory.curation.entities import MAX_BULK, BulkChange, TrustChange
+from memory.memories.browse_entities import (
     SOUGHT,
     AgentRecord,
+    BankMoment,
     Browse,
-    Browsed,
-    Bulk,
     Episode,
-    Kind,
-    Memory,
+    ListedMemory,
+    MemoryCriteria,
     Neighbour,
     Sort,
-    Sought,
-    Status,
-    Trust,
-    TrustChange,
 )
-from memory.memories.entities import Moment as BankMoment
+from memory.memories.entities import MAX_WEIGHT, Kind, Memory, Status, Trust
 from server.schemas.base import AgentQuery, In, Moment, Name, Out, UtcTime, named
 from server.schemas.experiences import MemoryOut
 from server.schemas.history import MAX_VERSION
@@ -48,7 +42,7 @@ class MemoryQuery(AgentQuery):
     bank_version: int | None = Field(None, ge=0, le=MAX_VERSION)
 
     def to_browse(self) -> Browse:
-        sought = Sought(
+        sought = MemoryCriteria(
             kind=self.kind,
             status=self.status,
             trust=self.trust,
@@ -69,7 +63,7 @@ class BrowsedOut(MemoryOut):
     credited: int
 
     @classmethod
-    def of_browsed(cls, row: Browsed) -> "BrowsedOut":
+    def of_browsed(cls, row: ListedMemory) -> "BrowsedOut":
         known = MemoryOut.of(row.memory).model_dump()
         return cls(**known, served=row.served, credited=row.credited)
 
@@ -170,8 +164,8 @@ class BulkIn(In):
     trust: Trust | None = None
     reason: Name | None = None
 
-    def to_bulk(self) -> Bulk:
-        return Bulk(self.ids, self.action, self.trust, self.reason)
+    def to_bulk(self) -> BulkChange:
+        return BulkChange(self.ids, self.action, self.trust, self.reason)
 
 
 class BulkItem(Out):

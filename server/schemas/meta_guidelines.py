@@ -13,15 +13,7 @@ from memory.guidelines.entities import (
     Order,
 )
 from memory.kernel.text import INSTRUCTION, SITUATION, optional
-from memory.memories.entities import (
-    MAX_WEIGHT,
-    MIN_WEIGHT,
-    Edit,
-    EditRequest,
-    MemoryFilter,
-    Status,
-    Trust,
-)
+from memory.memories.entities import MAX_WEIGHT, MIN_WEIGHT, MemoryEdit, MemoryFilter, Status, Trust
 from memory.meta_guidelines.entities import MetaGuideline, MetaGuidelineDraft, ServedGuidance
 from memory.receipts.entities import Item
 from server.schemas.base import (
@@ -110,7 +102,7 @@ class MetaGuidelinePatch(In):
 
     def to_edit(self, version: int) -> EditRequest:
         changed(self)
-        edit = Edit(
+        edit = MemoryEdit(
             situation=optional(self.failure_reason, "failure_reason", SITUATION),
             lesson=optional(self.instruction, "instruction", INSTRUCTION),
             metadata=self.metadata,

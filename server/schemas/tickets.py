@@ -6,7 +6,7 @@ from uuid import UUID
 from pydantic import Field
 
 from memory.kernel.text import cleaned_json
-from memory.memories.entities import Edit, EditRequest
+from memory.memories.entities import MemoryEdit
 from memory.verification.entities import (
     MAX_CLAIM,
     CandidateView,
@@ -153,7 +153,7 @@ class RefineIn(In):
     known_at: Moment | None = None
 
     def to_edit(self, version: int) -> EditRequest:
-        return EditRequest(Edit(self.situation, self.lesson), version, self.known_at)
+        return EditRequest(MemoryEdit(self.situation, self.lesson), version, self.known_at)
 
 
 class CandidateOut(Out):

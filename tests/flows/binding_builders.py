@@ -13,7 +13,7 @@ from memory.kernel.engine import Engine
 from memory.kernel.ids import new_id
 from memory.kernel.ports import Embedding
 from memory.kernel.postgres.database import Connection
-from memory.memories.entities import Draft, Kind, Status, Trust, Visibility
+from memory.memories.entities import ExperienceDraft, Kind, Status, Trust, Visibility
 from memory.memories.service import Entrance, enter
 from memory.memories.store.memories import NewMemory
 from memory.tasks.entities import DISTILLER, CategoryName, TaskDraft
@@ -70,7 +70,7 @@ async def lay(engine: Engine, call: Call, *rows: Laid) -> list[UUID]:
 async def _new(connection: Connection, call: Call, row: Laid, vectors: Vectors) -> NewMemory:
     actors = ActorStore(connection, call.namespace.id)
     author = await actors.ensure_agent(row.owner or DISTILLER, call.key.id, NOON)
-    draft = Draft(
+    draft = ExperienceDraft(
         agent=author.name,
         situation=row.wording.situation,
         lesson=row.wording.lesson,

@@ -8,13 +8,15 @@ from uuid import UUID
 
 import pytest
 
+from memory.curation.entities import StatusChange
 from memory.curation.service import change_status, edit_memory
+from memory.erasure.entities import Erasure
 from memory.erasure.service import erase
 from memory.inference.stand_ins import HashEmbedder
 from memory.kernel.engine import Engine
 from memory.kernel.errors import Conflict, Unavailable
 from memory.kernel.ports import Embedding, ModelIdentity
-from memory.memories.entities import Edit, EditRequest, Erasure, MemoryFilter, Status, StatusChange
+from memory.memories.entities import MemoryEdit, MemoryFilter, Status
 from memory.memories.service import get_memory, list_memories
 from memory.outcomes.applying import apply_now
 from memory.tenancy.entities import Call, Key, Role
@@ -408,8 +410,8 @@ async def test_a_rejected_candidate_is_refined_three_times_and_no_more(
         await tried(engine, call, await claimed(engine, call), 0.1)
         memory = await get_memory(engine, call, first.memory_id)
         assert memory.status is Status.REJECTED
-        edit = EditRequest(Edit(lesson=f"look at the wind, wording {number}"), memory.version)
-        refined = await refine(engine, call, first.memory_id, edit)
+        edit = MemoryEdit(lesson=f"look at the wind, wording {number}")
+        refined = await refine(engine, call, first.memory_id, edit, memory.version)
         assert (refined.status, refined.version) == (Status.PROPOSED, number + 2)
     assert (await a_call(engine, operator, wall)).namespace.n_memories == living
     [*_, last] = await tickets(engine, call)
@@ -418,7 +420,7 @@ async def test_a_rejected_candidate_is_refined_three_times_and_no_more(
     await tried(engine, call, await claimed(engine, call), 0.1)
 
     with pytest.raises(Conflict) as caught:
-        await refine(engine, call, first.memory_id, EditRequest(Edit(lesson="once more"), 4))
+        await refine(engine, call, first.memory_id, MemoryEdit(lesson="once more"), 4)
 
     assert caught.value.kind == "refinements_spent"
 
@@ -430,9 +432,9 @@ async def test_a_candidate_is_reworded_by_refining_it_alone(
     call = await a_call(engine, operator, wall)
 
     with pytest.raises(Conflict):
-        await edit_memory(engine, call, ticket.memory_id, EditRequest(Edit(lesson="other"), 1))
+        await edit_memory(engine, call, ticket.memory_id, MemoryEdit(lesson="other"), 1)
 
-    await refine(engine, call, ticket.memory_id, EditRequest(Edit(lesson="other"), 1))
+    await refine(engine, call, ticket.memory_id, MemoryEdit(lesson="other"), 1)
     old, new = await tickets(engine, call)
     assert (old.state, old.reason) == (TicketState.EXPIRED, "refined")
     assert (new.state, new.version) == (TicketState.OPEN, 2)

@@ -7,29 +7,17 @@ from uuid import UUID
 import pytest
 from sqlalchemy import text
 
+from memory.curation.entities import StatusChange
 from memory.curation.service import change_status, edit_memory
+from memory.erasure.entities import Erasure
 from memory.erasure.service import erase
 from memory.insight.browsing import browse_memories, neighbours
 from memory.jobs.service import JobRequest, run_job
 from memory.kernel.engine import Engine
 from memory.kernel.errors import Rejected
 from memory.kernel.paging import Listed, Page
-from memory.memories.entities import (
-    Browse,
-    Browsed,
-    Draft,
-    Edit,
-    EditRequest,
-    Erasure,
-    Kind,
-    Moment,
-    Sort,
-    Sought,
-    Status,
-    StatusChange,
-    Trust,
-    Visibility,
-)
+from memory.memories.browse_entities import BankMoment, Browse, ListedMemory, MemoryCriteria, Sort
+from memory.memories.entities import ExperienceDraft, Kind, MemoryEdit, Status, Trust, Visibility
 from memory.memories.service import get_memory
 from memory.meta_guidelines.entities import MetaGuidelineDraft
 from memory.meta_guidelines.service import add
@@ -43,17 +31,21 @@ from tests.storage.steps import remembered, reported, served
 ALL = Page(200)
 
 
-def drafts(n: int, **changes: object) -> list[Draft]:
+def drafts(n: int, **changes: object) -> list[ExperienceDraft]:
     return [a_draft(lesson=f"lesson {i}", learned_at=NOON, **changes) for i in range(n)]
 
 
-async def found(engine: Engine, call: Call, page: Page = ALL, **asked: object) -> list[Browsed]:
+async def found(
+    engine: Engine, call: Call, page: Page = ALL, **asked: object
+) -> list[ListedMemory]:
     return list((await listed(engine, call, page, **asked)).items)
 
 
-async def listed(engine: Engine, call: Call, page: Page = ALL, **asked: object) -> Listed[Browsed]:
+async def listed(
+    engine: Engine, call: Call, page: Page = ALL, **asked: object
+) -> Listed[ListedMemory]:
     around = {name: asked.pop(name) for name in ("sort", "descending", "moment") if name in asked}
-    browse = Browse(Sought(**asked), **around)  # pyright: ignore[reportArgumentType] - by name
+    browse = Browse(MemoryCriteria(**asked), **around)  # pyright: ignore[reportArgumentType] - by name
     return await browse_memories(engine, call, browse, page)
 
 
@@ -267,14 +259,16 @@ async def test_the_bank_of_a_moment_has_the_texts_weights_and_statuses_of_then(
     await reported(engine, call, answer, without={"reward": 0.1}, known_at=NOON + DAY)
     await apply_now(engine, await calls(past))
     await remembered(engine, await calls(past), a_draft(lesson="later", learned_at=NOON + 2 * DAY))
-    edit = EditRequest(Edit(lesson="said better"), 1, NOON + 3 * DAY)
-    await edit_memory(engine, await calls(past), early.id, edit)
+    edit = MemoryEdit(lesson="said better", known_at=NOON + 3 * DAY)
+    await edit_memory(engine, await calls(past), early.id, edit, 1)
     await change_status(engine, await calls(past), early.id, StatusChange("suspend"))
     call = await calls(past)
 
-    [then] = await found(engine, call, moment=Moment(as_of=NOON + DAY / 2))
+    [then] = await found(engine, call, moment=BankMoment(as_of=NOON + DAY / 2))
     now = {row.memory.id: row.memory for row in await found(engine, call)}
-    gone = await listed(engine, call, status=Status.SUSPENDED, moment=Moment(as_of=NOON + DAY / 2))
+    gone = await listed(
+        engine, call, status=Status.SUSPENDED, moment=BankMoment(as_of=NOON + DAY / 2)
+    )
 
     assert (then.memory.lesson, then.memory.version) == ("start from the base rate of the month", 1)
     assert (then.memory.effective_weight, then.memory.status) == (1.0, Status.ACTIVE)
@@ -300,8 +294,10 @@ async def test_a_memory_that_was_merged_since_was_living_before(
     await run_job(engine, call, "merge", JobRequest(NOON + 40 * DAY))
     call = await calls(past)
 
-    then = await found(engine, call, moment=Moment(bank_version=call.namespace.bank_version - 1))
-    now = await found(engine, call, moment=Moment(bank_version=call.namespace.bank_version))
+    then = await found(
+        engine, call, moment=BankMoment(bank_version=call.namespace.bank_version - 1)
+    )
+    now = await found(engine, call, moment=BankMoment(bank_version=call.namespace.bank_version))
 
     assert [row.memory.status for row in then] == [Status.ACTIVE, Status.ACTIVE]
     assert {row.memory.status for row in now} == {Status.ACTIVE, Status.RETIRED}
@@ -309,12 +305,12 @@ async def test_a_memory_that_was_merged_since_was_living_before(
 
 async def test_a_past_bank_is_not_sorted_by_counts_of_now():
     with pytest.raises(Rejected):
-        Browse(sort=Sort.SERVED, moment=Moment(bank_version=1))
+        Browse(sort=Sort.SERVED, moment=BankMoment(bank_version=1))
 
 
 async def test_a_range_that_holds_nothing_is_refused():
     with pytest.raises(Rejected):
-        Sought(min_weight=1.5, max_weight=0.5)
+        MemoryCriteria(min_weight=1.5, max_weight=0.5)
 
 
 async def test_neighbours_are_every_other_memory_the_nearest_first(

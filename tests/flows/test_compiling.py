@@ -5,11 +5,12 @@ from uuid import UUID
 import pytest
 from writing_builders import on_record, spent, with_writer
 
+from memory.erasure.entities import Erasure
 from memory.erasure.service import erase
 from memory.inference.stand_ins import ScriptedWriter
 from memory.kernel.engine import Engine
 from memory.llm.provider import ProviderWriter
-from memory.memories.entities import Draft, Erasure
+from memory.memories.entities import ExperienceDraft
 from memory.receipts.entities import Format
 from memory.retrieval.receipts import explain, get_receipt
 from tests.fixtures.builders import a_draft
@@ -195,7 +196,7 @@ async def test_writing_and_reporting_need_no_model_however_many_memories_there_a
 ) -> None:
     asking = with_writer(engine, writer)
 
-    def draft(number: int) -> Draft:
+    def draft(number: int) -> ExperienceDraft:
         return a_draft(lesson=f"lesson number {number}")
 
     for size in (1, 10, 100):

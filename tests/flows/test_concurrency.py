@@ -12,14 +12,16 @@ import pytest
 from sqlalchemy import text
 
 from memory.belief.effect import effect_of
+from memory.curation.entities import StatusChange
 from memory.curation.service import change_status
+from memory.erasure.entities import Erasure
 from memory.erasure.service import erase
 from memory.experiences.service import remember
 from memory.jobs.service import JobRequest, run_job
 from memory.kernel.engine import Engine
 from memory.kernel.errors import Conflict, MemoryFault, NotFound, Overloaded, Rejected
 from memory.kernel.paging import Page
-from memory.memories.entities import Erasure, MemoryFilter, Remembered, Status, StatusChange
+from memory.memories.entities import MemoryFilter, Remembered, Status
 from memory.memories.service import get_memory, list_memories
 from memory.outcomes.applying import drain
 from memory.outcomes.entities import Report, Reported

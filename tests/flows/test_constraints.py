@@ -12,22 +12,15 @@ from memory.constraints.entities import PairClass, SupportCounts, Wording
 from memory.constraints.store.constraints import ConstraintStore
 from memory.constraints.store.support import SupportStore
 from memory.constraints.tables import contradiction, task_embedding
+from memory.curation.entities import StatusChange
 from memory.curation.service import change_status
+from memory.erasure.entities import Erasure
 from memory.erasure.service import erase
 from memory.jobs.service import JobRequest, run_job
 from memory.kernel.engine import Engine
 from memory.kernel.errors import Rejected
 from memory.kernel.paging import Page
-from memory.memories.entities import (
-    Erasure,
-    Kind,
-    Memory,
-    MemoryFilter,
-    Status,
-    StatusChange,
-    Trust,
-    Visibility,
-)
+from memory.memories.entities import Kind, Memory, MemoryFilter, Status, Trust, Visibility
 from memory.memories.service import get_memory, list_memories
 from memory.tasks.entities import CategoryName
 from memory.tenancy.entities import Call, Key

@@ -25,13 +25,14 @@ from memory.constraints.distilling import CLAIM, NO_MODEL, REST, work_off
 from memory.constraints.entities import ContrastRequest, ContrastState, PairClass
 from memory.constraints.store.contrasts import MAX_CLAIMS
 from memory.constraints.trajectories import get
+from memory.erasure.entities import Erasure
 from memory.erasure.service import erase
 from memory.inference.stand_ins import HashEmbedder, ScriptedWriter
 from memory.kernel.engine import Engine
 from memory.kernel.errors import Conflict, NotFound, Rejected, Unavailable
 from memory.kernel.paging import Page
 from memory.kernel.ports import Prompt, Reply
-from memory.memories.entities import Erasure, Kind, MemoryFilter, Status, Trust
+from memory.memories.entities import Kind, MemoryFilter, Status, Trust
 from memory.memories.service import list_memories
 from memory.tasks.entities import TaskDraft
 from memory.tenancy.entities import Act, Call, Clock, Key, Role

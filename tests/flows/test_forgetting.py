@@ -5,6 +5,7 @@ from uuid import UUID
 import pytest
 from sqlalchemy import text
 
+from memory.curation.entities import StatusChange
 from memory.curation.service import change_status, edit_memory
 from memory.experiences.service import remember
 from memory.jobs.service import JobRequest, run_job
@@ -12,14 +13,7 @@ from memory.kernel.engine import Engine
 from memory.kernel.errors import MemoryFault
 from memory.kernel.paging import Page
 from memory.kernel.postgres.leadership import JobRun
-from memory.memories.entities import (
-    Edit,
-    EditRequest,
-    MemoryFilter,
-    Remembered,
-    Status,
-    StatusChange,
-)
+from memory.memories.entities import MemoryEdit, MemoryFilter, Remembered, Status
 from memory.memories.service import get_memory, list_memories
 from memory.outcomes.applying import apply_now
 from memory.outcomes.service import get_outcome
@@ -286,7 +280,7 @@ async def test_a_text_is_held_against_the_version_that_was_served(
     call = await a_call(engine, operator, wall)
     [lesson] = await remembered(engine, call, a_draft(lesson=LONG))
     await served(engine, call)
-    await edit_memory(engine, call, lesson.id, EditRequest(Edit(lesson="ask the pilot"), 1))
+    await edit_memory(engine, call, lesson.id, MemoryEdit(lesson="ask the pilot"), 1)
 
     [echo] = await remembered(engine, call, a_draft(lesson=LONG))
     [other] = await remembered(engine, call, a_draft(lesson="ask the pilot"))

@@ -6,6 +6,7 @@ from uuid import UUID
 import pytest
 from sqlalchemy import text
 
+from memory.curation.entities import StatusChange
 from memory.curation.service import change_status
 from memory.insight.entities import Ages, Coverage
 from memory.insight.service import get_health, list_health, vitals
@@ -14,7 +15,6 @@ from memory.kernel.engine import Engine
 from memory.kernel.errors import MemoryFault
 from memory.kernel.paging import Page
 from memory.kernel.postgres.leadership import JobRun
-from memory.memories.entities import StatusChange
 from memory.memories.service import get_memory
 from memory.outcomes.applying import apply_now
 from memory.retrieval.entities import Served

@@ -8,7 +8,9 @@ from uuid import UUID
 import pytest
 from sqlalchemy import text
 
+from memory.curation.entities import StatusChange
 from memory.curation.service import change_status, edit_memory
+from memory.erasure.entities import Erasure
 from memory.erasure.service import erase
 from memory.experiences.service import remember
 from memory.forecasts.entities import PredictionFilter
@@ -19,7 +21,7 @@ from memory.insight.weights import weight_events, weight_of
 from memory.kernel.engine import Engine
 from memory.kernel.errors import MemoryFault, NotFound
 from memory.kernel.paging import Page
-from memory.memories.entities import Edit, EditRequest, Erasure, MemoryFilter, StatusChange
+from memory.memories.entities import MemoryEdit, MemoryFilter
 from memory.memories.service import get_memory, list_memories, list_versions
 from memory.outcomes.applying import apply_now
 from memory.outcomes.service import get_outcome, list_outcomes, report
@@ -141,11 +143,11 @@ async def single(answers: Awaitable[Sequence[object]]) -> object:
     return answer
 
 
-EDIT = EditRequest(Edit(lesson="theirs now"), 1)
+EDIT = MemoryEdit(lesson="theirs now")
 FOREIGN: dict[str, Callable[[Foreign], Awaitable[object]]] = {
     "get_memory": lambda f: get_memory(f.engine, f.here, f.memory),
     "list_versions": lambda f: list_versions(f.engine, f.here, f.memory),
-    "edit_memory": lambda f: edit_memory(f.engine, f.here, f.memory, EDIT),
+    "edit_memory": lambda f: edit_memory(f.engine, f.here, f.memory, EDIT, 1),
     "suspend": lambda f: change_status(f.engine, f.here, f.memory, StatusChange("suspend")),
     "erase": lambda f: erase(f.engine, f.here, Erasure(memory_id=f.memory)),
     "weight_of": lambda f: weight_of(f.engine, f.here, f.memory, None),

@@ -18,7 +18,7 @@ from memory.kernel.engine import Engine
 from memory.kernel.errors import Conflict, Rejected
 from memory.kernel.paging import Page
 from memory.kernel.postgres.leadership import JobRun
-from memory.memories.entities import Edit, EditRequest, Status
+from memory.memories.entities import MemoryEdit, Status
 from memory.memories.service import get_memory
 from memory.outcomes.applying import apply_now, drain
 from memory.outcomes.service import list_outcomes
@@ -151,8 +151,8 @@ async def test_a_retrieval_before_an_edit_reads_the_text_of_its_own_time(
 ) -> None:
     slug, lessons = await a_taught_bank(engine, operator)
     call = await a_call(engine, operator, slug)
-    edit = EditRequest(Edit(lesson="from the future"), 1, LATER)
-    await edit_memory(engine, call, lessons[0], edit)
+    edit = MemoryEdit(lesson="from the future", known_at=LATER)
+    await edit_memory(engine, call, lessons[0], edit, 1)
 
     call = await a_call(engine, operator, slug)
     answer = await served(engine, call, as_of=NOON + 5 * DAY, k=4)

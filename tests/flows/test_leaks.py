@@ -7,7 +7,7 @@ import pytest
 
 from memory.curation.service import edit_memory
 from memory.kernel.engine import Engine
-from memory.memories.entities import Edit, EditRequest
+from memory.memories.entities import MemoryEdit
 from memory.outcomes.applying import apply_now
 from memory.receipts.entities import Format
 from memory.retrieval.entities import Served
@@ -67,8 +67,8 @@ async def test_what_was_learned_later_is_not_served_to_the_microsecond(engine: E
 
 async def test_an_edited_text_is_not_seen_before_its_edit(engine: Engine, calls: Caller, past: str):
     [lesson] = await remembered(engine, await calls(past), a_draft(learned_at=NOON - DAY))
-    edit = EditRequest(Edit(lesson="it did rain", situation="a forecast of rain: yes"), 1, NOON)
-    await edit_memory(engine, await calls(past), lesson.id, edit)
+    edit = MemoryEdit(lesson="it did rain", situation="a forecast of rain: yes", known_at=NOON)
+    await edit_memory(engine, await calls(past), lesson.id, edit, 1)
 
     before = await asked(engine, await calls(past), NOON - MICROSECOND)
     then = await asked(engine, await calls(past), NOON)
@@ -123,8 +123,8 @@ async def test_a_retrieval_replayed_gives_the_same_memories_and_scores_as_then(
             engine, await calls(past), a_draft(lesson=f"day {day}", learned_at=at + DAY / 2)
         )
     [first, *_] = then[0].receipt.items
-    edit = EditRequest(Edit(lesson="quite another"), 1, LATER)
-    await edit_memory(engine, await calls(past), first.memory_id, edit)
+    edit = MemoryEdit(lesson="quite another", known_at=LATER)
+    await edit_memory(engine, await calls(past), first.memory_id, edit, 1)
 
     again = [await asked(engine, await calls(past), at, purpose="replay") for at in times]
 

@@ -9,6 +9,7 @@ import pytest
 from memory.belief.rankers import RANKERS
 from memory.belief.store.states import StateStore
 from memory.curation.service import edit_memory
+from memory.erasure.entities import Erasure
 from memory.erasure.service import erase
 from memory.experiences.service import remember
 from memory.insight.effects import effect
@@ -16,7 +17,7 @@ from memory.insight.weights import weight_events, weight_of
 from memory.kernel.engine import Engine
 from memory.kernel.errors import Forbidden, MemoryFault, Rejected
 from memory.kernel.paging import Page
-from memory.memories.entities import Edit, EditRequest, Erasure, Remembered, Visibility
+from memory.memories.entities import MemoryEdit, Remembered, Visibility
 from memory.memories.service import get_memory
 from memory.outcomes.applying import apply_now
 from memory.outcomes.entities import Reported
@@ -240,8 +241,8 @@ async def test_every_state_rebuilds_from_the_ledger_bit_for_bit(
         await apply_now(engine, await calls(past))
     call = await calls(past)
     first = (await served(engine, call, as_of=NOON + 6 * DAY)).receipt.items[0].memory_id
-    edit = EditRequest(Edit(lesson="said better"), 1, NOON + 7 * DAY)
-    await edit_memory(engine, call, first, edit)
+    edit = MemoryEdit(lesson="said better", known_at=NOON + 7 * DAY)
+    await edit_memory(engine, call, first, edit, 1)
 
     async with engine.database.transaction(call.namespace.id) as connection:
         folded = await rebuilt(connection, call.namespace)
@@ -268,8 +269,8 @@ async def test_a_retrieval_in_the_past_sees_the_bank_of_that_time(
             known_at=at + timedelta(hours=1),
         )
         await apply_now(engine, await calls(past))
-    edit = EditRequest(Edit(lesson="said much later"), 1, NOON + 5 * DAY)
-    await edit_memory(engine, await calls(past), lesson.id, edit)
+    edit = MemoryEdit(lesson="said much later", known_at=NOON + 5 * DAY)
+    await edit_memory(engine, await calls(past), lesson.id, edit, 1)
     await remembered(
         engine, await calls(past), a_draft(lesson="learned later", learned_at=NOON + 4 * DAY)
     )
@@ -290,8 +291,8 @@ async def test_an_outcome_for_an_older_text_is_kept_and_moves_nothing(
 ):
     [lesson] = await remembered(engine, await calls(wall), a_draft())
     answer = await served(engine, await calls(wall))
-    edit = EditRequest(Edit(lesson="quite another lesson"), 1)
-    await edit_memory(engine, await calls(wall), lesson.id, edit)
+    edit = MemoryEdit(lesson="quite another lesson")
+    await edit_memory(engine, await calls(wall), lesson.id, edit, 1)
 
     one = await reported(engine, await calls(wall), answer)
     await apply_now(engine, await calls(wall))
@@ -304,8 +305,8 @@ async def test_old_words_of_an_edited_memory_find_nothing(engine: Engine, calls:
     [lesson] = await remembered(
         engine, await calls(wall), a_draft(situation="zebra crossing", lesson="look left")
     )
-    edit = EditRequest(Edit(situation="harbour pilot"), 1)
-    await edit_memory(engine, await calls(wall), lesson.id, edit)
+    edit = MemoryEdit(situation="harbour pilot")
+    await edit_memory(engine, await calls(wall), lesson.id, edit, 1)
 
     old = await served(engine, await calls(wall), task=TaskDraft("zebra crossing"))
     new = await served(engine, await calls(wall), task=TaskDraft("harbour pilot"))

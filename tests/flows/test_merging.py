@@ -6,20 +6,13 @@ from uuid import UUID
 import pytest
 from sqlalchemy import text
 
+from memory.curation.entities import StatusChange
 from memory.curation.service import change_status, edit_memory
 from memory.experiences import merging as flow
 from memory.jobs.service import JobRequest, run_job
 from memory.kernel.engine import Engine
 from memory.kernel.postgres.leadership import JobRun
-from memory.memories.entities import (
-    Draft,
-    Edit,
-    EditRequest,
-    Memory,
-    Status,
-    StatusChange,
-    Visibility,
-)
+from memory.memories.entities import ExperienceDraft, Memory, MemoryEdit, Status, Visibility
 from memory.memories.service import get_memory
 from memory.outcomes.applying import apply_now
 from memory.outcomes.service import get_outcome
@@ -37,13 +30,13 @@ TWIN = LESSON.replace("meantime", "meanwhile")
 LATER = NOON + 40 * DAY
 
 
-async def a_bank(engine: Engine, key: Key, *drafts: Draft) -> tuple[Call, list[UUID]]:
+async def a_bank(engine: Engine, key: Key, *drafts: ExperienceDraft) -> tuple[Call, list[UUID]]:
     slug = await a_namespace(engine, key, clock=Clock.REPLAY)
     call = await a_call(engine, key, slug)
     return call, [lesson.id for lesson in await remembered(engine, call, *drafts)]
 
 
-def twins(**second: object) -> tuple[Draft, Draft]:
+def twins(**second: object) -> tuple[ExperienceDraft, ExperienceDraft]:
     return (
         a_draft(lesson=LESSON, learned_at=NOON),
         a_draft(**{"lesson": TWIN, "learned_at": NOON + DAY} | second),
@@ -169,13 +162,13 @@ async def test_an_edit_during_a_slow_merge_wins_and_nothing_is_lost(
 ) -> None:
     """The edit waits for the bank's version, and so does the merge, which has read the old text."""
     call, [old, new] = await a_bank(engine, operator, *twins())
-    edit = EditRequest(Edit(lesson="watch the clouds instead"), 1, NOON + 2 * DAY)
+    edit = MemoryEdit(lesson="watch the clouds instead", known_at=NOON + 2 * DAY)
 
     async with engine.database.transaction(call.namespace.id) as connection:
         await connection.execute(
             text("SELECT 1 FROM namespace WHERE id = :id FOR UPDATE"), {"id": call.namespace.id}
         )
-        editing = asyncio.create_task(edit_memory(engine, call, new, edit))
+        editing = asyncio.create_task(edit_memory(engine, call, new, edit, 1))
         await waiting(engine, 1)
         merging = asyncio.create_task(merged(engine, call))
         await waiting(engine, 2)

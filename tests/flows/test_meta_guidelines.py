@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 from sqlalchemy import text
 
+from memory.curation.entities import StatusChange
 from memory.curation.service import change_status
 from memory.experiences.service import remember
 from memory.guidelines.entities import CrossCategory, Directives
@@ -12,7 +13,7 @@ from memory.insight.weights import weight_events, weight_of
 from memory.kernel.engine import Engine
 from memory.kernel.errors import Conflict, Forbidden, MemoryFault, Rejected
 from memory.kernel.paging import Page
-from memory.memories.entities import Kind, MemoryFilter, Remembered, StatusChange, Trust
+from memory.memories.entities import Kind, MemoryFilter, Remembered, Trust
 from memory.memories.service import list_memories
 from memory.meta_guidelines.entities import MetaGuideline, MetaGuidelineDraft
 from memory.meta_guidelines.service import add, browse, get

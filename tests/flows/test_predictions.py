@@ -7,13 +7,13 @@ import pytest
 from sqlalchemy import text
 
 from memory.belief.rankers import RANKERS
+from memory.erasure.entities import Erasure
 from memory.erasure.service import erase
 from memory.forecasts.entities import Predicted, PredictionDraft, PredictionFilter
 from memory.forecasts.service import get_prediction, list_predictions, predict
 from memory.kernel.engine import Engine
 from memory.kernel.errors import Conflict, Forbidden, MemoryFault, NotFound, Rejected
 from memory.kernel.paging import Page
-from memory.memories.entities import Erasure
 from memory.outcomes.service import list_outcomes
 from memory.receipts.entities import Format, OutcomeFilter
 from memory.tasks.entities import CategoryName, TaskDraft

@@ -5,12 +5,13 @@ from uuid import uuid4
 import pytest
 
 from memory.curation.service import edit_memory
+from memory.erasure.entities import Erasure
 from memory.erasure.service import erase
 from memory.insight.recounting import recount
 from memory.kernel.engine import Engine
 from memory.kernel.errors import NotFound
 from memory.kernel.paging import Page
-from memory.memories.entities import Edit, EditRequest, Erasure
+from memory.memories.entities import MemoryEdit
 from memory.receipts.entities import ReceiptFilter
 from memory.retrieval.receipts import list_receipts
 from memory.tasks.entities import CategoryName, TaskDraft
@@ -24,8 +25,8 @@ async def test_the_words_are_those_that_were_served_whatever_became_of_them(
 ) -> None:
     [known] = await remembered(engine, await calls(wall), a_draft())
     answer = await served(engine, await calls(wall))
-    edit = EditRequest(Edit(lesson="look at the wind"), 1, None)
-    await edit_memory(engine, await calls(wall), known.id, edit)
+    edit = MemoryEdit(lesson="look at the wind")
+    await edit_memory(engine, await calls(wall), known.id, edit, 1)
 
     told = await recount(engine, await calls(wall), answer.receipt.id)
 

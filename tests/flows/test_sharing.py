@@ -10,7 +10,7 @@ from memory.constraints import trajectories
 from memory.constraints.entities import PairClass
 from memory.constraints.trajectory_entities import Step, TrajectoryDraft
 from memory.kernel.engine import Engine
-from memory.memories.entities import Draft
+from memory.memories.entities import ExperienceDraft
 from memory.outcomes.applying import apply_now
 from memory.tasks.entities import AgentDraft, CategoryName, TaskDraft
 from memory.tasks.service import add_agent, add_task
@@ -217,7 +217,7 @@ async def test_in_the_past_it_was_proven_when_that_was_known(
     call = await calls(past)
     await declare(engine, call)
     task = await a_task_known(engine, call)
-    draft: Draft = a_draft(agent="north", task_id=task, learned_at=NOON)
+    draft: ExperienceDraft = a_draft(agent="north", task_id=task, learned_at=NOON)
     mine = await calls(past, role=Role.AGENT, agents=("north",))
     [kept] = await remembered(engine, mine, draft)
     async with engine.database.transaction(call.namespace.id) as connection:

@@ -8,10 +8,10 @@ import pytest
 from memory.constraints import taxonomy
 from memory.constraints.taxonomy import shipped
 from memory.constraints.taxonomy_entities import Branch, Subcategory, TaxonomyDraft
+from memory.erasure.entities import Erasure
 from memory.erasure.service import erase
 from memory.kernel.errors import Forbidden, Rejected, StaleEdit
 from memory.kernel.paging import Page
-from memory.memories.entities import Erasure
 from memory.memories.service import get_memory
 from memory.memories.store.centroids import CentroidStore
 from memory.tasks.entities import CategoryName, TaskDraft

@@ -11,11 +11,11 @@ from memory.constraints import trajectories
 from memory.constraints.store.competence import CompetenceStore
 from memory.constraints.store.trajectories import TrajectoryStore
 from memory.constraints.trajectory_entities import Step, TrajectoryDraft, TrajectoryFilter
+from memory.erasure.entities import Erasure
 from memory.erasure.service import erase
 from memory.kernel.errors import Conflict, NotFound
 from memory.kernel.ids import new_id
 from memory.kernel.paging import Page
-from memory.memories.entities import Erasure
 from memory.tasks.entities import CategoryName, TaskDraft
 from memory.tasks.service import add_task, list_tasks
 from tests.fixtures.engine import DAY, NOON

@@ -17,7 +17,7 @@ from memory.jobs.service import JobRequest, run_job
 from memory.kernel.engine import Engine
 from memory.kernel.errors import Conflict, Forbidden, NotFound, Rejected
 from memory.kernel.paging import Page
-from memory.memories.entities import Moment
+from memory.memories.browse_entities import BankMoment
 from memory.memories.service import get_memory
 from memory.outcomes.applying import apply_now
 from memory.outcomes.entities import Reported
@@ -326,22 +326,22 @@ async def test_the_bank_of_a_moment_is_found_by_time_and_by_version(
         found = await get_outcome(engine, await calls(past), told.outcome.id)
         assert found.bank_version is not None
         versions.append(found.bank_version)
-        moment = Moment(as_of=found.known_at)
+        moment = BankMoment(as_of=found.known_at)
         [row] = (await bank_at(engine, await calls(past), moment, PAGE)).items
         weights.append(row.effective_weight)
 
     for version, weight in zip(versions, weights, strict=True):
-        moment = Moment(bank_version=version)
+        moment = BankMoment(bank_version=version)
         [row] = (await bank_at(engine, await calls(past), moment, PAGE)).items
         assert (row.memory_id, row.effective_weight) == (lesson.id, weight)
-    [row] = (await bank_at(engine, await calls(past), Moment(), PAGE)).items
+    [row] = (await bank_at(engine, await calls(past), BankMoment(), PAGE)).items
     assert row.effective_weight == weights[-1]
-    moments = (Moment(bank_version=versions[0]), Moment(bank_version=versions[1]))
+    moments = (BankMoment(bank_version=versions[0]), BankMoment(bank_version=versions[1]))
     found = await difference(engine, await calls(past), moments)
     assert [(c.memory_id, c.before, c.after) for c in found.weights] == [
         (lesson.id, weights[0], weights[1])
     ]
-    assert (await bank_at(engine, await calls(past), Moment(bank_version=0), PAGE)).total == 0
+    assert (await bank_at(engine, await calls(past), BankMoment(bank_version=0), PAGE)).total == 0
 
 
 async def test_what_if_tells_of_another_policy_and_touches_nothing(

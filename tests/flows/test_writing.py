@@ -5,6 +5,7 @@ import asyncio
 import pytest
 from writing_builders import a_reflection, a_summary, on_record, spent, with_writer
 
+from memory.erasure.entities import Erasure
 from memory.erasure.service import erase
 from memory.inference.stand_ins import ScriptedWriter
 from memory.kernel.engine import Engine
@@ -12,7 +13,6 @@ from memory.kernel.ports import Prompt, Reply
 from memory.llm.entities import Subject
 from memory.llm.provider import ProviderWriter
 from memory.llm.store import WritingStore
-from memory.memories.entities import Erasure
 from memory.retrieval.model_compiler import in_a_models_words
 from memory.tasks.entities import TaskDraft
 from memory.tasks.service import add_task

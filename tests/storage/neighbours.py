@@ -7,13 +7,14 @@ from sqlalchemy import text
 
 from memory.constraints.entities import ConstraintDraft, Wording
 from memory.constraints.service import add as add_constraint
+from memory.curation.entities import StatusChange
 from memory.curation.service import change_status, edit_memory
 from memory.inference.stand_ins import ScriptedWriter
 from memory.jobs.service import JobRequest, run_job
 from memory.kernel.engine import Engine
 from memory.kernel.ids import new_id
 from memory.llm.entities import Subject
-from memory.memories.entities import Edit, EditRequest, StatusChange
+from memory.memories.entities import MemoryEdit
 from memory.meta_guidelines.entities import MetaGuidelineDraft
 from memory.meta_guidelines.service import add
 from memory.outcomes.applying import apply_now
@@ -51,8 +52,8 @@ async def fill(engine: Engine, operator: Key, slug: str) -> None:
     await apply_now(engine, call)
     place = {"category": CategoryName("weather"), "learned_at": NOON}
     await add(engine, call, MetaGuidelineDraft("solver", "it failed", "check", **place))  # pyright: ignore[reportArgumentType] - fields by name
-    edit = EditRequest(Edit(lesson="said better"), 1, NOON + 2 * DAY)
-    await edit_memory(engine, call, lesson.id, edit)
+    edit = MemoryEdit(lesson="said better", known_at=NOON + 2 * DAY)
+    await edit_memory(engine, call, lesson.id, edit, 1)
     await change_status(engine, call, lesson.id, StatusChange("suspend"))
     await add_candidate(engine, call, task.id)
     await add_contradiction(engine, call, task.id)

@@ -16,7 +16,7 @@ from memory.inference.stand_ins import HashEmbedder
 from memory.kernel.engine import Engine
 from memory.kernel.errors import MemoryFault
 from memory.kernel.ports import Embedding, ModelIdentity
-from memory.memories.entities import Draft, Remembered
+from memory.memories.entities import ExperienceDraft, Remembered
 from memory.outcomes.entities import Reported
 from memory.outcomes.service import report
 from memory.receipts.rebuild import rebuilt
@@ -32,7 +32,7 @@ async def a_call(engine: Engine, key: Key, slug: str, now: datetime = NOON) -> C
     return Call(key, await open_namespace(engine, key, slug), now)
 
 
-async def remembered(engine: Engine, call: Call, *drafts: Draft) -> list[Remembered]:
+async def remembered(engine: Engine, call: Call, *drafts: ExperienceDraft) -> list[Remembered]:
     return [_kept(answer) for answer in await remember(engine, call, drafts)]
 
 

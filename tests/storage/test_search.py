@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from sqlalchemy import text
 
 from memory.curation.service import edit_memory
+from memory.erasure.entities import Erasure
 from memory.erasure.service import erase
 from memory.kernel.engine import Engine
-from memory.memories.entities import Edit, EditRequest, Erasure
+from memory.memories.entities import MemoryEdit
 from memory.receipts.entities import Item, Receipt
 from memory.retrieval.entities import Query, Served, Target
 from memory.retrieval.service import retrieve
@@ -195,7 +196,7 @@ async def test_an_edit_is_found_by_its_words_and_its_past_by_the_old_ones(
     draft = a_draft(situation="old", lesson="lesson", learned_at=NOON)
     [kept] = await remembered(dictating, call, draft)
     await edit_memory(
-        dictating, call, kept.id, EditRequest(Edit(situation="new"), 1, NOON + 10 * DAY)
+        dictating, call, kept.id, MemoryEdit(situation="new", known_at=NOON + 10 * DAY), 1
     )
     now = await a_call(dictating, operator, call.namespace.slug)
 

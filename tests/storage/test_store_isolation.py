@@ -43,6 +43,7 @@ from memory.constraints.store.trajectories import NewTrajectory, TrajectoryStore
 from memory.constraints.tables import contradiction, contrast
 from memory.constraints.taxonomy_entities import Branch, TaxonomyDraft
 from memory.constraints.trajectory_entities import TrajectoryDraft, TrajectoryFilter
+from memory.erasure.entities import Erasure
 from memory.erasure.store.erasure import ErasureStore, Reach, RestingStore
 from memory.experiences.store.served import ServedStore
 from memory.experiences.store.twins import START, Member, MergingStore, Place, Union
@@ -64,12 +65,10 @@ from memory.kernel.postgres.database import Connection
 from memory.llm.entities import Writing, WritingFilter
 from memory.llm.store import WritingStore
 from memory.llm.tables import writing
+from memory.memories.browse_entities import BankMoment, Browse
 from memory.memories.entities import (
-    Browse,
-    Draft,
-    Erasure,
+    ExperienceDraft,
     MemoryFilter,
-    Moment,
     Status,
     Trust,
     Viewer,
@@ -78,9 +77,9 @@ from memory.memories.entities import (
 from memory.memories.store.centroids import CentroidStore
 from memory.memories.store.memories import MemoryStore, NewMemory, Stamp
 from memory.memories.store.queries import MemoryReader
-from memory.memories.store.snapshots import PastStore, Then
+from memory.memories.store.snapshots import SnapshotStore, Snapshot
 from memory.memories.store.sources import Source, SourceStore
-from memory.memories.store.status import AdmittingStore, Move
+from memory.memories.store.status import StatusStore, StatusTransition
 from memory.memories.store.weights import WeighingStore
 from memory.memories.tables import memory
 from memory.meta_guidelines.store import GuidanceStore, Near
@@ -106,7 +105,7 @@ from tests.storage.neighbours import REJECTED, Neighbours
 
 STORES = (
     ActorStore,
-    AdmittingStore,
+    StatusStore,
     BindingStore,
     BrowsingStore,
     CandidateStore,
@@ -126,7 +125,7 @@ STORES = (
     MemoryStore,
     MergingStore,
     OutcomeStore,
-    PastStore,
+    SnapshotStore,
     PairingStore,
     PredictionStore,
     ReceiptStore,
@@ -236,8 +235,8 @@ class Foreign:
         return EpisodeStore(self.connection, self.here)
 
     @property
-    def past(self) -> PastStore:
-        return PastStore(self.connection, self.here, Viewer((self.agent,)))
+    def past(self) -> SnapshotStore:
+        return SnapshotStore(self.connection, self.here, Viewer((self.agent,)))
 
     @property
     def resting(self) -> RestingStore:
@@ -315,8 +314,8 @@ class Foreign:
         return WeighingStore(self.connection, self.here)
 
     @property
-    def admitting(self) -> AdmittingStore:
-        return AdmittingStore(self.connection, self.here)
+    def admitting(self) -> StatusStore:
+        return StatusStore(self.connection, self.here)
 
     @property
     def candidates(self) -> CandidateStore:
@@ -434,7 +433,7 @@ class Foreign:
     def stamp(self) -> Stamp:
         return Stamp(self.key, NOON, 1)
 
-    def draft(self) -> Draft:
+    def draft(self) -> ExperienceDraft:
         return a_draft(lesson="said better")
 
     def new(self) -> NewMemory:
@@ -494,25 +493,25 @@ FINDS_NOTHING: dict[str, Ask] = {
     "ActorStore.list_categories": lambda f: f.actors.list_categories(PAGE),
     "ActorStore.names": lambda f: f.actors.names(),
     "ActorStore.fix_metric": lambda f: f.actors.fix_metric(f.category, "brier", "binary"),
-    "AdmittingStore.believe": lambda f: f.admitting.believe(
+    "StatusStore.set_trust": lambda f: f.admitting.believe(
         f.memory, (Trust.UNVERIFIED, Trust.TRUSTED), f.stamp
     ),
-    "AdmittingStore.move": lambda f: f.admitting.move(
-        [f.memory], Move(tuple(Status), Status.ACTIVE, None), f.stamp
+    "StatusStore.move": lambda f: f.admitting.move(
+        [f.memory], StatusTransition(tuple(Status), Status.ACTIVE, None), f.stamp
     ),
-    "AdmittingStore.near": lambda f: f.admitting.near(
+    "StatusStore.find_near": lambda f: f.admitting.near(
         {"situation": VECTOR, "lesson": VECTOR}, f.model, -2.0
     ),
-    "AdmittingStore.on_probation": lambda f: f.admitting.on_probation(),
-    "AdmittingStore.origin": lambda f: f.admitting.origin(f.memory),
+    "StatusStore.list_on_probation": lambda f: f.admitting.list_on_probation(),
+    "StatusStore.get_origin": lambda f: f.admitting.get_origin(f.memory),
     "BindingStore.near": lambda f: BindingStore(f.connection, f.here).near(f.near),
-    "BrowsingStore.lines": lambda f: f.browsing.lines(Browse(), {f.memory: Then(1, Status.ACTIVE)}),
+    "BrowsingStore.lines": lambda f: f.browsing.lines(Browse(), {f.memory: Snapshot(1, Status.ACTIVE)}),
     "BrowsingStore.nearest": lambda f: f.browsing.nearest(f.memory, f.model, 8),
     "BrowsingStore.part": lambda f: f.browsing.part(Browse(), PAGE),
     "BrowsingStore.texts": lambda f: f.browsing.texts({f.memory: 1}),
     "EpisodeStore.by_cell": lambda f: f.episodes.by_cell(f.memory),
     "EpisodeStore.of_memory": lambda f: f.episodes.of_memory(f.memory, PAGE),
-    "PastStore.standing": lambda f: f.past.standing(Moment(), replay=True),
+    "SnapshotStore.take": lambda f: f.past.take(BankMoment(), replay=True),
     "RestingStore.derived": lambda f: f.resting.derived(f.reach()),
     "RestingStore.retrievals": lambda f: f.resting.retrievals(f.reach()),
     "CandidateStore.before": lambda f: f.candidates.before(50),

@@ -9,8 +9,9 @@ from sqlalchemy import ColumnElement, delete, false, func, select, text, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from memory.constraints.tables import task_embedding
+from memory.erasure.entities import MAX_REACHED, Derived, Erasure
 from memory.llm.tables import writing
-from memory.memories.entities import MAX_FORESEEN, Derived, Erasure, Kind
+from memory.memories.entities import Kind
 from memory.memories.tables import embedding, memory, memory_version
 from memory.receipts.tables import retrieval
 from memory.tasks.tables import agent, task, trajectory
@@ -282,7 +283,7 @@ class RestingStore:
         self._namespace_id = namespace_id
 
     async def retrievals(self, reach: Reach) -> tuple[UUID, ...]:
-        """Receipts that would lose lines, the newest first, at most MAX_FORESEEN."""
+        """Receipts that would lose lines, the newest first, at most MAX_REACHED."""
         rows = await self._connection.execute(_RETRIEVALS, self._values(reach))
         return tuple(row.id for row in rows)
 
@@ -296,7 +297,7 @@ class RestingStore:
             "ns": self._namespace_id,
             "ids": list(reach.memory_ids),
             "tasks": list(reach.task_ids),
-            "limit": MAX_FORESEEN,
+            "limit": MAX_REACHED,
         }
 
 

@@ -30,8 +30,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from memory.belief.tables import memory_weight
 from memory.kernel.paging import Page
-from memory.memories.entities import Browse, Sort, Sought, Viewer
-from memory.memories.store.snapshots import Then
+from memory.memories.browse_entities import Browse, MemoryCriteria, Sort
+from memory.memories.entities import Viewer
+from memory.memories.store.snapshots import Snapshot
 from memory.memories.tables import memory, memory_version
 from memory.receipts.tables import retrieval_item
 from memory.tasks.tables import agent, category
@@ -75,7 +76,7 @@ class BrowsingStore:
         """
         rows = _now()
         key = self._key(browse.sort)
-        condition = self._matching(browse.sought, rows)
+        condition = self._matching(browse.criteria, rows)
         chosen = select(memory.c.id, key.label("key")).select_from(rows.source).where(condition)
         place = tuple_(key, memory.c.id)
         if page.after is not None:
@@ -88,14 +89,14 @@ class BrowsingStore:
         )
         return [(row.id, row.key) for row in found], total or 0
 
-    async def lines(self, browse: Browse, then: Mapping[UUID, Then] | None) -> list[Line]:
+    async def lines(self, browse: Browse, then: Mapping[UUID, Snapshot] | None) -> list[Line]:
         """Every match, in no order; with `then`, of the bank as it stood."""
-        rows = _now() if then is None else _then(then, browse.sought)
+        rows = _now() if then is None else _then(then, browse.criteria)
         states = (memory_weight.c.state, memory_weight.c.touched_at)
         found = await self._connection.execute(
             select(memory.c.id, self._key(browse.sort).label("key"), *states)
             .select_from(rows.source)
-            .where(self._matching(browse.sought, rows))
+            .where(self._matching(browse.criteria, rows))
         )
         return [Line(row.id, row.key, tuple(row.state), row.touched_at) for row in found]
 
@@ -140,20 +141,20 @@ class BrowsingStore:
             case Sort.RECORDED | Sort.WEIGHT:
                 return memory.c.recorded_at
 
-    def _matching(self, sought: Sought, rows: _Rows) -> ColumnElement[bool]:
+    def _matching(self, criteria: MemoryCriteria, rows: _Rows) -> ColumnElement[bool]:
         here = memory.c.namespace_id == self._namespace_id
         condition = here & memory.c.erased_at.is_(None) & memory.c.owner.in_(self._owners)
         for name in ("kind", "trust"):
-            if (value := getattr(sought, name)) is not None:
+            if (value := getattr(criteria, name)) is not None:
                 condition &= memory.c[name] == value
-        if sought.status is not None and rows.status is not None:
-            condition &= rows.status == sought.status
-        if sought.agent is not None:
-            condition &= memory.c.agent_id.in_(self._named(agent, sought.agent))
-        if sought.category is not None:
-            condition &= memory.c.category_id.in_(self._named(category, sought.category))
-        if sought.text is not None:
-            condition &= _says(sought.text, rows.version)
+        if criteria.status is not None and rows.status is not None:
+            condition &= rows.status == criteria.status
+        if criteria.agent is not None:
+            condition &= memory.c.agent_id.in_(self._named(agent, criteria.agent))
+        if criteria.category is not None:
+            condition &= memory.c.category_id.in_(self._named(category, criteria.category))
+        if criteria.text is not None:
+            condition &= _says(criteria.text, rows.version)
         return condition
 
     def _named(self, table: FromClause, name: str) -> Select[tuple[UUID]]:
@@ -177,8 +178,8 @@ def _now() -> _Rows:
     return _Rows(source, memory.c.version, memory.c.status)
 
 
-def _then(then: Mapping[UUID, Then], sought: Sought) -> _Rows:
-    kept = {i: t for i, t in then.items() if sought.status in (None, t.status)}
+def _then(then: Mapping[UUID, Snapshot], criteria: MemoryCriteria) -> _Rows:
+    kept = {i: t for i, t in then.items() if criteria.status in (None, t.status)}
     ids = cast(bindparam("ids", list(kept)), ARRAY(Uuid))
     versions = cast(bindparam("versions", [t.version for t in kept.values()]), ARRAY(INTEGER))
     stood = func.unnest(ids, versions).table_valued("id", "version", name="stood")

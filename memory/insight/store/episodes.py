@@ -8,7 +8,7 @@ from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from memory.kernel.paging import Page
-from memory.memories.entities import Episode
+from memory.memories.browse_entities import Episode
 
 
 @dataclass(frozen=True, slots=True)

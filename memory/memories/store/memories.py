@@ -13,7 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from memory.kernel.ports import Embedding
 from memory.kernel.postgres.database import UniqueTextTaken
 from memory.kernel.postgres.tables import change
-from memory.memories.entities import ANY_AGENT, Draft, Kind, Status, Trust, Visibility
+from memory.memories.entities import ANY_AGENT, ExperienceDraft, Kind, Status, Trust, Visibility
 from memory.memories.tables import LIVING, embedding, memory, memory_version
 from memory.tasks.entities import CategoryIds
 
@@ -25,7 +25,7 @@ class NewMemory:
     """A draft with everything it needs to become rows."""
 
     id: UUID
-    draft: Draft
+    draft: ExperienceDraft
     agent_id: UUID
     category_ids: CategoryIds
     task_id: UUID | None

@@ -1,25 +1,17 @@
 """MemoryReader: memories as people and agents read them, seen through one namespace."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, RowMapping, Select, func, select, tuple_
+from sqlalchemy import ColumnElement, Select, func, select, text, tuple_
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from memory.kernel.errors import NotFound
 from memory.kernel.paging import Page
-from memory.memories.entities import (
-    Kind,
-    Memory,
-    MemoryFilter,
-    MemoryText,
-    Status,
-    Trust,
-    Viewer,
-    Visibility,
-)
-from memory.memories.tables import memory, memory_version
-from memory.tasks.entities import CategoryName
+from memory.kernel.postgres.rows import RowMapper
+from memory.memories.browse_entities import ListedMemory
+from memory.memories.entities import Memory, MemoryFilter, MemoryVersion, Viewer
+from memory.memories.tables import LIVING, memory, memory_version
 from memory.tasks.tables import agent, category
 
 _sub = category.alias("sub")
@@ -33,6 +25,20 @@ _COLUMNS = (
     memory_version.c.situation,
     memory_version.c.lesson,
 )
+
+
+# What is computed here is filled in by the service, which knows the policy and the time.
+_to_memory = RowMapper(Memory, _COLUMNS, computed={"effective_weight": lambda _: 1.0})
+
+
+_to_listed = RowMapper(
+    ListedMemory,
+    _COLUMNS,
+    computed={"effective_weight": lambda _: 1.0, "served": lambda _: 0, "credited": lambda _: 0},
+)
+
+
+_to_version = RowMapper(MemoryVersion, [memory_version])
 
 
 _JOINED = (
@@ -52,22 +58,32 @@ class MemoryReader:
 
     def __init__(self, connection: AsyncConnection, namespace_id: UUID, viewer: Viewer) -> None:
         self._connection = connection
-        self._here = (
-            (memory.c.namespace_id == namespace_id)
-            & memory.c.erased_at.is_(None)
-            & memory.c.owner.in_(viewer.owners)
-        )
+        self._visible = (memory.c.namespace_id == namespace_id) & memory.c.owner.in_(viewer.owners)
+        self._here = self._visible & memory.c.erased_at.is_(None)
 
     async def get(self, memory_id: UUID) -> Memory:
         rows = await self._connection.execute(self._select(memory.c.id == memory_id))
         found = rows.mappings().first()
         if found is None:
             raise NotFound("no such memory", code="memory_not_found", field="id")
-        return _memory(found)
+        return _to_memory(found)
 
-    async def some(self, memory_ids: Sequence[UUID]) -> list[Memory]:
+    async def some(self, memory_ids: Sequence[UUID]) -> list[ListedMemory]:
+        """Those of these memories that may be seen; their counts are filled in by the service."""
         rows = await self._connection.execute(self._select(memory.c.id.in_(memory_ids)))
-        return [_memory(row) for row in rows.mappings()]
+        return [_to_listed(row) for row in rows.mappings()]
+
+    async def list_living(self) -> list[UUID]:
+        """Ids of the living memories."""
+        rows = await self._connection.execute(
+            select(memory.c.id).where(self._visible, text(LIVING)).order_by(memory.c.id)
+        )
+        return [row.id for row in rows]
+
+    async def list_ever(self) -> list[UUID]:
+        """Ids of all memories, living or not, erased ones too."""
+        rows = await self._connection.execute(select(memory.c.id).where(self._visible))
+        return [row.id for row in rows]
 
     async def browse(self, wanted: MemoryFilter, page: Page) -> tuple[list[Memory], int]:
         """Oldest first, one row more than the page; and how many match in all."""
@@ -75,13 +91,13 @@ class MemoryReader:
         rows = self._select(condition).order_by(memory.c.id).limit(page.limit + 1)
         if page.after is not None:
             rows = rows.where(memory.c.id > UUID(str(page.after[0])))
-        found = [_memory(row) for row in (await self._connection.execute(rows)).mappings()]
+        found = [_to_memory(row) for row in (await self._connection.execute(rows)).mappings()]
         total = await self._connection.scalar(
             select(func.count()).select_from(_JOINED).where(self._here, condition)
         )
         return found, total or 0
 
-    async def versions(self, memory_id: UUID) -> list[MemoryText]:
+    async def versions(self, memory_id: UUID) -> list[MemoryVersion]:
         """Every text the memory had, oldest first."""
         await self.get(memory_id)
         rows = await self._connection.execute(
@@ -89,26 +105,22 @@ class MemoryReader:
             .where(memory_version.c.memory_id == memory_id)
             .order_by(memory_version.c.version)
         )
-        return [_text(row) for row in rows.mappings()]
+        return [_to_version(row) for row in rows.mappings()]
 
-    async def texts(self, served: Sequence[tuple[UUID, int]]) -> dict[UUID, MemoryText]:
+    async def texts(self, versions: Mapping[UUID, int]) -> dict[UUID, MemoryVersion]:
         """The words of these versions, by memory; nothing of what may not be seen."""
         rows = await self._connection.execute(
             select(memory_version)
             .join(memory, memory.c.id == memory_version.c.memory_id)
             .where(
                 self._here,
-                tuple_(memory_version.c.memory_id, memory_version.c.version).in_(served),
+                tuple_(memory_version.c.memory_id, memory_version.c.version).in_(list(versions.items())),
             )
         )
-        return {row["memory_id"]: _text(row) for row in rows.mappings()}
+        return {row["memory_id"]: _to_version(row) for row in rows.mappings()}
 
     def _select(self, condition: ColumnElement[bool]) -> Select[tuple[object, ...]]:
-        return select(*_COLUMNS).select_from(_JOINED).where(self._here, condition)
-
-
-def _text(row: RowMapping) -> MemoryText:
-    return MemoryText(**{name: row[name] for name in MemoryText.__slots__})
+        return select(*_to_memory.columns).select_from(_JOINED).where(self._here, condition)
 
 
 def _matching(wanted: MemoryFilter) -> ColumnElement[bool]:
@@ -125,17 +137,3 @@ def _matching(wanted: MemoryFilter) -> ColumnElement[bool]:
         condition &= memory.c.detail["origin"].astext == wanted.origin
     return condition
 
-
-def _memory(row: RowMapping) -> Memory:
-    """The weight is filled in by the flow, which knows the policy and the time."""
-    skipped = {"category", "effective_weight", "kind", "status", "trust", "visibility"}
-    plain = {name: row[name] for name in Memory.__slots__ if name not in skipped}
-    return Memory(
-        kind=Kind(row["kind"]),
-        status=Status(row["status"]),
-        trust=Trust(row["trust"]),
-        visibility=Visibility(row["visibility"]),
-        category=CategoryName(row["category"], row["subcategory"]),
-        effective_weight=1.0,
-        **plain,
-    )

@@ -1,4 +1,4 @@
-"""PastStore: which memories stood in the bank at a moment, with which text and status, seen
+"""SnapshotStore: which memories stood in the bank at a moment, with which text and status, seen
 through one namespace.
 """
 
@@ -8,19 +8,20 @@ from uuid import UUID
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from memory.memories.entities import Moment, Viewer
+from memory.memories.browse_entities import BankMoment
+from memory.memories.entities import Status, Viewer
 from memory.memories.tables import STATUSES
 
 
 @dataclass(frozen=True, slots=True)
-class Then:
+class Snapshot:
     """A memory at a moment: the version of its text that was current, and its status."""
 
     version: int
-    status: str
+    status: Status
 
 
-class PastStore:
+class SnapshotStore:
     """The bank of one namespace at moments; what was erased since is gone from all of them."""
 
     def __init__(self, connection: AsyncConnection, namespace_id: UUID, viewer: Viewer) -> None:
@@ -28,14 +29,14 @@ class PastStore:
         self._namespace_id = namespace_id
         self._viewer = viewer
 
-    async def standing(self, moment: Moment, *, replay: bool) -> dict[UUID, Then]:
+    async def take(self, moment: BankMoment, *, replay: bool) -> dict[UUID, Snapshot]:
         """Every memory that was known by then and that the viewer may see.
 
         In a replay namespace a change of status, which has no time of its own there, counts where
         nothing that was known later had been recorded before it.
         """
         rows = await self._connection.execute(
-            _STANDING,
+            _SNAPSHOT,
             {
                 "ns": self._namespace_id,
                 "owners": self._viewer.owners,
@@ -45,12 +46,12 @@ class PastStore:
                 "statuses": list(STATUSES),
             },
         )
-        return {row.id: Then(row.version, row.status) for row in rows}
+        return {row.id: Snapshot(row.version, Status(row.status)) for row in rows}
 
 
 # The feed of changes tells every status a memory was given, but not the one it began with. Where
 # all of them lie later, it began as what the first of them leads away from.
-_STANDING = text("""
+_SNAPSHOT = text("""
     WITH seen AS (
         SELECT m.id, max(v.version) AS version FROM memory m
         JOIN memory_version v ON v.memory_id = m.id

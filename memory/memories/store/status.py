@@ -1,27 +1,28 @@
-"""AdmittingStore: memories on their way into the bank or out of it, seen through one namespace."""
+"""StatusStore: memories on their way into use and out of it, seen through one namespace."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from sqlalchemy import select, text, update
+from sqlalchemy import column, select, text, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from memory.kernel.errors import NotFound
 from memory.kernel.ports import Embedding
 from memory.kernel.postgres.database import UniqueTextTaken
+from memory.kernel.postgres.rows import RowMapper
 from memory.memories.entities import Status, Trust
 from memory.memories.store.memories import MemoryStore, Stamp
-from memory.memories.tables import memory
+from memory.memories.tables import LIVING, memory
 from memory.tasks.entities import CategoryIds
 
 CANDIDATES = (Status.PROPOSED, Status.VERIFYING)
 
 
 @dataclass(frozen=True, slots=True)
-class Near:
+class NearMemory:
     """A memory whose texts lie near: `cosine` is the smaller one of situation and lesson."""
 
     id: UUID
@@ -32,7 +33,7 @@ class Near:
 
 
 @dataclass(frozen=True, slots=True)
-class Move:
+class StatusTransition:
     """A change of status: from any of these to that. `learned_at` and `trust` None stay."""
 
     was: Sequence[Status]
@@ -48,6 +49,19 @@ class Move:
 
 
 @dataclass(frozen=True, slots=True)
+class Living:
+    """A living memory as retirement sees it. `credited` counts from its last return, and returning
+    is a use: who restores a memory gives it another chance.
+    """
+
+    id: UUID
+    status: Status
+    pinned: bool
+    credited: int
+    last_used: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class Origin:
     """Where a memory came from, as ids."""
 
@@ -56,14 +70,20 @@ class Origin:
     source_group: str
 
 
-class AdmittingStore:
-    """Statuses and twins of one namespace."""
+# The statement has no table of these columns.
+_to_living = RowMapper(
+    Living, [column(name) for name in ("id", "status", "pinned", "credited", "last_used")]
+)
+
+
+class StatusStore:
+    """Statuses, trust and near twins in one namespace. Nothing here commits."""
 
     def __init__(self, connection: AsyncConnection, namespace_id: UUID) -> None:
         self._connection = connection
         self._namespace_id = namespace_id
 
-    async def move(self, memory_ids: Sequence[UUID], move: Move, stamp: Stamp) -> list[UUID]:
+    async def move(self, memory_ids: Sequence[UUID], transition: StatusTransition, stamp: Stamp) -> list[UUID]:
         """Change the status of those that still have one of the old ones; returns which.
 
         Raises UniqueTextTaken where another living memory has the text.
@@ -71,8 +91,8 @@ class AdmittingStore:
         statement = (
             update(memory)
             .where(memory.c.namespace_id == self._namespace_id, memory.c.id.in_(memory_ids))
-            .where(memory.c.status.in_(move.was), memory.c.erased_at.is_(None))
-            .values(bank_version=stamp.bank_version, **move.values())
+            .where(memory.c.status.in_(transition.was), memory.c.erased_at.is_(None))
+            .values(bank_version=stamp.bank_version, **transition.values())
             .returning(memory.c.id)
         )
         try:
@@ -82,12 +102,11 @@ class AdmittingStore:
             raise UniqueTextTaken from fault
         if moved:
             store = MemoryStore(self._connection, self._namespace_id)
-            await store.feed(stamp, move.to.value, moved)
+            await store.feed(stamp, transition.to.value, moved)
         return moved
 
-    async def believe(self, memory_id: UUID, step: tuple[Trust, Trust], stamp: Stamp) -> bool:
-        """From the first trust to the second; False where it no longer has the first."""
-        was, trust = step
+    async def set_trust(self, memory_id: UUID, trust: Trust, stamp: Stamp, *, was: Trust) -> bool:
+        """False where it no longer has the trust that it had."""
         done = await self._connection.execute(
             update(memory)
             .where(memory.c.namespace_id == self._namespace_id, memory.c.id == memory_id)
@@ -99,7 +118,7 @@ class AdmittingStore:
             await store.feed(stamp, "trust", [memory_id])
         return done.rowcount > 0
 
-    async def origin(self, memory_id: UUID) -> Origin:
+    async def get_origin(self, memory_id: UUID) -> Origin:
         """Raises NotFound where there is no such memory."""
         rows = await self._connection.execute(
             select(memory).where(
@@ -112,14 +131,44 @@ class AdmittingStore:
         ids = CategoryIds(row["category_id"], row["subcategory_id"])
         return Origin(row["agent_id"], ids, row["source_group"])
 
-    async def on_probation(self) -> list[tuple[UUID, int]]:
+    async def list_on_probation(self) -> list[tuple[UUID, int]]:
         """Memories on probation, and how often outcomes moved each."""
         rows = await self._connection.execute(_ON_PROBATION, {"ns": self._namespace_id})
         return [(row.id, row.n_credited) for row in rows]
 
-    async def near(
+    async def list_living(self, now: datetime) -> list[Living]:
+        """Every living memory learned by `now`, with when it was last learned, served or
+        credited.
+        """
+        rows = await self._connection.execute(_LIVING, {"ns": self._namespace_id, "now": now})
+        return [_to_living(row) for row in rows.mappings()]
+
+    async def retire(self, reasons: Mapping[UUID, str], stamp: Stamp) -> list[UUID]:
+        """Retire, each for its reason, what still lives and was not pinned since; returns which."""
+        retired: list[UUID] = []
+        await self._connection.execute(_HOLD, {"ns": self._namespace_id, "ids": sorted(reasons)})
+        for reason in sorted(set(reasons.values())):
+            ids = sorted(memory_id for memory_id, why in reasons.items() if why == reason)
+            values = {"status": Status.RETIRED, "status_reason": reason}
+            rows = await self._connection.execute(
+                update(memory)
+                .where(memory.c.namespace_id == self._namespace_id, text(LIVING))
+                .where(memory.c.id.in_(ids), ~memory.c.pinned)
+                .values(bank_version=stamp.bank_version, **values)
+                .returning(memory.c.id)
+            )
+            retired.extend(row.id for row in rows)
+        return retired
+
+    async def mark_returned(self, memory_id: UUID, at: datetime | None) -> None:
+        """It begins anew for retirement: its evidence and its disuse count from here."""
+        await self._connection.execute(
+            _RETURNED, {"ns": self._namespace_id, "id": memory_id, "at": at}
+        )
+
+    async def find_near(
         self, vectors: Mapping[str, Embedding], model_id: UUID, floor: float
-    ) -> list[Near]:
+    ) -> list[NearMemory]:
         """Memories that every agent sees, living or rejected, whose situation and lesson are both
         this near; the nearest first.
         """
@@ -132,7 +181,7 @@ class AdmittingStore:
         }
         rows = await self._connection.execute(_NEAR, values)
         return [
-            Near(row.id, Status(row.status), row.situation, row.lesson, row.cosine) for row in rows
+            NearMemory(row.id, Status(row.status), row.situation, row.lesson, row.cosine) for row in rows
         ]
 
 
@@ -140,6 +189,32 @@ _ON_PROBATION = text("""
     SELECT m.id, w.n_credited FROM memory m JOIN memory_weight w ON w.memory_id = m.id
     WHERE m.namespace_id = :ns AND m.status = 'probation' AND m.erased_at IS NULL
     ORDER BY m.id FOR UPDATE OF m SKIP LOCKED
+""")
+
+
+_RETURNED = text("""
+    UPDATE memory m SET returned_at = :at, returned_credits = w.n_credited
+    FROM memory_weight w
+    WHERE m.namespace_id = :ns AND m.id = :id AND w.memory_id = m.id
+""")
+
+
+# Whoever changes several memories takes them in id order, against deadlock.
+_HOLD = text("""
+    SELECT id FROM memory WHERE namespace_id = :ns AND id = ANY(:ids)
+    ORDER BY id FOR NO KEY UPDATE
+""")
+
+
+_LIVING = text("""
+    SELECT m.id, m.status, m.pinned, w.n_credited - m.returned_credits AS credited,
+        greatest(m.learned_at, m.returned_at, w.touched_at, (
+            SELECT max(r.known_at) FROM retrieval_item i JOIN retrieval r ON r.id = i.retrieval_id
+            WHERE i.memory_id = m.id AND i.served)) AS last_used
+    FROM memory m JOIN memory_weight w ON w.memory_id = m.id
+    WHERE m.namespace_id = :ns AND m.status NOT IN ('retired', 'rejected')
+      AND m.erased_at IS NULL AND m.learned_at <= :now
+    ORDER BY m.id
 """)
 
 
