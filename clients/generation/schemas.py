@@ -83,6 +83,7 @@ def models(contract: Contract) -> str:
     text, hidden = SECRET.subn(r"\1 = field(repr=False)", text)
     if not hidden:
         raise ValueError("no answer carries a token any more: see SECRET")
+    text = text.replace("import dataclass\n", "import dataclass, field\n", 1)
     return text + _exports(classes)
 
 

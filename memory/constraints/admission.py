@@ -193,7 +193,7 @@ class _Admission:
         status = Status.PROPOSED if waits else Status.ACTIVE
         if not await self._add(replace(row, status=status, status_reason=waits)):
             # The same text with other halves: a text lives once in a category.
-            known = (await self._memories.twins([row]))[row.twin_key][0]
+            known = (await self._memories.twins([row]))[row.twin_key].id
             await self._count(one, row, known)
             return Admitted(known, "merged")
         await self._support(one, row, row.id)

@@ -8,6 +8,7 @@ from uuid import UUID
 
 from memory.constraints.trajectory_entities import RIGHT
 from memory.kernel.errors import Rejected
+from memory.kernel.fields import OUTPUT
 from memory.kernel.text import NAME, cleaned, cleaned_json, optional
 from memory.memories.entities import Memory, Remembered
 from memory.tasks.entities import CategoryName, TaskDraft
@@ -163,12 +164,16 @@ class Constraint:
     task_ids: Sequence[UUID] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class AddedConstraint:
-    """What became of a caller's own constraint, and the reasons where it was rejected."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AddedConstraint(Remembered):
+    """What became of a constraint: `deduplicated` where it is one more support of one that says the
+    same.
+    """
 
-    remembered: Remembered
+    __pydantic_config__ = OUTPUT
+
     lint: Sequence[str]
+    """Why it was rejected; empty where it was not."""
 
 
 def detail_of(wording: Wording, origin: str, lint: Sequence[str] = ()) -> dict[str, object]:

@@ -26,7 +26,6 @@ from memory.memories.entities import (
     Kind,
     Memory,
     MemoryFilter,
-    Remembered,
     Trust,
     Viewer,
     Visibility,
@@ -109,14 +108,14 @@ async def _answer(
     reader = MemoryReader(connection, call.namespace.id, Viewer((agent.id,)))
     memory = await reader.get(one.memory_id)
     known = await NamespaceStore(connection).get(call.namespace.id)
-    remembered = Remembered(
+    return AddedConstraint(
         id=memory.id,
         version=memory.version,
         deduplicated=one.outcome == "merged",
         bank_version=known.bank_version,
         memory_status=memory.status,
+        lint=new.lint,
     )
-    return AddedConstraint(remembered, new.lint)
 
 
 async def get(engine: Engine, call: Call, memory_id: UUID) -> Constraint:

@@ -1,5 +1,10 @@
-"""Memories are edited, paused, retired, brought back, believed or not."""
+"""Changes that people and agents make: look at the memory → is it theirs → write → audit.
 
+An edit of the words embeds them first, outside the transaction, and makes a new version.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime
 from uuid import UUID
 
 from memory.belief.fold import Operation
@@ -12,78 +17,79 @@ from memory.curation.entities import BulkChange, StatusChange, TrustChange
 from memory.inference.service import adopt_model
 from memory.kernel.engine import Engine
 from memory.kernel.errors import Conflict, MemoryFault, StaleEdit
-from memory.kernel.ports import Embedding
 from memory.kernel.postgres.database import Connection, UniqueTextTaken
 from memory.kernel.text import INSTRUCTION, cleaned
-from memory.memories.entities import Kind, Memory, MemoryEdit, Status, Visibility, fingerprint
+from memory.memories.entities import Kind, Memory, MemoryEdit, Status, Visibility
 from memory.memories.rules import next_status
 from memory.memories.service import UNVERIFIED, get_memory, reading_time
-from memory.memories.store.memories import MemoryStore, Stamp
-from memory.memories.store.status import StatusStore
-from memory.memories.store.weights import WeighingStore
+from memory.memories.store.memories import MemoryStore, NewVersion, Stamp, edited_columns
+from memory.memories.store.status import StatusStore, StatusTransition
 from memory.tenancy.entities import Act, AuditEvent, Call
 from memory.tenancy.store.calls import CallStore
 from memory.tenancy.store.namespaces import NamespaceStore
 from memory.verification.store.tickets import TicketStore
 
 
-async def edit_memory(engine: Engine, call: Call, memory_id: UUID, ask: EditRequest) -> Memory:
+async def edit_memory(
+    engine: Engine, call: Call, memory_id: UUID, edit: MemoryEdit, version: int
+) -> Memory:
     """A new text makes a new version, and half of what was believed of the old one goes with it."""
     call.key.require(Act.REMEMBER)
-    known_at = call.namespace.known_at(ask.known_at, call.now)
-    current = await _to_edit(engine, call, memory_id, ask)
-    texts = (ask.edit.situation or current.situation, ask.edit.lesson or current.lesson)
-    reworded = texts != (current.situation, current.lesson)
-    vectors: dict[str, Embedding] = {}
-    if reworded:
-        _require_settled(current)
-        situation, lesson = await engine.embedder.embed(list(texts))
-        vectors |= {"situation": situation, "lesson": lesson}
+    known_at = call.namespace.known_at(edit.known_at, call.now)
+    current = await _load_editable(engine, call, memory_id, edit)
+    if current.version != version:
+        raise StaleEdit(f"the memory is at version {current.version}", field="If-Match")
+    rewording = await _embed_rewording(engine, current, edit, known_at)
 
     async with engine.database.transaction(call.namespace.id) as connection:
-        if reworded:
+        if rewording is not None:
             await StateStore(connection, call.namespace.id).lock()
-        version = await NamespaceStore(connection).bump(call.namespace.id)
-        stamp = Stamp(call.key.id, call.now, version)
-        await _write_edit(connection, call, current, (ask.edit, texts, reworded), stamp)
-        if reworded:
-            store = MemoryStore(connection, call.namespace.id)
-            await store.add_version(memory_id, current.version + 1, texts, known_at, stamp)
+        bank_version = await NamespaceStore(connection).bump(call.namespace.id)
+        stamp = Stamp(call.key.id, call.now, bank_version)
+        store = MemoryStore(connection, call.namespace.id)
+        columns = edited_columns(edit) | {"bank_version": bank_version}
+        if rewording is not None:
+            columns |= {"version": rewording.version, "sha256": rewording.digest}
+        await _write_columns(store, current, columns, stamp)
+        if rewording is not None:
             model_id = await adopt_model(connection, engine, call.namespace)
-            await store.add_vectors(memory_id, current.version + 1, model_id, vectors)
+            await store.add_version(rewording, model_id, stamp)
             await NamespaceStore(connection).saw(call.namespace.id, known_at)
-            await set_states(
-                connection,
-                call.namespace,
-                Operation.EDIT,
-                [memory_id],
-                LedgerMoment(version, known_at, call.now),
-            )
-        event = AuditEvent("memory.edit", str(memory_id), {"version": current.version + reworded})
+            when = LedgerMoment(bank_version, known_at, call.now)
+            await set_states(connection, call.namespace, Operation.EDIT, [memory_id], when)
+        shown = version if rewording is None else rewording.version
+        event = AuditEvent("memory.edit", str(memory_id), {"version": shown})
         await CallStore(connection).record(event, call.key.id, call.namespace.id, call.now)
     return await get_memory(engine, call, memory_id)
 
 
-async def _to_edit(engine: Engine, call: Call, memory_id: UUID, ask: EditRequest) -> Memory:
-    """The memory as the caller saw it, if it is theirs to edit."""
+async def _load_editable(engine: Engine, call: Call, memory_id: UUID, edit: MemoryEdit) -> Memory:
+    """The memory, if its words are the caller's to edit."""
     current = await get_memory(engine, call, memory_id)
     _require_right(call, current)
-    if current.kind is Kind.META_GUIDELINE and ask.edit.lesson is not None:
-        cleaned(ask.edit.lesson, "lesson", INSTRUCTION)
-    if current.kind is Kind.CONSTRAINT and (ask.edit.situation or ask.edit.lesson):
+    if current.kind is Kind.META_GUIDELINE and edit.lesson is not None:
+        cleaned(edit.lesson, "lesson", INSTRUCTION)
+    if current.kind is Kind.CONSTRAINT and (edit.situation or edit.lesson):
         raise Conflict(
             "a constraint's words are what its support is for: bring others anew",
             code="status_conflict",
             field="lesson",
         )
-    if current.version != ask.version:
-        raise StaleEdit(f"the memory is at version {current.version}", field="If-Match")
     return current
 
 
-def _require_settled(current: Memory) -> None:
+async def _embed_rewording(
+    engine: Engine, current: Memory, edit: MemoryEdit, known_at: datetime
+) -> NewVersion | None:
+    """The next version of the text; None where the words stay what they are."""
+    situation, lesson = edit.situation or current.situation, edit.lesson or current.lesson
+    if (situation, lesson) == (current.situation, current.lesson):
+        return None
     if current.status in UNVERIFIED:
         raise Conflict("a candidate is reworded by refining it", code="status_conflict", field="id")
+    one, other = await engine.embedder.embed([situation, lesson])
+    vectors = {"situation": one, "lesson": other}
+    return NewVersion(current.id, current.version + 1, situation, lesson, known_at, vectors)
 
 
 def _require_right(call: Call, memory: Memory) -> None:
@@ -97,24 +103,11 @@ def _require_right(call: Call, memory: Memory) -> None:
         call.key.require_agent(memory.agent)
 
 
-async def _write_edit(
-    connection: Connection,
-    call: Call,
-    current: Memory,
-    edit: tuple[MemoryEdit, tuple[str, str], bool],
-    stamp: Stamp,
+async def _write_columns(
+    store: MemoryStore, current: Memory, columns: Mapping[str, object], stamp: Stamp
 ) -> None:
-    change, texts, reworded = edit
-    values: dict[str, object] = {"bank_version": stamp.bank_version}
-    if change.metadata is not None:
-        values["metadata"] = dict(change.metadata)
-    if change.pinned is not None:
-        values["pinned"] = change.pinned
-    if reworded:
-        values |= {"version": current.version + 1, "sha256": fingerprint(*texts)}
-    store = MemoryStore(connection, call.namespace.id)
     try:
-        written = await store.edit(current.id, values, current.version)
+        written = await store.edit(current.id, columns, current.version)
     except UniqueTextTaken as fault:
         raise Conflict(
             "another memory says the same already", code="memory_exists", field="lesson"
@@ -132,33 +125,31 @@ async def change_status(
     current = await get_memory(engine, call, memory_id)
     _require_right(call, current)
     target = next_status(current.status, change.action)
-    living = {"retire": -1, "restore": 1 if current.status.value == "retired" else 0}
+    living = {"retire": -1, "restore": 1 if current.status is Status.RETIRED else 0}
     async with engine.database.transaction(call.namespace.id) as connection:
         if target is Status.ACTIVE:
-            target = await _restored(connection, call, current)
+            target = await _choose_restored_status(connection, call, current)
         version = await NamespaceStore(connection).bump(
             call.namespace.id, memories=living.get(change.action, 0)
         )
-        stamp = Stamp(call.key.id, call.now, version)
-        store = MemoryStore(connection, call.namespace.id)
+        store = StatusStore(connection, call.namespace.id)
+        transition = StatusTransition((current.status,), target, change.reason)
         try:
-            step = (current.status, target)
-            changed = await store.set_status(memory_id, step, change.reason, stamp)
+            moved = await store.move([memory_id], transition, Stamp(call.key.id, call.now, version))
         except UniqueTextTaken as fault:
             raise Conflict(
                 "another living memory says the same", code="memory_exists", field="id"
             ) from fault
-        if not changed:
+        if not moved:
             raise Conflict("the memory's status was changed since", code="status_conflict")
         if change.action == "restore":
-            weighing = WeighingStore(connection, call.namespace.id)
-            await weighing.returned(memory_id, reading_time(call))
+            await store.mark_returned(memory_id, reading_time(call))
         event = AuditEvent(f"memory.{change.action}", str(memory_id), {"reason": change.reason})
         await CallStore(connection).record(event, call.key.id, call.namespace.id, call.now)
     return await get_memory(engine, call, memory_id)
 
 
-async def _restored(connection: Connection, call: Call, memory: Memory) -> Status:
+async def _choose_restored_status(connection: Connection, call: Call, memory: Memory) -> Status:
     """What was never admitted comes back on probation: a detour is no verification. A constraint
     comes back to wait where nothing counts for it any more.
     """
@@ -192,7 +183,7 @@ async def change_trust(engine: Engine, call: Call, memory_id: UUID, change: Trus
         version = await NamespaceStore(connection).bump(call.namespace.id)
         stamp = Stamp(call.key.id, call.now, version)
         store = StatusStore(connection, call.namespace.id)
-        if not await store.believe(memory_id, (current.trust, change.trust), stamp):
+        if not await store.set_trust(memory_id, change.trust, stamp, was=current.trust):
             raise Conflict("the memory's trust was changed since", code="trust_conflict")
         detail = {"from": current.trust, "to": change.trust, "reason": change.reason}
         event = AuditEvent("memory.trust", str(memory_id), detail)
@@ -201,17 +192,17 @@ async def change_trust(engine: Engine, call: Call, memory_id: UUID, change: Trus
 
 
 async def change_all(engine: Engine, call: Call, bulk: BulkChange) -> list[Memory | MemoryFault]:
-    """What became of each memory, in order; each change is kept or refused by itself."""
-    return [await _changed(engine, call, memory_id, bulk) for memory_id in bulk.ids]
+    """The result for each memory, in order; each change is kept or refused by itself."""
+    return [await _change_one(engine, call, memory_id, bulk) for memory_id in bulk.ids]
 
 
-async def _changed(
+async def _change_one(
     engine: Engine, call: Call, memory_id: UUID, bulk: BulkChange
 ) -> Memory | MemoryFault:
     try:
         if bulk.trust is not None:
-            change = TrustChange(bulk.trust, bulk.reason)
-            return await change_trust(engine, call, memory_id, change)
+            trust = TrustChange(bulk.trust, bulk.reason)
+            return await change_trust(engine, call, memory_id, trust)
         status = StatusChange(bulk.action, bulk.reason)
         return await change_status(engine, call, memory_id, status)
     except MemoryFault as fault:

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from memory.kernel.errors import Rejected
-from memory.kernel.fields import OUTPUT
+from memory.kernel.fields import INPUT, OUTPUT, Flag, Name
+from memory.kernel.text import NAME, optional
 from memory.memories.entities import Kind
 
 MAX_REACHED = 500
@@ -13,14 +14,23 @@ MAX_REACHED = 500
 
 @dataclass(frozen=True, slots=True)
 class Erasure:
-    """Whose text to erase: exactly one of these."""
+    """Whose text to erase: exactly one of memory, agent, key and task."""
+
+    __pydantic_config__ = INPUT
 
     memory_id: UUID | None = None
-    agent: str | None = None
+    """One memory."""
+    agent: Name | None = None
+    """What this agent brought."""
     key_id: UUID | None = None
+    """What came through this key."""
     task_id: UUID | None = None
+    """A task and what was learned on it."""
+    dry_run: Flag = False
+    """Changes nothing and tells the same."""
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "agent", optional(self.agent, "agent", NAME))
         named = (self.memory_id, self.agent, self.key_id, self.task_id)
         if sum(part is not None for part in named) != 1:
             raise Rejected("name exactly one of memory_id, agent, key_id, task_id", field="body")

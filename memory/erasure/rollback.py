@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from memory.belief.policy import policy_named
 from memory.belief.store.states import StateStore
+from memory.erasure.store import RollbackSource, RollbackStore
 from memory.insight.entities import Rollback, RolledBack
 from memory.insight.history import Bank, compared, names_of
 from memory.insight.weights import present
@@ -13,7 +14,6 @@ from memory.kernel.engine import Engine
 from memory.kernel.postgres.database import Connection
 from memory.memories.service import retire
 from memory.memories.store.memories import Stamp
-from memory.memories.store.sources import Source, SourceStore
 from memory.outcomes.withdrawal import refold, take_back
 from memory.receipts.store.outcomes import OutcomeStore
 from memory.tasks.store.actors import ActorStore
@@ -29,25 +29,26 @@ async def roll_back(engine: Engine, call: Call, wanted: Rollback) -> RolledBack:
     call.key.require(Act.MANAGE)
     async with engine.database.transaction(call.namespace.id) as connection:
         await StateStore(connection, call.namespace.id).lock()
-        seen = await _foreseen(connection, call, wanted)
+        preview = await _preview(connection, call, wanted)
         if wanted.dry_run:
-            return seen
+            return preview
         outcomes = OutcomeStore(connection, call.namespace.id)
-        await outcomes.supersede(seen.outcomes, REASON, call.now)
+        await outcomes.supersede(preview.outcomes, REASON, call.now)
         await take_back(connection, call.namespace, call.now, present(call))
-        seen = await _retired(connection, call, seen)
-        event = AuditEvent("rollback", str(wanted.agent or wanted.key_id), _told(wanted, seen))
+        done = await _retire_memories(connection, call, preview)
+        event = AuditEvent("rollback", str(wanted.agent or wanted.key_id), _describe(wanted, done))
         await CallStore(connection).record(event, call.key.id, call.namespace.id, call.now)
         namespace = await NamespaceStore(connection).get(call.namespace.id)
-    return replace(seen, dry_run=False, bank_version=namespace.bank_version)
+    return replace(done, dry_run=False, bank_version=namespace.bank_version)
 
 
-async def _foreseen(connection: Connection, call: Call, wanted: Rollback) -> RolledBack:
+async def _preview(connection: Connection, call: Call, wanted: Rollback) -> RolledBack:
     actors = ActorStore(connection, call.namespace.id)
     agent = None if wanted.agent is None else await actors.get_agent(wanted.agent)
-    source = Source(None if agent is None else agent.id, wanted.key_id, wanted.since, wanted.until)
-    store = SourceStore(connection, call.namespace.id)
-    ids = await store.outcomes(source)
+    agent_id = None if agent is None else agent.id
+    source = RollbackSource(agent_id, wanted.key_id, wanted.since, wanted.until)
+    store = RollbackStore(connection, call.namespace.id)
+    ids = await store.list_outcomes(source)
     stored = await OutcomeStore(connection, call.namespace.id).some(ids)
     done = await refold(connection, call.namespace, stored)
     policy, at = policy_named(call.namespace.policy), present(call)
@@ -61,24 +62,24 @@ async def _foreseen(connection: Connection, call: Call, wanted: Rollback) -> Rol
     return RolledBack(
         dry_run=True,
         outcomes=tuple(ids),
-        retired=tuple(await store.memories(source)),
+        retired=tuple(await store.list_memories(source)),
         difference=changed,
         bank_version=call.namespace.bank_version,
     )
 
 
-async def _retired(connection: Connection, call: Call, seen: RolledBack) -> RolledBack:
-    if not seen.retired:
-        return seen
+async def _retire_memories(connection: Connection, call: Call, preview: RolledBack) -> RolledBack:
+    if not preview.retired:
+        return preview
     version = await NamespaceStore(connection).bump(call.namespace.id)
     stamp = Stamp(call.key.id, call.now, version)
-    reasons = dict.fromkeys(seen.retired, REASON)
+    reasons = dict.fromkeys(preview.retired, REASON)
     retired = await retire(connection, call.namespace.id, reasons, stamp)
-    return replace(seen, retired=tuple(sorted(retired)))
+    return replace(preview, retired=tuple(sorted(retired)))
 
 
-def _told(wanted: Rollback, seen: RolledBack) -> dict[str, object]:
+def _describe(wanted: Rollback, done: RolledBack) -> dict[str, object]:
     """What the audit trail says: the source, and how much of it there was."""
-    times = {n: str(t) for n in ("since", "until") if (t := getattr(wanted, n)) is not None}
-    key = {} if wanted.key_id is None else {"key_id": str(wanted.key_id)}
-    return {**key, **times, "outcomes": len(seen.outcomes), "memories": len(seen.retired)}
+    named = {"key_id": wanted.key_id, "since": wanted.since, "until": wanted.until}
+    source = {name: str(value) for name, value in named.items() if value is not None}
+    return {**source, "outcomes": len(done.outcomes), "memories": len(done.retired)}

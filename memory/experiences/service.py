@@ -181,8 +181,8 @@ class _Desk:
             learned_at=one.learned_at,
             vectors=one.vectors,
             status=Status.PROPOSED if draft.verify else Status.ACTIVE,
-            detail={"verification": draft.verification} if draft.verification else {},
-            trust=trust_of(draft.verification or "none", manages=self._call.key.may(Act.MANAGE)),
+            detail={"verification": draft.vouched_by} if draft.vouched_by else {},
+            trust=trust_of(draft.vouched_by or "none", manages=self._call.key.may(Act.MANAGE)),
         )
 
     async def _task(self, one: _Embedded) -> Task | None:
@@ -193,8 +193,9 @@ class _Desk:
 
     async def _category(self, one: _Embedded, task: Task | None) -> CategoryIds:
         """The given category; else its task's; else the nearest; else `general`."""
-        if one.draft.category is not None:
-            return await self._names.ensure_category(one.draft.category)
+        name = one.draft.category_name
+        if name is not None:
+            return await self._names.ensure_category(name)
         if task is not None:
             return task.category_ids
         place = await self._router.place(one.vectors["situation"].vector)

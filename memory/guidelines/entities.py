@@ -4,10 +4,13 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Protocol
+from typing import Annotated, Protocol
 from uuid import UUID
 
+from pydantic import Field
+
 from memory.kernel.errors import Rejected
+from memory.kernel.fields import BOTH_WAYS, Whole
 from memory.memories.entities import Trust
 from memory.receipts.entities import Item
 
@@ -39,12 +42,18 @@ class OnDisagreement(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Directives:
-    """What the compiler does by itself; the defaults change nothing. max_memories: 1…64."""
+    """What the compiler does by itself; what is left out changes nothing."""
+
+    __pydantic_config__ = BOTH_WAYS
 
     order: Order = Order.STRONGEST
-    max_memories: int | None = None
+    """In which order memories are told."""
+    max_memories: Annotated[Whole, Field(ge=1, le=MAX_MEMORIES)] | None = None
+    """How many memories are told at most."""
     cross_category: CrossCategory = CrossCategory.ALLOW
+    """Whether what was learned on another kind of task is told."""
     on_disagreement: OnDisagreement | None = None
+    """What becomes of memories that point in opposite directions."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "order", Order(self.order))

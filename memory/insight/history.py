@@ -28,8 +28,8 @@ from memory.kernel.paging import Listed, Page, listed
 from memory.kernel.postgres.database import Connection
 from memory.memories.browse_entities import BankMoment
 from memory.memories.service import viewer
-from memory.memories.store.snapshots import SnapshotStore, Snapshot
-from memory.memories.store.weights import WeighingStore
+from memory.memories.store.queries import MemoryReader
+from memory.memories.store.snapshots import Snapshot, SnapshotStore
 from memory.receipts.rebuild import ledger, past_states, rebuilt
 from memory.retrieval.following import followed_in
 from memory.tasks.store.actors import ActorStore
@@ -144,7 +144,9 @@ def compared(
     return Difference(len(weights), tuple(weights[:MAX_CHANGES]), tuple(strengths[:MAX_CHANGES]))
 
 
-def memory_changes(before: Mapping[UUID, Snapshot], after: Mapping[UUID, Snapshot]) -> list[MemoryChange]:
+def memory_changes(
+    before: Mapping[UUID, Snapshot], after: Mapping[UUID, Snapshot]
+) -> list[MemoryChange]:
     """The memories that came, changed status or changed text, by id."""
     return [
         MemoryChange(
@@ -162,7 +164,7 @@ def memory_changes(before: Mapping[UUID, Snapshot], after: Mapping[UUID, Snapsho
 async def standing(connection: Connection, call: Call, moment: BankMoment) -> dict[UUID, Snapshot]:
     """Which memories stood in the bank at that moment, with text version and status."""
     store = SnapshotStore(connection, call.namespace.id, await viewer(connection, call))
-    return await store.standing(moment, replay=call.namespace.clock is Clock.REPLAY)
+    return await store.take(moment, replay=call.namespace.clock is Clock.REPLAY)
 
 
 def _weights(bank: Bank, policy: Policy) -> dict[UUID, float]:
@@ -206,7 +208,7 @@ async def bank_of(connection: Connection, call: Call, moment: BankMoment) -> Ban
 async def _shown(connection: Connection, call: Call) -> frozenset[UUID]:
     """Memories the caller may see, the retired among them: they had weights."""
     seen = await viewer(connection, call)
-    return frozenset(await WeighingStore(connection, call.namespace.id).ever(seen))
+    return frozenset(await MemoryReader(connection, call.namespace.id, seen).list_ever())
 
 
 async def names_of(connection: Connection, namespace: Namespace) -> dict[UUID, tuple[str, bool]]:

@@ -17,7 +17,6 @@ from memory.kernel.postgres.database import Connection
 from memory.memories.browse_entities import AgentRecord, Episode
 from memory.memories.service import viewer
 from memory.memories.store.queries import MemoryReader
-from memory.memories.store.weights import WeighingStore
 from memory.tasks.store.actors import ActorStore
 from memory.tenancy.entities import Call, Clock
 
@@ -120,7 +119,7 @@ async def list_weights(
         agent_id = await _agent_id(connection, call, wanted.agent)
         shown = await viewer(connection, call)
         store = StateStore(connection, call.namespace.id)
-        ids = await WeighingStore(connection, call.namespace.id).living(shown)
+        ids = await MemoryReader(connection, call.namespace.id, shown).list_living()
         states = await store.load(ids)
         weighed = _ordered(call, states.memories, (agent_id, states.deviations), wanted.order)
         part = _after(weighed, page)

@@ -19,7 +19,7 @@ from pydantic import (
     TypeAdapter,
 )
 
-from memory.kernel.text import KEY, LESSON, NAME, SITUATION, TASK
+from memory.kernel.text import INSTRUCTION, KEY, LESSON, NAME, SITUATION, TASK
 
 RFC_3339 = re.compile(
     r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d{1,9})?([Zz]|[+-]\d\d:\d\d)", re.ASCII
@@ -47,6 +47,8 @@ OUTPUT = ConfigDict(
     json_schema_extra=_inherit_descriptions,
 )
 """Of nouns that callers are shown: every field is there, whatever its default."""
+BOTH_WAYS = INPUT | OUTPUT
+"""Of nouns that callers bring and are shown."""
 
 
 def _written(value: object) -> object:
@@ -76,4 +78,5 @@ Name = Annotated[str, Field(json_schema_extra=hint(NAME))]  # pyright: ignore[re
 CallerKey = Annotated[str, Field(json_schema_extra=hint(KEY))]  # pyright: ignore[reportArgumentType] - JSON values
 Situation = Annotated[str, Field(json_schema_extra=hint(SITUATION))]  # pyright: ignore[reportArgumentType] - JSON values
 Lesson = Annotated[str, Field(json_schema_extra=hint(LESSON))]  # pyright: ignore[reportArgumentType] - JSON values
+Instruction = Annotated[str, Field(json_schema_extra=hint(INSTRUCTION))]  # pyright: ignore[reportArgumentType] - JSON values
 TaskText = Annotated[str, Field(json_schema_extra=hint(TASK))]  # pyright: ignore[reportArgumentType] - JSON values

@@ -19,7 +19,7 @@ from memory.kernel.postgres.database import Connection
 from memory.memories.rules import Standing, retires
 from memory.memories.service import retire
 from memory.memories.store.memories import Stamp
-from memory.memories.store.weights import Living, WeighingStore
+from memory.memories.store.status import Living, StatusStore
 from memory.tenancy.entities import Namespace
 from memory.tenancy.store.namespaces import NamespaceStore
 
@@ -70,7 +70,7 @@ async def fade(
     states = StateStore(connection, namespace.id)
     if not dry:
         await states.lock()
-    living = await WeighingStore(connection, namespace.id).standing(now)
+    living = await StatusStore(connection, namespace.id).list_living(now)
     known = await states.load([one.id for one in living])
     fading = foresee(policy_named(namespace.policy), living, known, now)
     if dry or not (fading.aged or fading.retired):

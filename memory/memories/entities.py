@@ -5,13 +5,14 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from hashlib import sha256
-from typing import Annotated
+from typing import Annotated, Literal
 from uuid import UUID
 
 from pydantic import Field, computed_field
+from pydantic.json_schema import SkipJsonSchema
 
 from memory.kernel.errors import Rejected
-from memory.kernel.fields import INPUT, OUTPUT, Flag, Lesson, Moment, Situation
+from memory.kernel.fields import INPUT, OUTPUT, Flag, Lesson, Moment, Name, Number, Situation
 from memory.kernel.text import LESSON, NAME, SITUATION, cleaned, cleaned_json
 from memory.tasks.entities import CategoryName, TaskDraft
 
@@ -54,34 +55,49 @@ def fingerprint(situation: str, lesson: str) -> bytes:
     return sha256(situation.encode() + b"\x00" + lesson.encode()).digest()
 
 
+Weight = Annotated[Number, Field(ge=MIN_WEIGHT, le=MAX_WEIGHT)]
+"""Where a memory starts."""
+
+
 @dataclass(frozen=True, slots=True)
-class Draft:
-    """An experience as an agent brings it: when it applies, and what to do.
+class ExperienceDraft:
+    """What a past task taught: when it applies, and what to do."""
 
-    `weight` in [.1, 2] is where it starts; `learned_at` is set in `replay` namespaces alone.
-    `verify`: it is tried on its task before it is used. `verification`: who vouches for a piece of
-    history (human, test, judge, none); None for what is no history.
-    """
+    __pydantic_config__ = INPUT
 
-    agent: str
-    situation: str
-    lesson: str
-    category: CategoryName | None = None
+    agent: Name
+    """Who learned it; made at first use."""
+    situation: Situation
+    """When it applies."""
+    lesson: Lesson
+    """What to do then."""
+    category: Name | None = None
+    """The kind of task; without it that of its task, else the nearest."""
+    subcategory: Name | None = None
+    """The second level of its category."""
     task: TaskDraft | None = None
+    """The task it was learned on, in its caller's words."""
     task_id: UUID | None = None
+    """The task it was learned on, where that is stored already."""
     visibility: Visibility = Visibility.NAMESPACE
-    pinned: bool = False
-    weight: float = 1.0
-    learned_at: datetime | None = None
+    """Who may see it."""
+    pinned: Flag = False
+    """Whether nothing retires it by itself."""
+    weight: Weight = 1.0
+    """Where it starts; 1 is neutral."""
+    learned_at: Moment | None = None
+    """When it became known; set in `replay` namespaces alone."""
     metadata: Mapping[str, object] = field(default_factory=dict[str, object])
-    verify: bool = False
-    verification: str | None = None
+    """Free JSON of its author."""
+    verify: Flag = False
+    """Whether it is tried on its task before it is used."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "agent", cleaned(self.agent, "agent", NAME))
         object.__setattr__(self, "situation", cleaned(self.situation, "situation", SITUATION))
         object.__setattr__(self, "lesson", cleaned(self.lesson, "lesson", LESSON))
         object.__setattr__(self, "metadata", cleaned_json(self.metadata, "metadata"))
+        CategoryName.of(self.category, self.subcategory)
         if not MIN_WEIGHT <= self.weight <= MAX_WEIGHT:
             raise Rejected(
                 f"weight lies outside [{MIN_WEIGHT}, {MAX_WEIGHT}]",
@@ -94,8 +110,46 @@ class Draft:
             raise Rejected("a memory is verified on its task: name one", field="verify")
 
     @property
+    def category_name(self) -> CategoryName | None:
+        return CategoryName.of(self.category, self.subcategory)
+
+    @property
+    def vouched_by(self) -> str | None:
+        """Who vouches for it; None for what is no history."""
+        return None
+
+    @property
     def digest(self) -> bytes:
         return fingerprint(self.situation, self.lesson)
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """Who vouches for a piece of history."""
+
+    __pydantic_config__ = INPUT
+
+    source: Literal["human", "test", "judge", "none"]
+    """A person, a test, a judging model, or nobody."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HistoryDraft(ExperienceDraft):
+    """An experience of another time, taken in as a stranger's word. It starts neutral and unpinned,
+    for weight is earned here.
+    """
+
+    __pydantic_config__ = INPUT
+
+    pinned: SkipJsonSchema[bool] = field(init=False, default=False)
+    weight: SkipJsonSchema[float] = field(init=False, default=1.0)
+    verify: SkipJsonSchema[bool] = field(init=False, default=False)
+    verification: Verification
+    """Who vouches for it; a person or a test count where a manager says so."""
+
+    @property
+    def vouched_by(self) -> str | None:
+        return self.verification.source
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ from memory.memories.entities import (
 from memory.memories.store.centroids import CentroidStore
 from memory.memories.store.memories import MemoryStore, NewMemory, Stamp
 from memory.memories.store.queries import MemoryReader
-from memory.memories.store.weights import WeighingStore
+from memory.memories.store.status import StatusStore
 from memory.tasks.store.actors import ActorStore
 from memory.tenancy.entities import Call, Clock, Namespace
 from memory.tenancy.store.namespaces import NamespaceStore
@@ -109,13 +109,13 @@ async def enter(
         if len(kept) != len(missing):
             await NamespaceStore(connection).recount(namespace.id, len(kept) - len(missing))
         known = await store.twins(list(resolved.values()))
-    again = [known[new.twin_key][0] for new in resolved.values() if new.id not in kept]
+    again = [known[new.twin_key].id for new in resolved.values() if new.id not in kept]
     await store.add_evidence(again)
     answers: dict[int, Remembered] = {}
     for position, new in resolved.items():
-        memory_id, text_version, status = known[new.twin_key]
+        twin = known[new.twin_key]
         deduplicated = new.id not in kept
-        answers[position] = Remembered(memory_id, text_version, deduplicated, version, status)
+        answers[position] = Remembered(twin.id, twin.version, deduplicated, version, twin.status)
     return answers
 
 
@@ -147,8 +147,7 @@ async def begin(
     namespace = entrance.namespace
     policy = policy_named(namespace.policy)
     store = MemoryStore(connection, namespace.id)
-    owned = [(new.id, 1, new.vectors) for new in added]
-    await store.add_all_vectors(owned, entrance.model_id)
+    await store.add_first_vectors(added, entrance.model_id)
     experiences = [new for new in added if new.kind is Kind.EXPERIENCE]
     await CentroidStore(connection, namespace.id).move(experiences, entrance.model_id)
     entries = [
@@ -179,7 +178,7 @@ async def retire(
 
     `counted_off`: how many the version in `stamp` has already taken from the count of the living.
     """
-    retired = await WeighingStore(connection, namespace_id).retire(reasons, stamp)
+    retired = await StatusStore(connection, namespace_id).retire(reasons, stamp)
     await NamespaceStore(connection).recount(namespace_id, counted_off - len(retired))
     await MemoryStore(connection, namespace_id).feed(stamp, "retired", retired)
     return retired

@@ -98,6 +98,10 @@ memory = Table(
 )
 
 
+ERASED_COLUMNS: dict[str, object] = {"metadata": {}, "detail": {}, "sha256": b""}
+"""What the free text of a memory is replaced by when it is erased."""
+
+
 memory_version = Table(
     "memory_version",
     metadata,

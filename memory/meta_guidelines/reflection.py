@@ -29,7 +29,7 @@ from memory.memories.entities import Kind
 from memory.meta_guidelines.entities import MetaGuidelineDraft
 from memory.meta_guidelines.service import embedded
 from memory.meta_guidelines.store import Blamed, Failure, GuidanceStore
-from memory.tasks.entities import REFLECTOR, CategoryName
+from memory.tasks.entities import REFLECTOR
 from memory.tenancy.entities import Namespace
 from memory.tenancy.store.namespaces import NamespaceStore
 
@@ -175,7 +175,7 @@ def deduced(case: Case) -> MetaGuidelineDraft | None:
         f" The task: {failure.task[:EXCERPT]}",
         instruction=" ".join(instruction for _, instruction in causes),
         directives=directives,
-        category=CategoryName(failure.category),
+        category=failure.category,
         weight=START_WEIGHT,
     )
 

@@ -8,12 +8,12 @@ from uuid import UUID
 from memory.guidelines.entities import Directives
 from memory.inference.service import adopt_model, require_model
 from memory.kernel.engine import Engine
-from memory.kernel.errors import Conflict, NotFound, Rejected
+from memory.kernel.errors import Conflict, Rejected
 from memory.kernel.ids import new_id
 from memory.kernel.paging import Listed, Page
 from memory.kernel.ports import Embedding
 from memory.kernel.postgres.database import Connection
-from memory.memories.entities import Kind, Memory, MemoryFilter, Remembered, Trust, Viewer
+from memory.memories.entities import Kind, MemoryFilter, Remembered, Trust, Viewer
 from memory.memories.service import Entrance, begin, get_memory, list_memories
 from memory.memories.store.memories import MemoryStore, NewMemory, Stamp
 from memory.memories.store.queries import MemoryReader
@@ -98,7 +98,7 @@ async def add(engine: Engine, call: Call, draft: MetaGuidelineDraft) -> Remember
         names = NameResolver(connection, call)
         model_id = await adopt_model(connection, engine, call.namespace)
         agent = await names.ensure_agent(draft.agent)
-        where = (agent.id, await names.ensure_category(draft.category or GENERAL), learned_at)
+        where = (agent.id, await names.ensure_category(draft.category_name or GENERAL), learned_at)
         new = replace(new_memory(draft, WRITTEN, where, vectors), trust=Trust.TRUSTED)
         known = await _known(connection, call, new)
         if known is not None:
@@ -108,7 +108,7 @@ async def add(engine: Engine, call: Call, draft: MetaGuidelineDraft) -> Remember
             connection, call.namespace, [new], (model_id, Written(call.key.id, call.now))
         )
         found = (await MemoryStore(connection, call.namespace.id).twins([new]))[new.twin_key]
-        return Remembered(found[0], found[1], found[0] != new.id, version, found[2])
+        return Remembered(found.id, found.version, found.id != new.id, version, found.status)
 
 
 async def _known(connection: Connection, call: Call, new: NewMemory) -> Remembered | None:
@@ -118,20 +118,20 @@ async def _known(connection: Connection, call: Call, new: NewMemory) -> Remember
     if twin is None:
         return None
     reader = MemoryReader(connection, call.namespace.id, Viewer())
-    same = Directives.read((await reader.get(twin[0])).detail) == Directives.read(new.detail)
+    same = Directives.read((await reader.get(twin.id)).detail) == Directives.read(new.detail)
     if not same:
         raise Conflict(
             "a meta-guideline says the same with other directives; retire it first",
             code="memory_exists",
             field="directives",
         )
-    await store.add_evidence([twin[0]])
+    await store.add_evidence([twin.id])
     return Remembered(
-        id=twin[0],
-        version=twin[1],
+        id=twin.id,
+        version=twin.version,
         deduplicated=True,
         bank_version=call.namespace.bank_version,
-        memory_status=twin[2],
+        memory_status=twin.status,
     )
 
 
@@ -151,13 +151,7 @@ async def _require_place(
 
 async def get(engine: Engine, call: Call, memory_id: UUID) -> MetaGuideline:
     """The meta-guideline as it stands. Raises NotFound for a memory of another kind."""
-    return as_meta_guideline(await get_memory(engine, call, memory_id))
-
-
-def as_meta_guideline(memory: Memory) -> MetaGuideline:
-    if memory.kind is not Kind.META_GUIDELINE:
-        raise NotFound("no such meta-guideline", code="memory_not_found", field="id")
-    return MetaGuideline(memory)
+    return MetaGuideline.of(await get_memory(engine, call, memory_id))
 
 
 async def browse(
@@ -165,4 +159,4 @@ async def browse(
 ) -> Listed[MetaGuideline]:
     """Oldest first."""
     found = await list_memories(engine, call, replace(wanted, kind=Kind.META_GUIDELINE), page)
-    return Listed([MetaGuideline(memory) for memory in found.items], found.total, found.next)
+    return Listed([MetaGuideline.of(memory) for memory in found.items], found.total, found.next)

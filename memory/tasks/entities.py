@@ -32,6 +32,15 @@ class CategoryName:
         object.__setattr__(self, "name", cleaned(self.name, "category", NAME))
         object.__setattr__(self, "subcategory", optional(self.subcategory, "subcategory", NAME))
 
+    @classmethod
+    def of(cls, category: str | None, subcategory: str | None) -> "CategoryName | None":
+        """Two flat fields as one name. Raises Rejected for a subcategory of nothing."""
+        if category is not None:
+            return cls(category, subcategory)
+        if subcategory is not None:
+            raise Rejected("subcategory needs a category", field="category")
+        return None
+
 
 @dataclass(frozen=True, slots=True)
 class CategoryIds:

@@ -28,7 +28,7 @@ from memory.memories.entities import ExperienceDraft, Status
 from memory.memories.rules import TWIN, is_twin
 from memory.memories.service import Entrance, enter
 from memory.memories.store.memories import MemoryStore, NewMemory
-from memory.memories.store.status import StatusStore, NearMemory
+from memory.memories.store.status import NearMemory, StatusStore
 from memory.tasks.entities import CategoryIds
 from memory.tenancy.entities import Act, Call, Namespace
 from memory.verification.entities import CandidateView, ReportedLesson, Run

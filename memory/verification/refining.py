@@ -1,7 +1,5 @@
 """A candidate is put into other words, and tried anew: a few times, then its rejection stands."""
 
-from dataclasses import dataclass
-from datetime import datetime
 from uuid import UUID
 
 from memory.belief.fold import Operation
@@ -10,11 +8,10 @@ from memory.belief.store.states import StateStore
 from memory.inference.service import adopt_model
 from memory.kernel.engine import Engine
 from memory.kernel.errors import Conflict, StaleEdit
-from memory.kernel.ports import Embedding
 from memory.kernel.postgres.database import Connection, UniqueTextTaken
-from memory.memories.entities import ExperienceDraft, Memory, Status, fingerprint
+from memory.memories.entities import ExperienceDraft, Memory, MemoryEdit, Status
 from memory.memories.service import UNVERIFIED, Entrance, get_memory
-from memory.memories.store.memories import MemoryStore, NewMemory, Stamp
+from memory.memories.store.memories import MemoryStore, NewMemory, NewVersion, Stamp
 from memory.memories.store.status import StatusStore
 from memory.tenancy.entities import Act, AuditEvent, Call
 from memory.tenancy.store.calls import CallStore
@@ -24,38 +21,31 @@ from memory.verification.rules import MAX_REFINEMENTS
 from memory.verification.store.tickets import TicketStore
 
 
-@dataclass(frozen=True, slots=True)
-class _Wording:
-    """The new texts with their vectors, and since when."""
-
-    situation: str
-    lesson: str
-    vectors: dict[str, Embedding]
-    known_at: datetime
-
-
-async def refine(engine: Engine, call: Call, memory_id: UUID, ask: EditRequest) -> Memory:
+async def refine(
+    engine: Engine, call: Call, memory_id: UUID, edit: MemoryEdit, version: int
+) -> Memory:
     """Reword a candidate, also a rejected one: it is proposed again, under a new ticket."""
     call.key.require(Act.REMEMBER)
-    known_at = call.namespace.known_at(ask.known_at, call.now)
+    known_at = call.namespace.known_at(edit.known_at, call.now)
     current = await get_memory(engine, call, memory_id)
     call.key.require_agent(current.agent)
     if current.status not in UNVERIFIED:
         raise Conflict(f"a memory that is {current.status} is edited", code="status_conflict")
-    if current.version != ask.version:
+    if current.version != version:
         raise StaleEdit(f"the memory is at version {current.version}", field="If-Match")
-    texts = (ask.edit.situation or current.situation, ask.edit.lesson or current.lesson)
+    texts = (edit.situation or current.situation, edit.lesson or current.lesson)
     if texts == (current.situation, current.lesson):
         raise Conflict("the words are what they were", code="memory_exists", field="lesson")
     one, other = await engine.embedder.embed(list(texts))
-    wording = _Wording(*texts, {"situation": one, "lesson": other}, known_at)
+    vectors = {"situation": one, "lesson": other}
+    wording = NewVersion(memory_id, version + 1, *texts, known_at, vectors)
     async with engine.database.transaction(call.namespace.id) as connection:
         await _reword(engine, connection, call, (current, wording))
     return await get_memory(engine, call, memory_id)
 
 
 async def _reword(
-    engine: Engine, connection: Connection, call: Call, what: tuple[Memory, _Wording]
+    engine: Engine, connection: Connection, call: Call, what: tuple[Memory, NewVersion]
 ) -> None:
     current, wording = what
     namespace = call.namespace
@@ -66,8 +56,7 @@ async def _reword(
     stamp = Stamp(call.key.id, call.now, version)
     await _write(connection, namespace.id, current, (wording, stamp))
     model_id = await adopt_model(connection, engine, namespace)
-    store = MemoryStore(connection, namespace.id)
-    await store.add_vectors(current.id, current.version + 1, model_id, wording.vectors)
+    await MemoryStore(connection, namespace.id).add_version(wording, model_id, stamp)
     await NamespaceStore(connection).saw(namespace.id, wording.known_at)
     moment = LedgerMoment(version, wording.known_at, call.now)
     await set_states(connection, namespace, Operation.EDIT, [current.id], moment)
@@ -101,13 +90,12 @@ async def _close_ticket(connection: Connection, call: Call, memory_id: UUID) -> 
 
 
 async def _write(
-    connection: Connection, namespace_id: UUID, current: Memory, what: tuple[_Wording, Stamp]
+    connection: Connection, namespace_id: UUID, current: Memory, what: tuple[NewVersion, Stamp]
 ) -> None:
     wording, stamp = what
-    texts = (wording.situation, wording.lesson)
     values: dict[str, object] = {
-        "version": current.version + 1,
-        "sha256": fingerprint(*texts),
+        "version": wording.version,
+        "sha256": wording.digest,
         "status": Status.PROPOSED,
         "status_reason": "refined",
         "bank_version": stamp.bank_version,
@@ -121,13 +109,11 @@ async def _write(
         ) from fault
     if not written:
         raise StaleEdit("the memory was changed since", field="If-Match")
-    version = current.version + 1
-    await store.add_version(current.id, version, texts, wording.known_at, stamp)
     await store.feed(stamp, "edited", [current.id])
 
 
 async def _candidate(
-    connection: Connection, namespace_id: UUID, current: Memory, wording: _Wording
+    connection: Connection, namespace_id: UUID, current: Memory, wording: NewVersion
 ) -> NewMemory:
     """The memory as a ticket needs it."""
     origin = await StatusStore(connection, namespace_id).get_origin(current.id)

@@ -390,9 +390,7 @@ async def end(
         learned_at=ending.known_at if entering else None,
         trust=Trust.TRUSTED if status is Status.ACTIVE and _independent(ticket.trials) else None,
     )
-    moved = await StatusStore(connection, ending.namespace.id).move(
-        [ticket.memory_id], move, stamp
-    )
+    moved = await StatusStore(connection, ending.namespace.id).move([ticket.memory_id], move, stamp)
     if not moved:
         await namespaces.recount(ending.namespace.id, -fewer)
     values = {

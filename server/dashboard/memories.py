@@ -167,4 +167,9 @@ def _bulk(form: Form) -> BulkChange:
     except ValueError as fault:
         raise Rejected("the form names no memory or trust of ours", field="ids") from fault
     action = form.get("action")
-    return BulkChange(chosen, action, trust if action == "trust" else None, form.given("reason"))
+    return BulkChange(
+        ids=chosen,
+        action=action,  # pyright: ignore[reportArgumentType] - refused by the noun
+        trust=trust if action == "trust" else None,
+        reason=form.given("reason"),
+    )

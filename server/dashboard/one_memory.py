@@ -12,7 +12,6 @@ from memory.curation.entities import StatusChange, TrustChange
 from memory.curation.service import change_trust
 from memory.erasure import service as erasure
 from memory.erasure.entities import Erasure
-from memory.erasure.service import foresee_erasure
 from memory.insight.browsing import neighbours, some_memories
 from memory.insight.weights import list_episodes, present, records_of, weight_events, weight_of
 from memory.kernel.errors import MemoryFault, Rejected
@@ -81,8 +80,8 @@ async def edit(viewer: Remembers, memory_id: UUID, form: FormDep) -> Response:
     """Say it in other words, over the version that was seen."""
     try:
         current = await bank.get_memory(viewer.engine, viewer.call, memory_id)
-        ask = EditRequest(_edit(form, current), _version(form), time_of(form, "known_at"))
-        await curation.edit_memory(viewer.engine, viewer.call, memory_id, ask)
+        change = _read_edit(form, current)
+        await curation.edit_memory(viewer.engine, viewer.call, memory_id, change, _version(form))
     except MemoryFault as fault:
         return await _shown(viewer, memory_id, fault)
     return done(viewer, f"/memories/{memory_id}", "The memory was edited.")
@@ -92,10 +91,10 @@ async def edit(viewer: Remembers, memory_id: UUID, form: FormDep) -> Response:
 async def pin(viewer: Remembers, memory_id: UUID, form: FormDep) -> Response:
     """Pin it, so that nothing retires it by itself, or let go of it."""
     pinned = form.get("pinned") == "yes"
-    known_at = time_of(form, "known_at")
-    ask = EditRequest(MemoryEdit(pinned=pinned), _version(form), known_at)
+    change = MemoryEdit(pinned=pinned, known_at=time_of(form, "known_at"))
+    version = _version(form)
     try:
-        await curation.edit_memory(viewer.engine, viewer.call, memory_id, ask)
+        await curation.edit_memory(viewer.engine, viewer.call, memory_id, change, version)
     except MemoryFault as fault:
         return await _shown(viewer, memory_id, fault)
     said = "The memory is pinned." if pinned else "The memory is no longer pinned."
@@ -125,19 +124,21 @@ async def trust(viewer: Manages, memory_id: UUID, form: FormDep) -> Response:
 
 
 @router.post("/erasure/preview")
-async def foresee(viewer: Manages, memory_id: UUID) -> Response:
+async def preview_erasure(viewer: Manages, memory_id: UUID) -> Response:
     """What erasing it would take; nothing is erased."""
     memory = await bank.get_memory(viewer.engine, viewer.call, memory_id)
-    foreseen = await foresee_erasure(viewer.engine, viewer.call, Erasure(memory_id=memory_id))
-    ids = [one.memory_id for one in foreseen.derived]
+    wanted = Erasure(memory_id=memory_id, dry_run=True)
+    preview = await erasure.preview_erasure(viewer.engine, viewer.call, wanted)
+    ids = [one.memory_id for one in preview.reach.derived] if preview.reach else []
     derived = {m.id: m for m in await some_memories(viewer.engine, viewer.call, ids)}
-    return page(viewer, "memory_erasure.html", memory=memory, foreseen=foreseen, texts=derived)
+    return page(viewer, "memory_erasure.html", memory=memory, preview=preview, texts=derived)
 
 
 @router.post("/erasure")
 async def erase(viewer: Manages, memory_id: UUID) -> Response:
     """Its texts go for good; ids and numbers stay."""
-    erased = await erasure.erase(viewer.engine, viewer.call, Erasure(memory_id=memory_id))
+    answer = await erasure.erase(viewer.engine, viewer.call, Erasure(memory_id=memory_id))
+    erased = answer.erased
     said = f"Erased: {erased.versions} texts and {erased.lines} guidelines that quoted them."
     return done(viewer, "/memories", said)
 
@@ -197,12 +198,15 @@ async def _near(viewer: Viewer, memory_id: UUID) -> tuple[Sequence[Neighbour], s
         return (), fault.detail
 
 
-def _edit(form: Form, current: Memory) -> MemoryEdit:
+def _read_edit(form: Form, current: Memory) -> MemoryEdit:
     """What differs from the words as they are: an edit that changes nothing is refused."""
     # A form sends line ends as CR LF, whatever the text has.
-    given = {n: form.get(n).replace("\r\n", "\n").strip() for n in ("situation", "lesson")}
-    changed = {n: text for n, text in given.items() if text and text != getattr(current, n)}
-    return MemoryEdit(situation=changed.get("situation"), lesson=changed.get("lesson"))
+    situation, lesson = (form.get(n).replace("\r\n", "\n").strip() for n in ("situation", "lesson"))
+    return MemoryEdit(
+        situation=situation if situation not in ("", current.situation) else None,
+        lesson=lesson if lesson not in ("", current.lesson) else None,
+        known_at=time_of(form, "known_at"),
+    )
 
 
 def _version(form: Form) -> int:

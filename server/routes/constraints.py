@@ -6,32 +6,32 @@ from uuid import UUID
 from fastapi import Query, Response
 
 from memory.constraints import service as constraint_bank
+from memory.constraints.entities import AddedConstraint
 from memory.curation import service as curation
 from server.answers import PagesDep, answered
 from server.dependencies import EngineDep, Reads, Remembers
 from server.routing import INSIDE, router_at
 from server.schemas.base import Listing, ListQuery
 from server.schemas.constraints import (
-    ConstraintAdded,
     ConstraintIn,
     ConstraintOut,
     ConstraintQuery,
     SupportItem,
 )
-from server.schemas.experiences import StatusIn
+from server.schemas.experiences import StatusReason
 
 router = router_at(f"{INSIDE}/constraints", "constraints")
-NO_REASON = StatusIn()
+NO_REASON = StatusReason()
 
 
 @router.post(
-    "", status_code=201, response_model=ConstraintAdded, responses={200: {"model": ConstraintAdded}}
+    "", status_code=201, response_model=AddedConstraint, responses={200: {"model": AddedConstraint}}
 )
 async def add_constraint(engine: EngineDep, call: Remembers, body: ConstraintIn) -> Response:
     """Say what a task taught for others like it; 200 where it supports one that says the same."""
     made = await constraint_bank.add(engine, call, body.to_draft())
-    status = 200 if made.remembered.deduplicated else 201
-    return answered(ConstraintAdded.of_added(made), status)
+    status = 200 if made.deduplicated else 201
+    return answered(made, status)
 
 
 @router.get("", response_model=Listing[ConstraintOut])
@@ -64,7 +64,7 @@ async def list_support(
 
 @router.post("/{memory_id}/suspend", response_model=ConstraintOut)
 async def suspend_constraint(
-    engine: EngineDep, call: Remembers, memory_id: UUID, body: StatusIn = NO_REASON
+    engine: EngineDep, call: Remembers, memory_id: UUID, body: StatusReason = NO_REASON
 ) -> Response:
     """Stop using a constraint for now."""
     change = body.to_change("suspend")
@@ -75,7 +75,7 @@ async def suspend_constraint(
 
 @router.post("/{memory_id}/retire", response_model=ConstraintOut)
 async def retire_constraint(
-    engine: EngineDep, call: Remembers, memory_id: UUID, body: StatusIn = NO_REASON
+    engine: EngineDep, call: Remembers, memory_id: UUID, body: StatusReason = NO_REASON
 ) -> Response:
     """Stop using a constraint; its record stays."""
     change = body.to_change("retire")
@@ -86,7 +86,7 @@ async def retire_constraint(
 
 @router.post("/{memory_id}/restore", response_model=ConstraintOut)
 async def restore_constraint(
-    engine: EngineDep, call: Remembers, memory_id: UUID, body: StatusIn = NO_REASON
+    engine: EngineDep, call: Remembers, memory_id: UUID, body: StatusReason = NO_REASON
 ) -> Response:
     """Use a constraint again; without support that counts it waits as proposed."""
     change = body.to_change("restore")

@@ -11,18 +11,9 @@ from memory.experiences.service import remember
 from memory.kernel.engine import Engine
 from memory.kernel.errors import MemoryFault
 from memory.memories import service as bank
-from memory.memories.entities import ExperienceDraft, Remembered
+from memory.memories.entities import ExperienceDraft, Memory, MemoryEdit, MemoryVersion, Remembered
 from memory.tenancy.entities import Call
-from server.answers import (
-    Batch,
-    BatchDep,
-    PagesDep,
-    answered,
-    made,
-    only,
-    rejoined,
-    whole,
-)
+from server.answers import Batch, BatchDep, PagesDep, all_of, answered, made, only, rejoined
 from server.dependencies import EngineDep, Reads, Remembers, SharedDep, Version
 from server.errors import status_of
 from server.routing import INSIDE, router_at
@@ -30,13 +21,9 @@ from server.schemas.base import Listing
 from server.schemas.experiences import (
     ExperienceBatch,
     ExperienceIn,
-    ExperiencePatch,
     ExperienceQuery,
-    MemoryOut,
     RememberedBatch,
     RememberedItem,
-    RememberedOut,
-    VersionOut,
 )
 from server.schemas.histories import HistoryBatch
 from server.shared import Shared
@@ -44,16 +31,14 @@ from server.shared import Shared
 router = router_at(f"{INSIDE}/experiences", "experiences")
 
 
-@router.post(
-    "", status_code=201, response_model=RememberedOut, responses={200: {"model": RememberedOut}}
-)
+@router.post("", status_code=201, response_model=Remembered, responses={200: {"model": Remembered}})
 async def add_experience(
     engine: EngineDep, call: Remembers, shared: SharedDep, body: ExperienceIn
 ) -> Response:
     """Remember what a task taught; 200 where a memory already says the same."""
     remembered = only(await remember(engine, call, [body.to_draft()]))
     _count(shared, [remembered])
-    return answered(RememberedOut.of(remembered), _status(remembered))
+    return answered(remembered, _status(remembered))
 
 
 @router.post("/batch", status_code=207, response_model=RememberedBatch)
@@ -118,33 +103,33 @@ def _item(batch: Batch, index: int, result: Remembered | MemoryFault) -> Remembe
     )
 
 
-@router.get("", response_model=Listing[MemoryOut])
+@router.get("", response_model=Listing[Memory])
 async def list_experiences(
     engine: EngineDep, call: Reads, pages: PagesDep, query: Annotated[ExperienceQuery, Query()]
 ) -> Response:
     """Browse the bank."""
     listed = await bank.list_memories(engine, call, query.to_filter(), pages.page(query))
-    return pages.answered(listed, MemoryOut.of)
+    return pages.page_of(Memory, listed)
 
 
-@router.get("/{memory_id}", response_model=MemoryOut)
+@router.get("/{memory_id}", response_model=Memory)
 async def get_experience(engine: EngineDep, call: Reads, memory_id: UUID) -> Response:
     """A memory as it stands."""
     memory = await bank.get_memory(engine, call, memory_id)
-    return answered(MemoryOut.of(memory), version=memory.version)
+    return answered(memory, version=memory.version)
 
 
-@router.patch("/{memory_id}", response_model=MemoryOut)
+@router.patch("/{memory_id}", response_model=Memory)
 async def edit_experience(
-    engine: EngineDep, call: Remembers, memory_id: UUID, version: Version, body: ExperiencePatch
+    engine: EngineDep, call: Remembers, memory_id: UUID, version: Version, body: MemoryEdit
 ) -> Response:
     """Edit a memory; new words make a new version, and what was believed of the old ones fades."""
-    memory = await curation.edit_memory(engine, call, memory_id, body.to_edit(version))
-    return answered(MemoryOut.of(memory), version=memory.version)
+    memory = await curation.edit_memory(engine, call, memory_id, body, version)
+    return answered(memory, version=memory.version)
 
 
-@router.get("/{memory_id}/versions", response_model=Listing[VersionOut])
+@router.get("/{memory_id}/versions", response_model=Listing[MemoryVersion])
 async def list_versions(engine: EngineDep, call: Reads, memory_id: UUID) -> Response:
     """The texts a memory had."""
     versions = await bank.list_versions(engine, call, memory_id)
-    return whole([VersionOut.of(text) for text in versions])
+    return all_of(MemoryVersion, versions)

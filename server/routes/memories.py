@@ -5,76 +5,65 @@ from uuid import UUID
 
 from fastapi import Query, Response
 
-from memory.curation import service as trust
+from memory.curation import service as curation
+from memory.curation.entities import BulkChange, TrustChange
 from memory.insight import browsing
 from memory.insight import weights as episodes
 from memory.kernel.errors import MemoryFault
 from memory.memories import service as bank
+from memory.memories.browse_entities import AgentRecord, Episode, ListedMemory, Neighbour
 from memory.memories.entities import Memory
-from server.answers import Batch, BatchDep, PagesDep, answered, whole
+from server.answers import Batch, BatchDep, PagesDep, all_of, answered
 from server.dependencies import EngineDep, Manages, Reads, Remembers
 from server.errors import status_of
 from server.routing import INSIDE, router_at
 from server.schemas.base import Listing, ListQuery
-from server.schemas.experiences import MemoryOut
-from server.schemas.memories import (
-    AgentRecordOut,
-    BrowsedOut,
-    BulkIn,
-    BulkItem,
-    BulkOut,
-    EpisodeOut,
-    MemoryQuery,
-    NeighbourOut,
-    TrustIn,
-)
+from server.schemas.memories import BulkItem, BulkOut, MemoryQuery
 
 router = router_at(f"{INSIDE}/memories", "memories")
 
 
-@router.get("", response_model=Listing[BrowsedOut])
+@router.get("", response_model=Listing[ListedMemory])
 async def list_memories(
     engine: EngineDep, call: Reads, pages: PagesDep, query: Annotated[MemoryQuery, Query()]
 ) -> Response:
     """Memories of all kinds by filter and order, now or as of a moment."""
     listed = await browsing.browse_memories(engine, call, query.to_browse(), pages.page(query))
-    return pages.answered(listed, BrowsedOut.of_browsed)
+    return pages.page_of(ListedMemory, listed)
 
 
 @router.post("/bulk", status_code=207, response_model=BulkOut)
 async def change_memories(
-    engine: EngineDep, call: Remembers, batch: BatchDep, body: BulkIn
+    engine: EngineDep, call: Remembers, batch: BatchDep, body: BulkChange
 ) -> Response:
     """Suspend, retire, restore or (managers) trust many; each has its own status."""
-    bulk = body.to_bulk()
-    results = await trust.change_all(engine, call, bulk)
-    items = [_item(batch, i, (bulk.ids[i], result)) for i, result in enumerate(results)]
+    results = await curation.change_all(engine, call, body)
+    changed = zip(body.ids, results, strict=True)
+    items = [_item(batch, i, memory_id, result) for i, (memory_id, result) in enumerate(changed)]
     return batch.answered(BulkOut(items=items), (item.status for item in items))
 
 
-def _item(batch: Batch, index: int, changed: tuple[UUID, Memory | MemoryFault]) -> BulkItem:
-    memory_id, result = changed
+def _item(batch: Batch, index: int, memory_id: UUID, result: Memory | MemoryFault) -> BulkItem:
     if isinstance(result, MemoryFault):
         problem = batch.problem(result)
         return BulkItem(index=index, status=status_of(result), id=memory_id, problem=problem)
     return BulkItem.of(index, result)
 
 
-@router.get("/{memory_id}", response_model=MemoryOut)
+@router.get("/{memory_id}", response_model=Memory)
 async def get_memory(engine: EngineDep, call: Reads, memory_id: UUID) -> Response:
     """A memory of any kind as it stands."""
     memory = await bank.get_memory(engine, call, memory_id)
-    return answered(MemoryOut.of(memory), version=memory.version)
+    return answered(memory, version=memory.version)
 
 
-@router.get("/{memory_id}/neighbours", response_model=Listing[NeighbourOut])
+@router.get("/{memory_id}/neighbours", response_model=Listing[Neighbour])
 async def list_neighbours(engine: EngineDep, call: Reads, memory_id: UUID) -> Response:
     """The eight memories whose situations are most similar, whatever their status."""
-    near = await browsing.neighbours(engine, call, memory_id)
-    return whole([NeighbourOut.of(one) for one in near])
+    return all_of(Neighbour, await browsing.neighbours(engine, call, memory_id))
 
 
-@router.get("/{memory_id}/episodes", response_model=Listing[EpisodeOut])
+@router.get("/{memory_id}/episodes", response_model=Listing[Episode])
 async def list_episodes(
     engine: EngineDep,
     call: Reads,
@@ -84,20 +73,19 @@ async def list_episodes(
 ) -> Response:
     """Receipts in which the memory was served and what came of them, the newest first."""
     listed = await episodes.list_episodes(engine, call, memory_id, pages.page(query))
-    return pages.answered(listed, EpisodeOut.of)
+    return pages.page_of(Episode, listed)
 
 
-@router.get("/{memory_id}/records", response_model=Listing[AgentRecordOut])
+@router.get("/{memory_id}/records", response_model=Listing[AgentRecord])
 async def list_records(engine: EngineDep, call: Reads, memory_id: UUID) -> Response:
     """What came of the memory for each agent in each category, and each agent's deviation."""
-    records = await episodes.records_of(engine, call, memory_id)
-    return whole([AgentRecordOut.of(record) for record in records])
+    return all_of(AgentRecord, await episodes.records_of(engine, call, memory_id))
 
 
-@router.post("/{memory_id}/trust", response_model=MemoryOut)
+@router.post("/{memory_id}/trust", response_model=Memory)
 async def change_trust(
-    engine: EngineDep, call: Manages, memory_id: UUID, body: TrustIn
+    engine: EngineDep, call: Manages, memory_id: UUID, body: TrustChange
 ) -> Response:
     """Believe a memory's source, or not, or quarantine it."""
-    memory = await trust.change_trust(engine, call, memory_id, body.to_change())
-    return answered(MemoryOut.of(memory), version=memory.version)
+    memory = await curation.change_trust(engine, call, memory_id, body)
+    return answered(memory, version=memory.version)

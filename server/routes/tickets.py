@@ -5,6 +5,7 @@ from uuid import UUID
 
 from fastapi import Query, Response
 
+from memory.memories.entities import Memory
 from memory.verification import acquisition as acquire
 from memory.verification import service as tickets
 from memory.verification.refining import refine
@@ -21,7 +22,7 @@ from server.dependencies import (
 from server.idempotency import Idle
 from server.routing import INSIDE, router_at
 from server.schemas.base import Listing
-from server.schemas.experiences import MemoryOut, StatusIn
+from server.schemas.experiences import StatusReason
 from server.schemas.tickets import (
     CandidateOut,
     CandidateQuery,
@@ -34,7 +35,7 @@ from server.schemas.tickets import (
 )
 
 router = router_at(INSIDE, "tickets")
-NO_REASON = StatusIn()
+NO_REASON = StatusReason()
 
 
 @router.post("/tickets/claims", response_model=ClaimedOut)
@@ -82,7 +83,7 @@ async def release_ticket(engine: EngineDep, call: Retrieves, ticket_id: UUID) ->
 
 @router.post("/tickets/{ticket_id}/cancel", response_model=TicketOut)
 async def cancel_ticket(
-    engine: EngineDep, call: Manages, ticket_id: UUID, body: StatusIn = NO_REASON
+    engine: EngineDep, call: Manages, ticket_id: UUID, body: StatusReason = NO_REASON
 ) -> Response:
     """Reject a candidate without trying it further."""
     return answered(TicketOut.of(await tickets.cancel(engine, call, ticket_id, body.reason)))
@@ -90,7 +91,7 @@ async def cancel_ticket(
 
 @router.post("/tickets/{ticket_id}/approve", response_model=TicketOut)
 async def approve_ticket(
-    engine: EngineDep, call: Manages, ticket_id: UUID, body: StatusIn = NO_REASON
+    engine: EngineDep, call: Manages, ticket_id: UUID, body: StatusReason = NO_REASON
 ) -> Response:
     """Let a candidate in without trying it further."""
     return answered(TicketOut.of(await tickets.approve(engine, call, ticket_id, body.reason)))
@@ -102,13 +103,13 @@ async def retry_ticket(engine: EngineDep, call: Manages, ticket_id: UUID) -> Res
     return answered(TicketOut.of(await tickets.retry(engine, call, ticket_id)))
 
 
-@router.post("/experiences/{memory_id}/refine", response_model=MemoryOut)
+@router.post("/experiences/{memory_id}/refine", response_model=Memory)
 async def refine_experience(
     engine: EngineDep, call: Remembers, memory_id: UUID, version: Version, body: RefineIn
 ) -> Response:
     """Put a candidate, also a rejected one, into other words; it is tried anew."""
-    memory = await refine(engine, call, memory_id, body.to_edit(version))
-    return answered(MemoryOut.of(memory), version=memory.version)
+    memory = await refine(engine, call, memory_id, body.to_edit(), version)
+    return answered(memory, version=memory.version)
 
 
 @router.get("/candidates", response_model=Listing[CandidateOut])

@@ -7,7 +7,6 @@ from pydantic import Field
 
 from memory.constraints.entities import (
     PART,
-    AddedConstraint,
     Constraint,
     ConstraintDraft,
     Contradiction,
@@ -32,7 +31,6 @@ from server.schemas.base import (
     hint,
     named,
 )
-from server.schemas.experiences import RememberedOut
 
 Part = Annotated[str, Field(json_schema_extra=hint(PART))]  # pyright: ignore[reportArgumentType] - JSON values
 Origin = Literal["distilled", "written"]
@@ -66,19 +64,6 @@ class ConstraintIn(In):
             learned_at=self.learned_at,
             metadata=self.metadata,
         )
-
-
-class ConstraintAdded(RememberedOut):
-    """What became of a constraint: `deduplicated` where it is one more support of one that says the
-    same; `lint` says why it was rejected.
-    """
-
-    lint: list[str]
-
-    @classmethod
-    def of_added(cls, added: AddedConstraint) -> "ConstraintAdded":
-        known = RememberedOut.of(added.remembered)
-        return cls(**known.model_dump(), lint=list(added.lint))
 
 
 class ConstraintQuery(AgentQuery):
@@ -153,8 +138,8 @@ class ConstraintOut(Out):
             visibility=memory.visibility,
             pinned=memory.pinned,
             agent=memory.agent,
-            category=memory.category.name,
-            subcategory=memory.category.subcategory,
+            category=memory.category,
+            subcategory=memory.subcategory,
             trigger=wording.trigger if wording else "",
             enforce=wording.enforce if wording else None,
             avoid=wording.avoid if wording else None,

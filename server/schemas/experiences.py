@@ -1,26 +1,21 @@
 """Shapes of memories: as agents bring them, as they stand, as they were."""
 
 import json
-from typing import Annotated, cast
+from typing import cast
 from uuid import UUID
 
 from pydantic import Field
 
 from memory.curation.entities import StatusChange
 from memory.kernel.errors import Rejected
-from memory.kernel.text import LESSON, METADATA_BYTES, SITUATION, cleaned_json
+from memory.kernel.fields import Lesson, Situation
+from memory.kernel.text import METADATA_BYTES, cleaned_json
 from memory.memories.entities import (
     MAX_WEIGHT,
     MIN_WEIGHT,
     ExperienceDraft,
-    Kind,
-    Memory,
-    MemoryEdit,
     MemoryFilter,
-    MemoryVersion,
-    Remembered,
     Status,
-    Trust,
     Visibility,
 )
 from memory.retrieval.entities import MAX_BATCH
@@ -33,16 +28,9 @@ from server.schemas.base import (
     Moment,
     Name,
     Out,
-    UtcTime,
-    category_of,
-    changed,
-    hint,
     named,
 )
 from server.schemas.problems import Problem
-
-Situation = Annotated[str, Field(json_schema_extra=hint(SITUATION))]  # pyright: ignore[reportArgumentType] - JSON values
-Lesson = Annotated[str, Field(json_schema_extra=hint(LESSON))]  # pyright: ignore[reportArgumentType] - JSON values
 
 
 class ExperienceIn(In):
@@ -69,7 +57,8 @@ class ExperienceIn(In):
             agent=self.agent,
             situation=self.situation,
             lesson=self.lesson,
-            category=category_of(self.category, self.subcategory),
+            category=self.category,
+            subcategory=self.subcategory,
             task=None if self.task is None else self.task.to_draft(),
             task_id=self.task_id,
             visibility=self.visibility,
@@ -87,28 +76,10 @@ class ExperienceBatch(In):
     items: list[ExperienceIn] = Field(min_length=1, max_length=MAX_BATCH)
 
 
-class RememberedOut(Out):
-    """What became of an experience: `deduplicated` where a memory already said the same.
-
-    `echo`: it only repeats what this key was served lately (`echoes`), so nothing was stored and
-    nothing counts as evidence; `id` is the memory it repeats most.
-    """
-
-    id: UUID
-    version: int
-    deduplicated: bool
-    bank_version: int
-    memory_status: Status
-    echo: bool = False
-    echoes: list[UUID] = Field(default_factory=list[UUID])
-
-    @classmethod
-    def of(cls, remembered: Remembered) -> "RememberedOut":
-        return cls.model_validate(remembered)
-
-
 class RememberedItem(Out):
-    """What became of one item of a batch."""
+    """What became of one item of a batch. Differs from `Remembered`: an item may have a problem
+    instead.
+    """
 
     index: int
     status: int
@@ -152,95 +123,10 @@ def _contained(text: str) -> dict[str, object]:
     return cleaned_json(cast("dict[str, object]", value), "metadata")
 
 
-class MemoryOut(Out):
-    """A memory as it stands; `effective_weight` is for no agent in particular."""
-
-    id: UUID
-    kind: Kind
-    status: Status
-    status_reason: str | None
-    trust: Trust
-    visibility: Visibility
-    pinned: bool
-    agent: str
-    category: str
-    subcategory: str | None
-    task_id: UUID | None
-    situation: str
-    lesson: str
-    metadata: Free
-    version: int
-    evidence: int
-    effective_weight: float
-    learned_at: UtcTime
-    recorded_at: UtcTime
-    bank_version: int
-
-    @classmethod
-    def of(cls, memory: Memory) -> "MemoryOut":
-        return cls(
-            id=memory.id,
-            kind=memory.kind,
-            status=memory.status,
-            status_reason=memory.status_reason,
-            trust=memory.trust,
-            visibility=memory.visibility,
-            pinned=memory.pinned,
-            agent=memory.agent,
-            category=memory.category.name,
-            subcategory=memory.category.subcategory,
-            task_id=memory.task_id,
-            situation=memory.situation,
-            lesson=memory.lesson,
-            metadata=dict(memory.metadata),
-            version=memory.version,
-            evidence=memory.evidence,
-            effective_weight=memory.effective_weight,
-            learned_at=memory.learned_at,
-            recorded_at=memory.recorded_at,
-            bank_version=memory.bank_version,
-        )
-
-
-class ExperiencePatch(In):
-    """A change of text or of what surrounds it; null leaves the part as it is."""
-
-    situation: Situation | None = None
-    lesson: Lesson | None = None
-    metadata: Free | None = None
-    pinned: Flag | None = None
-    known_at: Moment | None = None
-
-    def to_edit(self, version: int) -> EditRequest:
-        changed(self)
-        edit = MemoryEdit(
-            situation=self.situation,
-            lesson=self.lesson,
-            metadata=self.metadata,
-            pinned=self.pinned,
-        )
-        return EditRequest(edit=edit, version=version, known_at=self.known_at)
-
-
-class StatusIn(In):
-    """Why a memory's status changes."""
+class StatusReason(In):
+    """Why a memory's status changes. Differs from `StatusChange`: the path says how."""
 
     reason: Name | None = None
 
     def to_change(self, action: str) -> StatusChange:
         return StatusChange(action=action, reason=self.reason)
-
-
-class VersionOut(Out):
-    """The texts of one version."""
-
-    version: int
-    situation: str
-    lesson: str
-    known_at: UtcTime
-    recorded_at: UtcTime
-    bank_version: int
-
-    @classmethod
-    def of(cls, text: MemoryVersion) -> "VersionOut":
-        return cls.model_validate(text)

@@ -1,21 +1,14 @@
 """Shapes of history: experiences from before this server, taken in as a stranger's word."""
 
-from typing import Literal
 from uuid import UUID
 
 from pydantic import Field
 
-from memory.memories.entities import ExperienceDraft, Visibility
+from memory.kernel.fields import Lesson, Situation
+from memory.memories.entities import HistoryDraft, Verification, Visibility
 from memory.retrieval.entities import MAX_BATCH
 from server.schemas.actors import TaskIn
-from server.schemas.base import Free, In, Moment, Name, category_of
-from server.schemas.experiences import Lesson, Situation
-
-
-class VerificationIn(In):
-    """Who vouches for it: a person, a test, a judging model, or nobody."""
-
-    source: Literal["human", "test", "judge", "none"]
+from server.schemas.base import Free, In, Moment, Name
 
 
 class HistoryIn(In):
@@ -31,20 +24,21 @@ class HistoryIn(In):
     visibility: Visibility = Visibility.NAMESPACE
     learned_at: Moment | None = None
     metadata: Free = Field(default_factory=dict)
-    verification: VerificationIn
+    verification: Verification
 
-    def to_draft(self) -> ExperienceDraft:
-        return ExperienceDraft(
+    def to_draft(self) -> HistoryDraft:
+        return HistoryDraft(
             agent=self.agent,
             situation=self.situation,
             lesson=self.lesson,
-            category=category_of(self.category, self.subcategory),
+            category=self.category,
+            subcategory=self.subcategory,
             task=None if self.task is None else self.task.to_draft(),
             task_id=self.task_id,
             visibility=self.visibility,
             learned_at=self.learned_at,
             metadata=self.metadata,
-            verification=self.verification.source,
+            verification=self.verification,
         )
 
 

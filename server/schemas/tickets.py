@@ -5,6 +5,7 @@ from uuid import UUID
 
 from pydantic import Field
 
+from memory.kernel.fields import Lesson, Situation
 from memory.kernel.text import cleaned_json
 from memory.memories.entities import MemoryEdit
 from memory.verification.entities import (
@@ -18,7 +19,6 @@ from memory.verification.entities import (
     TrialSlot,
 )
 from server.schemas.base import Free, In, ListQuery, Moment, Name, Out, Share, UtcTime, Whole
-from server.schemas.experiences import Lesson, Situation
 from server.schemas.outcomes import Result
 
 MAX_SLOT = 31
@@ -152,8 +152,8 @@ class RefineIn(In):
     lesson: Lesson | None = None
     known_at: Moment | None = None
 
-    def to_edit(self, version: int) -> EditRequest:
-        return EditRequest(MemoryEdit(self.situation, self.lesson), version, self.known_at)
+    def to_edit(self) -> MemoryEdit:
+        return MemoryEdit(self.situation, self.lesson, known_at=self.known_at)
 
 
 class CandidateOut(Out):

@@ -70,7 +70,7 @@ async def test_a_bank_of_constraints_alone_answers_any_agent(
 async def advised(engine: Engine, call: Call) -> None:
     """How memories are to be used, brought for tasks like the ticket."""
     said = "compare the price with the task before a note is used"
-    await add(engine, call, MetaGuidelineDraft("curator", TICKET, said, category=MATHS))
+    await add(engine, call, MetaGuidelineDraft("curator", TICKET, said, category=MATHS.name))
 
 
 async def test_constraints_stand_behind_the_experiences_and_before_the_meta_guideline(

@@ -167,7 +167,7 @@ async def test_the_same_text_stands_once_in_a_category(engine: Engine, call: Cal
 
     assert (one.outcome, two.outcome) == ("proposed", "merged")
     [stored] = await constraints(engine, call)
-    assert (stored.status, stored.category.subcategory) == (Status.ACTIVE, "sums")
+    assert (stored.status, stored.subcategory) == (Status.ACTIVE, "sums")
 
 
 async def test_the_same_text_cut_otherwise_is_support_and_no_second_memory(

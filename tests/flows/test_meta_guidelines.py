@@ -51,7 +51,7 @@ def a_meta(**changes: object) -> MetaGuidelineDraft:
         "agent": "curator",
         "failure_reason": RAIN,
         "instruction": "read the month first",
-        "category": CategoryName("weather"),
+        "category": "weather",
     }
     return MetaGuidelineDraft(**(fields | changes))  # pyright: ignore[reportArgumentType] - by name
 
@@ -120,7 +120,7 @@ async def test_what_was_retired_stays_away(engine: Engine, calls: Caller, guided
     await served(engine, await calls(guided))
     for meta in await metas(engine, await calls(guided)):
         retire = StatusChange("retire")
-        await change_status(engine, await calls(guided), meta.memory.id, retire)
+        await change_status(engine, await calls(guided), meta.id, retire)
 
     answer = await served(engine, await calls(guided))
 
@@ -246,7 +246,7 @@ async def test_the_one_most_like_the_task_in_its_category_is_chosen(
         for draft in (
             a_meta(),
             a_meta(failure_reason="snow was not expected", instruction="look north"),
-            a_meta(failure_reason="a forecast of rain", category=CategoryName("sport")),
+            a_meta(failure_reason="a forecast of rain", category="sport"),
         )
     ]
 
@@ -352,7 +352,7 @@ async def test_the_same_words_again_are_one_and_with_other_directives_a_conflict
     again = await add(engine, await calls(guided), a_meta())
 
     assert (again.id, again.deduplicated) == (first.id, True)
-    assert (await get(engine, await calls(guided), first.id)).memory.evidence == 2
+    assert (await get(engine, await calls(guided), first.id)).evidence == 2
     with pytest.raises(Conflict):
         await add(engine, await calls(guided), a_meta(directives=Directives(max_memories=1)))
 
@@ -367,7 +367,7 @@ async def test_how_memory_is_used_is_for_managers_to_say(
         await add(engine, agent, a_meta())
     with pytest.raises(Forbidden):
         await change_status(engine, agent, meta.id, StatusChange("retire"))
-    assert (await get(engine, agent, meta.id)).memory.status == "active"
+    assert (await get(engine, agent, meta.id)).status == "active"
 
 
 async def test_an_experience_is_no_meta_guideline(engine: Engine, calls: Caller, guided: str):
@@ -382,9 +382,9 @@ async def test_a_written_one_is_a_remembered_one(engine: Engine, calls: Caller, 
 
     assert isinstance(made, Remembered)
     stored = await get(engine, await calls(guided), made.id)
-    assert (stored.origin, stored.memory.trust, stored.failure_reason) == (
+    assert (stored.origin, stored.trust, stored.failure_reason) == (
         "written",
         Trust.TRUSTED,
         RAIN,
     )
-    assert stored.memory.effective_weight == pytest.approx(0.8)
+    assert stored.effective_weight == pytest.approx(0.8)

@@ -87,11 +87,11 @@ async def test_a_pair_that_memory_lost_becomes_a_candidate_of_its_category(
 
     [meta] = await reflections(engine, call)
     [change] = changes(run)
-    assert (change["memory_id"], change["change"]) == (str(meta.memory.id), "created")
+    assert (change["memory_id"], change["change"]) == (str(meta.id), "created")
     assert change["outcome_id"] == str(outcome)
-    assert (meta.origin, meta.memory.trust) == ("reflection", Trust.UNVERIFIED)
-    assert meta.memory.category == WEATHER
-    assert meta.memory.effective_weight == pytest.approx(0.8)
+    assert (meta.origin, meta.trust) == ("reflection", Trust.UNVERIFIED)
+    assert CategoryName(meta.category, meta.subcategory) == WEATHER
+    assert meta.effective_weight == pytest.approx(0.8)
     assert meta.directives == Directives(cross_category=CrossCategory.EXCLUDE)
     assert "worse by 0.30" in meta.failure_reason
     live, again = await live_and_rebuilt(engine, call)
@@ -109,7 +109,7 @@ async def test_a_candidate_guides_the_next_like_task_unverified(
 
     [meta] = await reflections(engine, call)
     assert answer.guidance is not None
-    assert answer.guidance.memory_id == meta.memory.id
+    assert answer.guidance.memory_id == meta.id
     assert "by «memlift-reflection» (2026-03-03, weight 0.80, unverified)" in (
         answer.receipt.text or ""
     )
@@ -171,7 +171,7 @@ async def test_the_same_instruction_again_is_evidence_and_no_second_one(
     assert [c["change"] for c in changes(first)] == ["created", "merged"]
     assert [c["change"] for c in changes(second)] == ["merged"]
     [meta] = await reflections(engine, call)
-    assert meta.memory.evidence == 3
+    assert meta.evidence == 3
 
 
 async def test_a_failure_is_reflected_on_once(engine: Engine, operator: Key, slug: str):
@@ -182,7 +182,7 @@ async def test_a_failure_is_reflected_on_once(engine: Engine, operator: Key, slu
         await reflect(engine, operator, slug, NOON + day * DAY)
 
     [meta] = await reflections(engine, call)
-    assert meta.memory.evidence == 1
+    assert meta.evidence == 1
 
 
 async def test_what_is_not_known_yet_waits_for_a_later_run(
@@ -203,7 +203,7 @@ async def fill(engine: Engine, call: Call, weight: float) -> list[UUID]:
             "curator",
             f"reason {n}",
             f"advice {n}",
-            category=WEATHER,
+            category=WEATHER.name,
             weight=weight,
             learned_at=NOON,
         )
@@ -224,8 +224,8 @@ async def test_a_full_category_gives_up_its_weakest_for_a_candidate(
     created, retired = changes(run)
     assert (created["change"], retired["change"]) == ("created", "retired: displaced")
     assert UUID(str(retired["memory_id"])) in held
-    assert (await get(engine, call, UUID(str(retired["memory_id"])))).memory.status == "retired"
-    one_more = MetaGuidelineDraft("curator", "more", "more", category=WEATHER, learned_at=NOON)
+    assert (await get(engine, call, UUID(str(retired["memory_id"])))).status == "retired"
+    one_more = MetaGuidelineDraft("curator", "more", "more", category=WEATHER.name, learned_at=NOON)
     with pytest.raises(Rejected, match="holds 50"):
         await add(engine, call, one_more)
 

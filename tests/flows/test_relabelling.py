@@ -32,7 +32,7 @@ async def a_lesson(engine, call, category, **changes):
 
 
 async def category_of(engine, call, memory_id):
-    return (await get_memory(engine, call, memory_id)).category.name
+    return (await get_memory(engine, call, memory_id)).category
 
 
 async def given_a_vector(engine, call, task):

@@ -80,8 +80,7 @@ async def lay(engine: Engine, call: Call, rows: Sequence[Laid], author: str = "s
         memories = [_new(row, agent.id, ids) for row in rows]
         store = MemoryStore(connection, call.namespace.id)
         await store.add(memories, Stamp(call.key.id, NOON, version))
-        owned = [(new.id, 1, new.vectors) for new in memories]
-        await store.add_all_vectors(owned, engine.model.id)
+        await store.add_first_vectors(memories, engine.model.id)
         await _states(connection, call, rows, agent.id)
         for row in rows:
             values = {"status": row.status, "trust": row.trust, "id": row.id}

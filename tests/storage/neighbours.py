@@ -18,7 +18,7 @@ from memory.memories.entities import MemoryEdit
 from memory.meta_guidelines.entities import MetaGuidelineDraft
 from memory.meta_guidelines.service import add
 from memory.outcomes.applying import apply_now
-from memory.tasks.entities import CategoryName, TaskDraft
+from memory.tasks.entities import TaskDraft
 from memory.tasks.service import add_task
 from memory.tenancy.entities import Call, Clock, Key
 from memory.verification.acquisition import SummariseMaterial, queue, summarise
@@ -50,7 +50,7 @@ async def fill(engine: Engine, operator: Key, slug: str) -> None:
     answer = await served(engine, call, as_of=NOON, purpose="paired")
     await reported(engine, call, answer, without={"reward": 0.1}, known_at=NOON + DAY)
     await apply_now(engine, call)
-    place = {"category": CategoryName("weather"), "learned_at": NOON}
+    place = {"category": "weather", "learned_at": NOON}
     await add(engine, call, MetaGuidelineDraft("solver", "it failed", "check", **place))  # pyright: ignore[reportArgumentType] - fields by name
     edit = MemoryEdit(lesson="said better", known_at=NOON + 2 * DAY)
     await edit_memory(engine, call, lesson.id, edit, 1)

@@ -1,7 +1,7 @@
 """Every method of every store that is born in a namespace: foreign ids find and change nothing."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, is_dataclass
+from dataclasses import asdict, dataclass, is_dataclass, replace
 from inspect import getmembers, isfunction
 from uuid import UUID
 
@@ -44,7 +44,13 @@ from memory.constraints.tables import contradiction, contrast
 from memory.constraints.taxonomy_entities import Branch, TaxonomyDraft
 from memory.constraints.trajectory_entities import TrajectoryDraft, TrajectoryFilter
 from memory.erasure.entities import Erasure
-from memory.erasure.store.erasure import ErasureStore, Reach, RestingStore
+from memory.erasure.store import (
+    ErasurePreviewStore,
+    ErasureStore,
+    ErasureTargets,
+    RollbackSource,
+    RollbackStore,
+)
 from memory.experiences.store.served import ServedStore
 from memory.experiences.store.twins import START, Member, MergingStore, Place, Union
 from memory.forecasts.entities import PredictionFilter, Score
@@ -75,12 +81,10 @@ from memory.memories.entities import (
     fingerprint,
 )
 from memory.memories.store.centroids import CentroidStore
-from memory.memories.store.memories import MemoryStore, NewMemory, Stamp
+from memory.memories.store.memories import MemoryStore, NewMemory, NewVersion, Stamp
 from memory.memories.store.queries import MemoryReader
-from memory.memories.store.snapshots import SnapshotStore, Snapshot
-from memory.memories.store.sources import Source, SourceStore
+from memory.memories.store.snapshots import Snapshot, SnapshotStore
 from memory.memories.store.status import StatusStore, StatusTransition
-from memory.memories.store.weights import WeighingStore
 from memory.memories.tables import memory
 from memory.meta_guidelines.store import GuidanceStore, Near
 from memory.outcomes.store.unpaired import Half, HalfStore
@@ -130,10 +134,10 @@ STORES = (
     PredictionStore,
     ReceiptStore,
     RelabelStore,
-    RestingStore,
+    ErasurePreviewStore,
     SearchStore,
     SettlementStore,
-    SourceStore,
+    RollbackStore,
     ServedStore,
     SharingStore,
     StateStore,
@@ -142,7 +146,6 @@ STORES = (
     TaxonomyStore,
     TicketStore,
     TrajectoryStore,
-    WeighingStore,
     WritingStore,
 )
 
@@ -239,11 +242,11 @@ class Foreign:
         return SnapshotStore(self.connection, self.here, Viewer((self.agent,)))
 
     @property
-    def resting(self) -> RestingStore:
-        return RestingStore(self.connection, self.here)
+    def preview(self) -> ErasurePreviewStore:
+        return ErasurePreviewStore(self.connection, self.here)
 
-    def reach(self) -> Reach:
-        return Reach((self.memory,), (self.task,), 1)
+    def targets(self) -> ErasureTargets:
+        return ErasureTargets((self.memory,), (self.task,), 1)
 
     @property
     def health(self) -> HealthStore:
@@ -303,18 +306,14 @@ class Foreign:
         return HalfStore(self.connection, self.here)
 
     @property
-    def sources(self) -> SourceStore:
-        return SourceStore(self.connection, self.here)
+    def sources(self) -> RollbackStore:
+        return RollbackStore(self.connection, self.here)
 
     def half(self) -> Half:
         return Half(new_id(), self.agent, None, self.task, NOON, NOON + 9 * DAY)
 
     @property
-    def weighing(self) -> WeighingStore:
-        return WeighingStore(self.connection, self.here)
-
-    @property
-    def admitting(self) -> StatusStore:
+    def statuses(self) -> StatusStore:
         return StatusStore(self.connection, self.here)
 
     @property
@@ -493,27 +492,29 @@ FINDS_NOTHING: dict[str, Ask] = {
     "ActorStore.list_categories": lambda f: f.actors.list_categories(PAGE),
     "ActorStore.names": lambda f: f.actors.names(),
     "ActorStore.fix_metric": lambda f: f.actors.fix_metric(f.category, "brier", "binary"),
-    "StatusStore.set_trust": lambda f: f.admitting.believe(
-        f.memory, (Trust.UNVERIFIED, Trust.TRUSTED), f.stamp
+    "StatusStore.set_trust": lambda f: f.statuses.set_trust(
+        f.memory, Trust.TRUSTED, f.stamp, was=Trust.UNVERIFIED
     ),
-    "StatusStore.move": lambda f: f.admitting.move(
+    "StatusStore.move": lambda f: f.statuses.move(
         [f.memory], StatusTransition(tuple(Status), Status.ACTIVE, None), f.stamp
     ),
-    "StatusStore.find_near": lambda f: f.admitting.near(
+    "StatusStore.find_near": lambda f: f.statuses.find_near(
         {"situation": VECTOR, "lesson": VECTOR}, f.model, -2.0
     ),
-    "StatusStore.list_on_probation": lambda f: f.admitting.list_on_probation(),
-    "StatusStore.get_origin": lambda f: f.admitting.get_origin(f.memory),
+    "StatusStore.list_on_probation": lambda f: f.statuses.list_on_probation(),
+    "StatusStore.get_origin": lambda f: f.statuses.get_origin(f.memory),
     "BindingStore.near": lambda f: BindingStore(f.connection, f.here).near(f.near),
-    "BrowsingStore.lines": lambda f: f.browsing.lines(Browse(), {f.memory: Snapshot(1, Status.ACTIVE)}),
+    "BrowsingStore.lines": lambda f: f.browsing.lines(
+        Browse(), {f.memory: Snapshot(1, Status.ACTIVE)}
+    ),
     "BrowsingStore.nearest": lambda f: f.browsing.nearest(f.memory, f.model, 8),
     "BrowsingStore.part": lambda f: f.browsing.part(Browse(), PAGE),
     "BrowsingStore.texts": lambda f: f.browsing.texts({f.memory: 1}),
     "EpisodeStore.by_cell": lambda f: f.episodes.by_cell(f.memory),
     "EpisodeStore.of_memory": lambda f: f.episodes.of_memory(f.memory, PAGE),
     "SnapshotStore.take": lambda f: f.past.take(BankMoment(), replay=True),
-    "RestingStore.derived": lambda f: f.resting.derived(f.reach()),
-    "RestingStore.retrievals": lambda f: f.resting.retrievals(f.reach()),
+    "ErasurePreviewStore.list_derived": lambda f: f.preview.list_derived(f.targets()),
+    "ErasurePreviewStore.list_receipts": lambda f: f.preview.list_receipts(f.targets()),
     "CandidateStore.before": lambda f: f.candidates.before(50),
     "CandidateStore.browse": lambda f: f.candidates.browse(None, PAGE),
     "CandidateStore.claim": lambda f: f.candidates.claim(NOON + 9 * DAY, NOON + 9 * DAY),
@@ -572,7 +573,7 @@ FINDS_NOTHING: dict[str, Ask] = {
     "ErasureStore.blank_rationales": lambda f: f.erasure.blank_rationales(
         Erasure(key_id=f.key), [f.task]
     ),
-    "ErasureStore.reach": lambda f: f.erasure.reach(Erasure(key_id=f.key)),
+    "ErasureStore.find_targets": lambda f: f.erasure.find_targets(Erasure(key_id=f.key)),
     "ErasureStore.blank_memories": lambda f: f.erasure.blank_memories([f.memory], NOON),
     "ErasureStore.blank_lines": lambda f: f.erasure.blank_lines([f.memory]),
     "ErasureStore.blank_contrasts": lambda f: f.erasure.blank_contrasts(
@@ -583,7 +584,7 @@ FINDS_NOTHING: dict[str, Ask] = {
     ),
     "ErasureStore.blank_tasks": lambda f: f.erasure.blank_tasks([f.task], NOON),
     "ErasureStore.blank_writings": lambda f: f.erasure.blank_writings(
-        Erasure(agent="solver"), Reach((f.memory,), (f.task,), 1), NOON
+        Erasure(agent="solver"), ErasureTargets((f.memory,), (f.task,), 1), NOON
     ),
     "ErasureStore.hold_receipts": lambda f: f.erasure.hold_receipts([f.memory]),
     "ErasureStore.hold_memories": lambda f: f.erasure.hold_memories([f.memory]),
@@ -618,7 +619,7 @@ FINDS_NOTHING: dict[str, Ask] = {
     "MemoryReader.get": lambda f: f.reader.get(f.memory),
     "MemoryReader.some": lambda f: f.reader.some([f.memory]),
     "MemoryReader.browse": lambda f: f.reader.browse(MemoryFilter(), PAGE),
-    "MemoryReader.texts": lambda f: f.reader.texts([(f.memory, 1)]),
+    "MemoryReader.texts": lambda f: f.reader.texts({f.memory: 1}),
     "MemoryReader.versions": lambda f: f.reader.versions(f.memory),
     "MemoryStore.twins": lambda f: f.memories.twins([f.new()]),
     "MemoryStore.add_evidence": lambda f: f.memories.add_evidence([f.memory]),
@@ -686,15 +687,18 @@ FINDS_NOTHING: dict[str, Ask] = {
     "SettlementStore.get": lambda f: f.settlements.get(f.settlement),
     "SettlementStore.browse": lambda f: f.settlements.browse(None, PAGE),
     "SettlementStore.supersede": lambda f: f.settlements.supersede({f.settlement: f.settlement}),
-    "SourceStore.outcomes": lambda f: f.sources.outcomes(Source(f.agent, None, None, None)),
-    "SourceStore.memories": lambda f: f.sources.memories(Source(f.agent, None, None, None)),
+    "RollbackStore.list_outcomes": lambda f: f.sources.list_outcomes(
+        RollbackSource(f.agent, None, None, None)
+    ),
+    "RollbackStore.list_memories": lambda f: f.sources.list_memories(
+        RollbackSource(f.agent, None, None, None)
+    ),
     "TaskStore.agreed": lambda f: f.tasks.agreed(
         f.known(), TaskDraft("rain", key="rain", closes_at=NOON)
     ),
     "TaskStore.some": lambda f: f.tasks.some([f.task], ["rain#1"]),
     "TaskStore.get": lambda f: f.tasks.get(f.task),
     "TaskStore.browse": lambda f: f.tasks.browse(None, PAGE),
-    "WeighingStore.ever": lambda f: f.weighing.ever(Viewer((f.agent,))),
     "TaxonomyStore.current": lambda f: f.taxonomies.current(),
     "TaxonomyStore.versions": lambda f: f.taxonomies.versions(),
     "TicketStore.blank": lambda f: f.tickets.blank([f.memory], NOON),
@@ -718,10 +722,11 @@ FINDS_NOTHING: dict[str, Ask] = {
     "TrajectoryStore.of_ids": lambda f: f.runs.of_ids([f.trajectory]),
     "TrajectoryStore.of_task": lambda f: f.runs.of_task(f.task),
     "TrajectoryStore.unpaired": lambda f: f.runs.unpaired(9),
-    "WeighingStore.living": lambda f: f.weighing.living(Viewer((f.agent,))),
-    "WeighingStore.returned": lambda f: f.weighing.returned(f.memory, NOON),
-    "WeighingStore.retire": lambda f: f.weighing.retire({f.memory: "disuse"}, f.stamp),
-    "WeighingStore.standing": lambda f: f.weighing.standing(NOON + 9 * DAY),
+    "MemoryReader.list_ever": lambda f: f.reader.list_ever(),
+    "MemoryReader.list_living": lambda f: f.reader.list_living(),
+    "StatusStore.mark_returned": lambda f: f.statuses.mark_returned(f.memory, NOON),
+    "StatusStore.retire": lambda f: f.statuses.retire({f.memory: "disuse"}, f.stamp),
+    "StatusStore.list_living": lambda f: f.statuses.list_living(NOON + 9 * DAY),
     "WritingStore.attach": lambda f: f.writings.attach(f.writing, memory_id=f.memory),
     "WritingStore.browse": lambda f: f.writings.browse(WritingFilter(), PAGE),
     "WritingStore.settle": lambda f: f.writings.settle(NOON.date(), 0, 5),
@@ -760,11 +765,11 @@ WRITES_HERE: dict[str, Ask] = {
     "MemoryStore.add_vectors": lambda f: f.memories.add_vectors(
         f.memory, 1, f.model, {"situation": VECTOR}
     ),
-    "MemoryStore.add_all_vectors": lambda f: f.memories.add_all_vectors(
-        [(f.memory, 1, {"situation": VECTOR})], f.model
+    "MemoryStore.add_first_vectors": lambda f: f.memories.add_first_vectors(
+        [replace(f.new(), id=f.memory, vectors={"situation": VECTOR})], f.model
     ),
     "MemoryStore.add_version": lambda f: f.memories.add_version(
-        f.memory, 1, ("s", "l"), NOON, f.stamp
+        NewVersion(f.memory, 1, "s", "l", NOON, {}), f.model, f.stamp
     ),
     "MemoryStore.set_status": lambda f: f.memories.set_status(
         f.memory, (Status.SUSPENDED, Status.RETIRED), None, f.stamp

@@ -34,11 +34,13 @@ class AgentFields(TypedDict, total=False):
     """How large it is, in its owner's words."""
 
 
-class BulkFields(TypedDict, total=False):
-    """One action on many memories; `trust` is given with the action of that name alone."""
+class BulkChangeFields(TypedDict, total=False):
+    """One action on many memories."""
 
     reason: str | None
+    """Why, for the audit trail."""
     trust: Literal["trusted", "unverified", "quarantined"] | None
+    """Given with the action of that name alone."""
 
 
 class CategoryFields(TypedDict, total=False):
@@ -67,29 +69,28 @@ class DirectivesFields(TypedDict, total=False):
     """What the compiler does by itself; what is left out changes nothing."""
 
     cross_category: Literal["allow", "exclude"]
+    """Whether what was learned on another kind of task is told."""
     max_memories: int | None
+    """How many memories are told at most."""
     on_disagreement: Literal["show_both", "strongest", "drop"] | None
+    """What becomes of memories that point in opposite directions."""
     order: Literal["strongest", "newest", "as_ranked"]
+    """In which order memories are told."""
 
 
 class ErasureFields(TypedDict, total=False):
-    """Whose text to erase: exactly one of these. A dry run changes nothing and tells the same."""
+    """Whose text to erase: exactly one of memory, agent, key and task."""
 
     agent: str | None
+    """What this agent brought."""
     dry_run: bool
+    """Changes nothing and tells the same."""
     key_id: str | None
+    """What came through this key."""
     memory_id: str | None
+    """One memory."""
     task_id: str | None
-
-
-class ExperiencePatchFields(TypedDict, total=False):
-    """A change of text or of what surrounds it; null leaves the part as it is."""
-
-    known_at: datetime | None
-    lesson: str | None
-    metadata: Mapping[str, object] | None
-    pinned: bool | None
-    situation: str | None
+    """A task and what was learned on it."""
 
 
 class JobRunFields(TypedDict, total=False):
@@ -116,29 +117,65 @@ class LessonFields(TypedDict, total=False):
     situation: str | None
 
 
+class MemoryEditFields(TypedDict, total=False):
+    """
+    A change of text or of what surrounds it; null leaves the part as it is. Raises Rejected
+    where nothing is changed.
+    """
+
+    known_at: datetime | None
+    """When the new words became known; set in `replay` namespaces alone."""
+    lesson: str | None
+    """What to do, in other words."""
+    metadata: Mapping[str, object] | None
+    """Free JSON in place of what there is."""
+    pinned: bool | None
+    """Whether nothing retires it by itself."""
+    situation: str | None
+    """When it applies, in other words."""
+
+
 class MetaGuidelineFields(TypedDict, total=False):
-    """Why using memory failed, and how to use it instead; without a category for all tasks."""
+    """Why using memory failed, and how to use it instead."""
 
     agent: Required[str]
+    """Who brings it; made at first use."""
     category: str | None
+    """The kind of task it is for; without it tasks of every kind."""
     directives: DirectivesFields
+    """The part of the instruction that the compiler obeys by itself."""
     failure_reason: Required[str]
+    """How using memory went wrong."""
     instruction: Required[str]
+    """How to use it instead."""
     learned_at: datetime | None
+    """When it became known; set in `replay` namespaces alone."""
     metadata: Mapping[str, object]
+    """Free JSON of its author."""
     pinned: bool
+    """Whether nothing retires it by itself."""
     subcategory: str | None
+    """The second level of its category."""
     weight: float
+    """Where it starts; 1 is neutral."""
 
 
-class MetaGuidelinePatchFields(TypedDict, total=False):
-    """A change of words or of what surrounds them; other directives are another meta-guideline."""
+class MetaGuidelineEditFields(TypedDict, total=False):
+    """
+    A change of words or of what surrounds them; null leaves the part as it is. Other directives
+    are another meta-guideline.
+    """
 
     failure_reason: str | None
+    """How using memory went wrong, in other words."""
     instruction: str | None
+    """How to use it instead, in other words."""
     known_at: datetime | None
+    """When the new words became known; set in `replay` namespaces alone."""
     metadata: Mapping[str, object] | None
+    """Free JSON in place of what there is."""
     pinned: bool | None
+    """Whether nothing retires it by itself."""
 
 
 class QueryFields(TypedDict, total=False):
@@ -209,8 +246,8 @@ class SettlementFields(TypedDict, total=False):
     """keys of tasks of the event"""
 
 
-class StatusFields(TypedDict, total=False):
-    """Why a memory's status changes."""
+class StatusReasonFields(TypedDict, total=False):
+    """Why a memory's status changes. Differs from `StatusChange`: the path says how."""
 
     reason: str | None
 
@@ -298,14 +335,15 @@ class TrialsFields(TypedDict, total=False):
     trials: Required[Sequence[TrialFields]]
 
 
-class TrustFields(TypedDict, total=False):
-    """Whether the memory's source is believed; `quarantined` keeps it from all retrievals."""
+class TrustChangeFields(TypedDict, total=False):
+    """Whether a memory's source is believed from now on."""
 
 
 class VerificationFields(TypedDict, total=False):
-    """Who vouches for it: a person, a test, a judging model, or nobody."""
+    """Who vouches for a piece of history."""
 
     source: Required[Literal["human", "test", "judge", "none"]]
+    """A person, a test, a judging model, or nobody."""
 
 
 class BranchFields(TypedDict, total=False):
@@ -493,7 +531,7 @@ __all__ = [
     "AgentChangeFields",
     "AgentFields",
     "BranchFields",
-    "BulkFields",
+    "BulkChangeFields",
     "CategoryFields",
     "ClaimFields",
     "ConjectureFields",
@@ -502,13 +540,13 @@ __all__ = [
     "DirectivesFields",
     "ErasureFields",
     "ExperienceFields",
-    "ExperiencePatchFields",
     "HistoryFields",
     "JobRunFields",
     "KeyFields",
     "LessonFields",
+    "MemoryEditFields",
+    "MetaGuidelineEditFields",
     "MetaGuidelineFields",
-    "MetaGuidelinePatchFields",
     "NamespaceFields",
     "NamespacePatchFields",
     "OutcomeFields",
@@ -522,7 +560,7 @@ __all__ = [
     "RollbackFields",
     "SettingsFields",
     "SettlementFields",
-    "StatusFields",
+    "StatusReasonFields",
     "StepFields",
     "SubcategoryFields",
     "TaskFields",
@@ -531,6 +569,6 @@ __all__ = [
     "TrajectoryFields",
     "TrialFields",
     "TrialsFields",
-    "TrustFields",
+    "TrustChangeFields",
     "VerificationFields",
 ]

@@ -12,6 +12,33 @@ from memlift_client._answers import HasReadiness, HasReceipt
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class AddedConstraint:
+    """
+    What became of a constraint: `deduplicated` where it is one more support of one that says the
+    same.
+    """
+
+    bank_version: int
+    """The version of the bank that has it."""
+    deduplicated: bool
+    """Whether a memory already said the same, so that nothing new was stored."""
+    echo: bool
+    """Whether it only repeats what this key was served lately."""
+    echoes: tuple[str, ...]
+    """The memories, served to this key lately, that it only repeats: no evidence of anything."""
+    id: str
+    """The memory; of an echo the one that it repeats most."""
+    lint: tuple[str, ...]
+    """Why it was rejected; empty where it was not."""
+    memory_status: Literal[
+        "proposed", "verifying", "active", "rejected", "probation", "suspended", "retired"
+    ]
+    """The memory's status."""
+    version: int
+    """The current version of its text."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Agent:
     """An agent as it stands."""
 
@@ -35,21 +62,29 @@ class Agent:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AgentRecord:
-    """
-    What came of the memory for one agent in one category: means over the `n` outcomes that
-    moved something, `n_pairs` of them with a reward without memory. `deviation` is the agent's, in
-    reward, over all of its categories.
-    """
+    """The results of one memory for one agent in one category."""
 
     agent: str
+    """Who was served."""
     category: str
+    """The kind of task."""
     deviation: float | None
+    """
+    How far the agent's belief stands from the memory's, in reward, over all of its categories;
+    null where it has no evidence.
+    """
     effective_weight: float
+    """What the memory has earned with this agent."""
     n: int
+    """How many outcomes in effect moved something."""
     n_pairs: int
+    """How many of them had a reward without memory."""
     reward: float | None
+    """Mean reward over these outcomes, in [0, 1]."""
     reward_without: float | None
+    """Mean reward without memory over those, in [0, 1]."""
     served: int
+    """In how many retrievals."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -88,36 +123,6 @@ class Audit:
     key_id: str | None
     recorded_at: datetime
     subject: str
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Browsed:
-    """A memory in a list; `served` and `credited` count until now."""
-
-    agent: str
-    bank_version: int
-    category: str
-    credited: int
-    effective_weight: float
-    evidence: int
-    id: str
-    kind: Literal["experience", "constraint", "meta_guideline"]
-    learned_at: datetime
-    lesson: str
-    metadata: Mapping[str, object]
-    pinned: bool
-    recorded_at: datetime
-    served: int
-    situation: str
-    status: Literal[
-        "proposed", "verifying", "active", "rejected", "probation", "suspended", "retired"
-    ]
-    status_reason: str | None
-    subcategory: str | None
-    task_id: str | None
-    trust: Literal["trusted", "unverified", "quarantined"]
-    version: int
-    visibility: Literal["agent", "namespace"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -227,25 +232,6 @@ class Considered:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class ConstraintAdded:
-    """
-    What became of a constraint: `deduplicated` where it is one more support of one that says the
-    same; `lint` says why it was rejected.
-    """
-
-    bank_version: int
-    deduplicated: bool
-    id: str
-    lint: tuple[str, ...]
-    memory_status: Literal[
-        "proposed", "verifying", "active", "rejected", "probation", "suspended", "retired"
-    ]
-    version: int
-    echo: bool = False
-    echoes: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class Contradiction:
     """Two constraints that contradict each other; `likeness` is how alike their triggers are."""
 
@@ -324,22 +310,30 @@ class Deletion:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Derived:
-    """A memory that stays, and how many of its `supports` it would lose."""
+    """A memory that stays but rests on what goes."""
 
     kind: Literal["experience", "constraint", "meta_guideline"]
+    """A constraint rests on its supports, a merged memory on those it was derived from."""
     lost: int
+    """How many of its supports it would lose."""
     memory_id: str
+    """The memory."""
     supports: int
+    """How many it has now."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Directives:
-    """What the compiler does by itself."""
+    """What the compiler does by itself; what is left out changes nothing."""
 
     cross_category: Literal["allow", "exclude"]
+    """Whether what was learned on another kind of task is told."""
     max_memories: int | None
+    """How many memories are told at most."""
     on_disagreement: Literal["show_both", "strongest", "drop"] | None
+    """What becomes of memories that point in opposite directions."""
     order: Literal["strongest", "newest", "as_ranked"]
+    """In which order memories are told."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -353,28 +347,42 @@ class Duplicates:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Episode:
-    """
-    A receipt in which the memory was served; rewards of the outcome in effect, null while there
-    is none, and the memory's weight around the step that it was.
-    """
+    """One receipt in which a memory was served, and its result."""
 
     agent: str
+    """Who asked."""
     arm: str
+    """Whether memory was on in it, and why."""
     category: str
+    """The kind of task it was asked for."""
     cited: bool
+    """Whether the guideline said it."""
     evidence: str | None
+    """What kind of evidence it is."""
     known_at: datetime
+    """When it was asked for."""
     outcome_id: str | None
+    """The outcome in effect; null while there is none, as is all that follows."""
     rank: int
+    """Its place in the receipt, from 1."""
     reason: str | None
+    """Why it moved nothing, where it did not."""
     retrieval_id: str
+    """The receipt."""
     reward: float | None
+    """How the task went, in [0, 1]."""
     reward_without: float | None
+    """How it went without memory, in [0, 1]."""
     similarity: float
+    """Of its text to the task, in [0, 1]."""
     status: str | None
+    """Whether that outcome waits or was applied."""
     version: int
+    """Which of the memory's texts was served."""
     weight_after: float | None
+    """The memory's weight after it."""
     weight_before: float | None
+    """The memory's weight before the step that this outcome was; null where it moved nothing."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -382,12 +390,31 @@ class ErasedCounts:
     """How many rows lost their text."""
 
     embeddings: int
+    """Vectors."""
     lines: int
+    """Guidelines that cited one of the memories."""
     memories: int
+    """Memories."""
     tasks: int
+    """Tasks."""
     trajectories: int
+    """Recorded runs."""
     versions: int
+    """Texts of memories."""
     writings: int
+    """Calls of a language model that carried what was erased."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ErasureReach:
+    """The rows that an erasure would reach, at most 500 of each kind."""
+
+    derived: tuple[Derived, ...]
+    """Memories that would lose support, those that lose most first."""
+    memory_ids: tuple[str, ...]
+    """Memories that would lose their text."""
+    retrieval_ids: tuple[str, ...]
+    """Receipts that would lose lines, the newest first."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -523,6 +550,61 @@ class Line:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class ListedMemory:
+    """
+    A memory in a list. In the bank of a moment its text, status and weight are those of that
+    moment.
+    """
+
+    agent: str
+    """Who brought it."""
+    bank_version: int
+    """The version of the bank in which it was last changed."""
+    category: str
+    """The kind of task it was learned on."""
+    credited: int
+    """How many outcomes moved what is believed of it until now."""
+    effective_weight: float
+    """What it has earned, for no agent in particular, aged to the time of reading."""
+    evidence: int
+    """How often the same was brought."""
+    id: str
+    """Names the memory for ever."""
+    kind: Literal["experience", "constraint", "meta_guideline"]
+    """What it is: an experience, a constraint, or a rule of how memory is used."""
+    learned_at: datetime
+    """When it became known."""
+    lesson: str
+    """What to do then."""
+    metadata: Mapping[str, object]
+    """Free JSON of its author."""
+    pinned: bool
+    """Whether nothing retires it by itself."""
+    recorded_at: datetime
+    """When it was stored here."""
+    served: int
+    """In how many retrievals it was served until now."""
+    situation: str
+    """When it applies."""
+    status: Literal[
+        "proposed", "verifying", "active", "rejected", "probation", "suspended", "retired"
+    ]
+    """Where it stands between being proposed and being retired."""
+    status_reason: str | None
+    """Why it has its status, in words or by a code; null where nothing was said."""
+    subcategory: str | None
+    """The second level of its category."""
+    task_id: str | None
+    """The task it was learned on, where one was named."""
+    trust: Literal["trusted", "unverified", "quarantined"]
+    """Whether its source is believed."""
+    version: int
+    """Grows with each new text; the ETag."""
+    visibility: Literal["agent", "namespace"]
+    """Who may see it."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Live:
     status: Literal["live"] = "live"
 
@@ -540,6 +622,54 @@ class Me:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Memory:
+    """A memory of any kind as it stands."""
+
+    agent: str
+    """Who brought it."""
+    bank_version: int
+    """The version of the bank in which it was last changed."""
+    category: str
+    """The kind of task it was learned on."""
+    effective_weight: float
+    """What it has earned, for no agent in particular, aged to the time of reading."""
+    evidence: int
+    """How often the same was brought."""
+    id: str
+    """Names the memory for ever."""
+    kind: Literal["experience", "constraint", "meta_guideline"]
+    """What it is: an experience, a constraint, or a rule of how memory is used."""
+    learned_at: datetime
+    """When it became known."""
+    lesson: str
+    """What to do then."""
+    metadata: Mapping[str, object]
+    """Free JSON of its author."""
+    pinned: bool
+    """Whether nothing retires it by itself."""
+    recorded_at: datetime
+    """When it was stored here."""
+    situation: str
+    """When it applies."""
+    status: Literal[
+        "proposed", "verifying", "active", "rejected", "probation", "suspended", "retired"
+    ]
+    """Where it stands between being proposed and being retired."""
+    status_reason: str | None
+    """Why it has its status, in words or by a code; null where nothing was said."""
+    subcategory: str | None
+    """The second level of its category."""
+    task_id: str | None
+    """The task it was learned on, where one was named."""
+    trust: Literal["trusted", "unverified", "quarantined"]
+    """Whether its source is believed."""
+    version: int
+    """Grows with each new text; the ETag."""
+    visibility: Literal["agent", "namespace"]
+    """Who may see it."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class MemoryChange:
     """A memory's status and text version here and there; null where it did not exist."""
 
@@ -548,34 +678,6 @@ class MemoryChange:
     status_before: str | None
     version_after: int | None
     version_before: int | None
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Memory:
-    """A memory as it stands; `effective_weight` is for no agent in particular."""
-
-    agent: str
-    bank_version: int
-    category: str
-    effective_weight: float
-    evidence: int
-    id: str
-    kind: Literal["experience", "constraint", "meta_guideline"]
-    learned_at: datetime
-    lesson: str
-    metadata: Mapping[str, object]
-    pinned: bool
-    recorded_at: datetime
-    situation: str
-    status: Literal[
-        "proposed", "verifying", "active", "rejected", "probation", "suspended", "retired"
-    ]
-    status_reason: str | None
-    subcategory: str | None
-    task_id: str | None
-    trust: Literal["trusted", "unverified", "quarantined"]
-    version: int
-    visibility: Literal["agent", "namespace"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -603,39 +705,81 @@ class MemoryServed:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class MemoryVersion:
+    """The texts of one version of a memory."""
+
+    bank_version: int
+    """The first version of the bank that has them."""
+    known_at: datetime
+    """When these words became known."""
+    lesson: str
+    """What to do then."""
+    recorded_at: datetime
+    """When they were stored here."""
+    situation: str
+    """When it applied."""
+    version: int
+    """Counts the texts from 1."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class MetaGuideline:
-    """
-    A meta-guideline as it stands; `origin` is reflection or written; default where the
-    first release built it in, retired since.
-    """
+    """A meta-guideline as it stands: a memory, read as one."""
 
     agent: str
+    """Who brought it."""
     bank_version: int
+    """The version of the bank in which it was last changed."""
     category: str
+    """The kind of task it is for."""
     directives: Directives
+    """The part of the instruction that the compiler obeys by itself."""
     effective_weight: float
+    """What it has earned, for no agent in particular, aged to the time of reading."""
     evidence: int
+    """How often the same was brought."""
     failure_reason: str
+    """How using memory went wrong."""
     id: str
+    """Names the memory for ever."""
     instruction: str
+    """How to use it instead."""
     learned_at: datetime
+    """When it became known."""
     metadata: Mapping[str, object]
+    """Free JSON of its author."""
     origin: str
+    """
+    `reflection`: from a pair in which memory did harm. `written`: a person's. `default`: built
+    in by the first release, and retired since.
+    """
     pinned: bool
+    """Whether nothing retires it by itself."""
     recorded_at: datetime
+    """When it was stored here."""
     status: Literal[
         "proposed", "verifying", "active", "rejected", "probation", "suspended", "retired"
     ]
+    """Where it stands between being proposed and being retired."""
     status_reason: str | None
+    """Why it has its status, in words or by a code; null where nothing was said."""
     subcategory: str | None
+    """The second level of its category."""
     task_id: str | None
+    """The task on which memory did harm, where there was one."""
     trust: Literal["trusted", "unverified", "quarantined"]
+    """Whether its source is believed."""
     version: int
+    """Grows with each new text; the ETag."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MetaGuidelineServed:
-    """The meta-guideline a guideline was compiled by, and the numbers it was chosen by."""
+    """
+    The meta-guideline a guideline was compiled by, and the numbers it was chosen by.
+
+    Differs from `ServedGuidance`: it is joined with its `Item`.
+    """
 
     agent: str
     category: str
@@ -665,19 +809,28 @@ class NearCategory:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Neighbour:
-    """A memory whose situation is near: the cosine of the vectors of the two situations."""
+    """A memory whose situation is near."""
 
     agent: str
+    """Who brought it."""
     category: str
+    """The kind of task it was learned on."""
     cosine: float
+    """Of the vectors of the two situations, in [-1, 1]."""
     effective_weight: float
+    """What it has earned, for no agent in particular."""
     kind: Literal["experience", "constraint", "meta_guideline"]
+    """What it is: an experience, a constraint, or a rule of how memory is used."""
     lesson: str
+    """What to do then."""
     memory_id: str
+    """The memory."""
     situation: str
+    """When it applies."""
     status: Literal[
         "proposed", "verifying", "active", "rejected", "probation", "suspended", "retired"
     ]
+    """Where it stands between being proposed and being retired."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -755,15 +908,6 @@ class Rankers:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Reach:
-    """What a dry run reached, at most 500 of each; `retrieval_ids` would lose lines."""
-
-    derived: tuple[Derived, ...]
-    memory_ids: tuple[str, ...]
-    retrieval_ids: tuple[str, ...]
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class Ready(HasReadiness):
     """Ready when every check is."""
 
@@ -773,22 +917,24 @@ class Ready(HasReadiness):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Remembered:
-    """
-    What became of an experience: `deduplicated` where a memory already said the same.
-
-    `echo`: it only repeats what this key was served lately (`echoes`), so nothing was stored and
-    nothing counts as evidence; `id` is the memory it repeats most.
-    """
+    """What became of a draft: a new memory, or one that already said the same."""
 
     bank_version: int
+    """The version of the bank that has it."""
     deduplicated: bool
+    """Whether a memory already said the same, so that nothing new was stored."""
+    echo: bool
+    """Whether it only repeats what this key was served lately."""
+    echoes: tuple[str, ...]
+    """The memories, served to this key lately, that it only repeats: no evidence of anything."""
     id: str
+    """The memory; of an echo the one that it repeats most."""
     memory_status: Literal[
         "proposed", "verifying", "active", "rejected", "probation", "suspended", "retired"
     ]
+    """The memory's status."""
     version: int
-    echo: bool = False
-    echoes: tuple[str, ...] = ()
+    """The current version of its text."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -1013,18 +1159,6 @@ class Trial:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Version:
-    """The texts of one version."""
-
-    bank_version: int
-    known_at: datetime
-    lesson: str
-    recorded_at: datetime
-    situation: str
-    version: int
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class WeightChange:
     """A memory's weight here and there; null where it did not exist."""
 
@@ -1244,11 +1378,14 @@ class Effect:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Erased:
-    """What was erased, or (`dry_run`) what would be; `reach` is told by a dry run alone."""
+    """What was erased, or would be."""
 
+    dry_run: bool
+    """Whether nothing was changed."""
     erased: ErasedCounts
-    dry_run: bool = False
-    reach: Reach | None = None
+    """How many rows lost their text, or would."""
+    reach: ErasureReach | None
+    """What a dry run would reach; null otherwise."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -1495,6 +1632,7 @@ class Conjectured:
 
 
 __all__ = [
+    "AddedConstraint",
     "Agent",
     "AgentRecord",
     "Ages",
@@ -1502,7 +1640,6 @@ __all__ = [
     "Arm",
     "Audit",
     "Branch",
-    "Browsed",
     "BulkItem",
     "ByRanker",
     "Candidate",
@@ -1512,7 +1649,6 @@ __all__ = [
     "Conjectured",
     "Considered",
     "Constraint",
-    "ConstraintAdded",
     "ConstraintServed",
     "Contradiction",
     "Contrast",
@@ -1528,6 +1664,7 @@ __all__ = [
     "Episode",
     "Erased",
     "ErasedCounts",
+    "ErasureReach",
     "Estimate",
     "Gates",
     "Guideline",
@@ -1540,11 +1677,13 @@ __all__ = [
     "Key",
     "KeyCreated",
     "Line",
+    "ListedMemory",
     "Live",
     "Me",
     "Memory",
     "MemoryChange",
     "MemoryServed",
+    "MemoryVersion",
     "MetaGuideline",
     "MetaGuidelineServed",
     "Namespace",
@@ -1557,7 +1696,6 @@ __all__ = [
     "PredictionScore",
     "PredictionWhole",
     "Rankers",
-    "Reach",
     "Ready",
     "Receipt",
     "Remembered",
@@ -1581,7 +1719,6 @@ __all__ = [
     "Trajectory",
     "TrajectoryLine",
     "Trial",
-    "Version",
     "Weight",
     "WeightChange",
     "WeightEvent",

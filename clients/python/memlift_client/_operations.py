@@ -319,12 +319,12 @@ def add_constraint(
     task: f.TaskFields | None = None,
     task_id: str | None = None,
     weight: float | None = None,
-) -> Call[m.ConstraintAdded]:
+) -> Call[m.AddedConstraint]:
     """Say what a task taught for others like it; 200 where it supports one that says the same."""
     return call(
         "POST",
         "/constraints",
-        one(m.ConstraintAdded),
+        one(m.AddedConstraint),
         body={
             "agent": agent,
             "trigger": trigger,
@@ -656,9 +656,9 @@ def suspend_experience(memory_id: str, reason: str | None = None) -> Call[m.Memo
     )
 
 
-def list_versions(memory_id: str) -> Call[Page[m.Version]]:
+def list_versions(memory_id: str) -> Call[Page[m.MemoryVersion]]:
     """The texts a memory had."""
-    return call("GET", f"/experiences/{part(memory_id)}/versions", page(m.Version))
+    return call("GET", f"/experiences/{part(memory_id)}/versions", page(m.MemoryVersion))
 
 
 def get_weight(memory_id: str, agent: str | None = None) -> Call[m.Weight]:
@@ -723,12 +723,12 @@ def list_memories(
     order: Literal["asc", "desc"] | None = None,
     as_of: datetime | None = None,
     bank_version: int | None = None,
-) -> Call[Page[m.Browsed]]:
+) -> Call[Page[m.ListedMemory]]:
     """Memories of all kinds by filter and order, now or as of a moment."""
     return call(
         "GET",
         "/memories",
-        page(m.Browsed),
+        page(m.ListedMemory),
         query={
             "limit": limit,
             "cursor": cursor,

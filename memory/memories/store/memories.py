@@ -13,7 +13,16 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from memory.kernel.ports import Embedding
 from memory.kernel.postgres.database import UniqueTextTaken
 from memory.kernel.postgres.tables import change
-from memory.memories.entities import ANY_AGENT, ExperienceDraft, Kind, Status, Trust, Visibility
+from memory.memories.entities import (
+    ANY_AGENT,
+    ExperienceDraft,
+    Kind,
+    MemoryEdit,
+    Status,
+    Trust,
+    Visibility,
+    fingerprint,
+)
 from memory.memories.tables import LIVING, embedding, memory, memory_version
 from memory.tasks.entities import CategoryIds
 
@@ -50,6 +59,31 @@ class NewMemory:
 
 
 @dataclass(frozen=True, slots=True)
+class NewVersion:
+    """The words of a memory from one version on, with their vectors."""
+
+    memory_id: UUID
+    version: int
+    situation: str
+    lesson: str
+    known_at: datetime
+    vectors: Mapping[str, Embedding]
+
+    @property
+    def digest(self) -> bytes:
+        return fingerprint(self.situation, self.lesson)
+
+
+@dataclass(frozen=True, slots=True)
+class Twin:
+    """A living memory that says the same."""
+
+    id: UUID
+    version: int
+    status: Status
+
+
+@dataclass(frozen=True, slots=True)
 class Stamp:
     """Who writes, when, and in which version of the bank."""
 
@@ -68,8 +102,8 @@ class MemoryStore:
         self._connection = connection
         self._namespace_id = namespace_id
 
-    async def twins(self, memories: Sequence[NewMemory]) -> dict[TwinKey, tuple[UUID, int, Status]]:
-        """Living memories that already say the same, by twin key: id, version and status."""
+    async def twins(self, memories: Sequence[NewMemory]) -> dict[TwinKey, Twin]:
+        """Living memories that already say the same, by twin key."""
         if not memories:
             return {}
         rows = await self._connection.execute(
@@ -86,10 +120,8 @@ class MemoryStore:
             .where(_TWIN.in_([new.twin_key for new in memories]))
         )
         return {
-            (row.owner, row.kind, row.category_id, row.sha256): (
-                row.id,
-                row.version,
-                Status(row.status),
+            (row.owner, row.kind, row.category_id, row.sha256): Twin(
+                row.id, row.version, Status(row.status)
             )
             for row in rows
         }
@@ -167,26 +199,39 @@ class MemoryStore:
         self, memory_id: UUID, version: int, model_id: UUID, vectors: Mapping[str, Embedding]
     ) -> None:
         """Vectors of one version, one a field."""
-        await self.add_all_vectors([(memory_id, version, vectors)], model_id)
+        await self._add_vectors(
+            [
+                self._vector_row(memory_id, version, model_id, field, made)
+                for field, made in vectors.items()
+            ]
+        )
 
-    async def add_all_vectors(
-        self, owned: Sequence[tuple[UUID, int, Mapping[str, Embedding]]], model_id: UUID
-    ) -> None:
-        rows = [
-            {
-                "memory_id": memory_id,
-                "version": version,
-                "field": field,
-                "model_id": model_id,
-                "namespace_id": self._namespace_id,
-                "vector": made.vector.tolist(),
-                "token_ids": list(made.token_ids),
-            }
-            for memory_id, version, vectors in owned
-            for field, made in vectors.items()
-        ]
+    async def add_first_vectors(self, memories: Sequence[NewMemory], model_id: UUID) -> None:
+        """Vectors of the first version of each new memory."""
+        await self._add_vectors(
+            [
+                self._vector_row(new.id, 1, model_id, field, made)
+                for new in memories
+                for field, made in new.vectors.items()
+            ]
+        )
+
+    async def _add_vectors(self, rows: Sequence[Mapping[str, object]]) -> None:
         if rows:
             await self._connection.execute(insert(embedding), rows)
+
+    def _vector_row(
+        self, memory_id: UUID, version: int, model_id: UUID, field: str, made: Embedding
+    ) -> dict[str, object]:
+        return {
+            "memory_id": memory_id,
+            "version": version,
+            "field": field,
+            "model_id": model_id,
+            "namespace_id": self._namespace_id,
+            "vector": made.vector.tolist(),
+            "token_ids": list(made.token_ids),
+        }
 
     async def edit(self, memory_id: UUID, values: Mapping[str, object], version: int) -> bool:
         """Write over version `version`; False where it is no longer current.
@@ -205,28 +250,22 @@ class MemoryStore:
         except IntegrityError as fault:
             raise UniqueTextTaken from fault
 
-    async def add_version(
-        self,
-        memory_id: UUID,
-        version: int,
-        texts: tuple[str, str],
-        known_at: datetime,
-        stamp: Stamp,
-    ) -> None:
+    async def add_version(self, new: NewVersion, model_id: UUID, stamp: Stamp) -> None:
         """The text as served from now on."""
         await self._connection.execute(
             insert(memory_version).values(
-                memory_id=memory_id,
-                version=version,
+                memory_id=new.memory_id,
+                version=new.version,
                 namespace_id=self._namespace_id,
-                situation=texts[0],
-                lesson=texts[1],
-                known_at=known_at,
+                situation=new.situation,
+                lesson=new.lesson,
+                known_at=new.known_at,
                 recorded_at=stamp.now,
                 bank_version=stamp.bank_version,
                 key_id=stamp.key_id,
             )
         )
+        await self.add_vectors(new.memory_id, new.version, model_id, new.vectors)
 
     async def set_status(
         self, memory_id: UUID, step: tuple[Status, Status], reason: str | None, stamp: Stamp
@@ -254,3 +293,12 @@ class MemoryStore:
             )
             .on_conflict_do_nothing()
         )
+
+
+def edited_columns(edit: MemoryEdit) -> dict[str, object]:
+    """The columns that an edit changes beside the words, which make a new version."""
+    given = {
+        "metadata": None if edit.metadata is None else dict(edit.metadata),
+        "pinned": edit.pinned,
+    }
+    return {name: value for name, value in given.items() if value is not None}

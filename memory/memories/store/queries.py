@@ -114,7 +114,9 @@ class MemoryReader:
             .join(memory, memory.c.id == memory_version.c.memory_id)
             .where(
                 self._here,
-                tuple_(memory_version.c.memory_id, memory_version.c.version).in_(list(versions.items())),
+                tuple_(memory_version.c.memory_id, memory_version.c.version).in_(
+                    list(versions.items())
+                ),
             )
         )
         return {row["memory_id"]: _to_version(row) for row in rows.mappings()}
@@ -136,4 +138,3 @@ def _matching(wanted: MemoryFilter) -> ColumnElement[bool]:
     if wanted.origin is not None:
         condition &= memory.c.detail["origin"].astext == wanted.origin
     return condition
-

@@ -83,7 +83,9 @@ class StatusStore:
         self._connection = connection
         self._namespace_id = namespace_id
 
-    async def move(self, memory_ids: Sequence[UUID], transition: StatusTransition, stamp: Stamp) -> list[UUID]:
+    async def move(
+        self, memory_ids: Sequence[UUID], transition: StatusTransition, stamp: Stamp
+    ) -> list[UUID]:
         """Change the status of those that still have one of the old ones; returns which.
 
         Raises UniqueTextTaken where another living memory has the text.
@@ -181,7 +183,8 @@ class StatusStore:
         }
         rows = await self._connection.execute(_NEAR, values)
         return [
-            NearMemory(row.id, Status(row.status), row.situation, row.lesson, row.cosine) for row in rows
+            NearMemory(row.id, Status(row.status), row.situation, row.lesson, row.cosine)
+            for row in rows
         ]
 
 

@@ -1,4 +1,6 @@
-"""ErasureStore: takes text away, leaves ids, weights and numbers, within one namespace."""
+"""ErasureStore: takes text away, leaves ids, weights and numbers, within one namespace; beside it
+what a preview and a rollback read.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +14,7 @@ from memory.constraints.tables import task_embedding
 from memory.erasure.entities import MAX_REACHED, Derived, Erasure
 from memory.llm.tables import writing
 from memory.memories.entities import Kind
-from memory.memories.tables import embedding, memory, memory_version
+from memory.memories.tables import ERASED_COLUMNS, embedding, memory, memory_version
 from memory.receipts.tables import retrieval
 from memory.tasks.tables import agent, task, trajectory
 
@@ -20,8 +22,8 @@ BLANK = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Reach:
-    """What an erasure reaches: memories and tasks."""
+class ErasureTargets:
+    """Whose text an erasure takes; `living` of the memories are in use."""
 
     memory_ids: tuple[UUID, ...]
     task_ids: tuple[UUID, ...]
@@ -35,7 +37,7 @@ class ErasureStore:
         self._connection = connection
         self._namespace_id = namespace_id
 
-    async def reach(self, erasure: Erasure) -> Reach:
+    async def find_targets(self, erasure: Erasure) -> ErasureTargets:
         """Whose text would go."""
         condition = _whose(erasure)
         rows = await self._connection.execute(
@@ -47,7 +49,7 @@ class ErasureStore:
         )
         found = rows.all()
         living = sum(row.status not in ("retired", "rejected") for row in found)
-        return Reach(tuple(row.id for row in found), await self._tasks(erasure), living)
+        return ErasureTargets(tuple(row.id for row in found), await self._tasks(erasure), living)
 
     async def _tasks(self, erasure: Erasure) -> tuple[UUID, ...]:
         here = (task.c.namespace_id == self._namespace_id) & task.c.erased_at.is_(None)
@@ -80,10 +82,8 @@ class ErasureStore:
             .values(
                 status="retired",
                 status_reason="erased",
-                metadata={},
-                detail={},
-                sha256=b"",
                 erased_at=now,
+                **ERASED_COLUMNS,
             )
         )
         versions = await self._connection.execute(
@@ -159,17 +159,18 @@ class ErasureStore:
         rows = await self._connection.execute(_WITHDRAW_SUPPORT, values | hand)
         return sorted({row.memory_id for row in rows})
 
-    async def blank_writings(self, erasure: Erasure, reach: Reach, now: datetime) -> int:
+    async def blank_writings(self, erasure: Erasure, targets: ErasureTargets, now: datetime) -> int:
         """What a language model was asked and said goes where it carries erased text."""
-        about = select(retrieval.c.id).where(retrieval.c.task_id.in_(reach.task_ids))
+        about = select(retrieval.c.id).where(retrieval.c.task_id.in_(targets.task_ids))
         carries = (
-            writing.c.memory_ids.overlap(list(reach.memory_ids))
-            | writing.c.memory_id.in_(reach.memory_ids)
-            | writing.c.task_id.in_(reach.task_ids)
+            writing.c.memory_ids.overlap(list(targets.memory_ids))
+            | writing.c.memory_id.in_(targets.memory_ids)
+            | writing.c.task_id.in_(targets.task_ids)
             | writing.c.retrieval_id.in_(about)
         )
-        for name in ("agent", "key_id", "task_id"):
-            if (value := getattr(erasure, name)) is not None:
+        named = {"agent": erasure.agent, "key_id": erasure.key_id, "task_id": erasure.task_id}
+        for name, value in named.items():
+            if value is not None:
                 carries |= writing.c[name] == value
         # A pair's two runs are of two agents and keys: it goes with either of them.
         held = trajectory.c.namespace_id == self._namespace_id
@@ -275,33 +276,33 @@ _WITHDRAW_SUPPORT = text("""
 """)
 
 
-class RestingStore:
+class ErasurePreviewStore:
     """Receipts whose lines cite what would go, and memories that were derived from it."""
 
     def __init__(self, connection: AsyncConnection, namespace_id: UUID) -> None:
         self._connection = connection
         self._namespace_id = namespace_id
 
-    async def retrievals(self, reach: Reach) -> tuple[UUID, ...]:
+    async def list_receipts(self, targets: ErasureTargets) -> tuple[UUID, ...]:
         """Receipts that would lose lines, the newest first, at most MAX_REACHED."""
-        rows = await self._connection.execute(_RETRIEVALS, self._values(reach))
+        rows = await self._connection.execute(_RECEIPTS, self._values(targets))
         return tuple(row.id for row in rows)
 
-    async def derived(self, reach: Reach) -> tuple[Derived, ...]:
+    async def list_derived(self, targets: ErasureTargets) -> tuple[Derived, ...]:
         """Memories that stay and lose support, those that lose most first."""
-        rows = await self._connection.execute(_DERIVED, self._values(reach))
+        rows = await self._connection.execute(_DERIVED, self._values(targets))
         return tuple(Derived(row.id, Kind(row.kind), row.lost, row.supports) for row in rows)
 
-    def _values(self, reach: Reach) -> dict[str, object]:
+    def _values(self, targets: ErasureTargets) -> dict[str, object]:
         return {
             "ns": self._namespace_id,
-            "ids": list(reach.memory_ids),
-            "tasks": list(reach.task_ids),
+            "ids": list(targets.memory_ids),
+            "tasks": list(targets.task_ids),
             "limit": MAX_REACHED,
         }
 
 
-_RETRIEVALS = text("""
+_RECEIPTS = text("""
     SELECT DISTINCT i.retrieval_id AS id FROM retrieval_item i
     WHERE i.namespace_id = :ns AND i.memory_id = ANY(CAST(:ids AS uuid[])) AND i.cited
     ORDER BY id DESC LIMIT :limit
@@ -328,3 +329,68 @@ _DERIVED = text("""
       AND coalesce(s.lost, 0) + coalesce(d.lost, 0) > 0
     ORDER BY lost DESC, m.id LIMIT :limit
 """)
+
+
+@dataclass(frozen=True, slots=True)
+class RollbackSource:
+    """An agent, a key, or an agent through a key; recorded from `since` and before `until`."""
+
+    agent_id: UUID | None
+    key_id: UUID | None
+    since: datetime | None
+    until: datetime | None
+
+
+class RollbackStore:
+    """Everything that came from a source and still counts."""
+
+    def __init__(self, connection: AsyncConnection, namespace_id: UUID) -> None:
+        self._connection = connection
+        self._namespace_id = namespace_id
+
+    async def list_outcomes(self, source: RollbackSource) -> list[UUID]:
+        """Outcomes of the agent's retrievals, reported by the key or made with a half that it
+        reported, by id: those in effect, and those that may still be half of a pair.
+        """
+        return await self._ids(_OUTCOMES, source)
+
+    async def list_memories(self, source: RollbackSource) -> list[UUID]:
+        """Living memories that are not pinned, written by the agent, through the key, by id."""
+        return await self._ids(_MEMORIES, source)
+
+    async def _ids(self, statement: str, source: RollbackSource) -> list[UUID]:
+        values = {
+            "ns": self._namespace_id,
+            "agent_id": source.agent_id,
+            "key_id": source.key_id,
+            "since": source.since,
+            "until": source.until,
+        }
+        rows = await self._connection.execute(text(statement), values)
+        return [row.id for row in rows]
+
+
+_OUTCOMES = """
+    SELECT o.id FROM outcome o JOIN retrieval r ON r.id = o.retrieval_id
+    LEFT JOIN outcome half ON half.id = o.partner_id
+    WHERE o.namespace_id = :ns AND (o.status IN ('accepted', 'applied') OR o.status = 'ignored'
+          AND o.reason IN ('half_missing', 'observational', 'half_of_pair'))
+      AND (CAST(:agent_id AS uuid) IS NULL OR r.agent_id = :agent_id)
+      AND (CAST(:key_id AS uuid) IS NULL OR o.key_id = :key_id
+          OR half.key_id = :key_id)
+      AND (CAST(:since AS timestamptz) IS NULL OR o.recorded_at >= :since)
+      AND (CAST(:until AS timestamptz) IS NULL OR o.recorded_at < :until)
+    ORDER BY o.id
+"""
+
+
+_MEMORIES = """
+    SELECT m.id FROM memory m
+    WHERE m.namespace_id = :ns AND m.status NOT IN ('retired', 'rejected')
+      AND m.erased_at IS NULL AND NOT m.pinned
+      AND (CAST(:agent_id AS uuid) IS NULL OR m.agent_id = :agent_id)
+      AND (CAST(:key_id AS uuid) IS NULL OR m.key_id = :key_id)
+      AND (CAST(:since AS timestamptz) IS NULL OR m.recorded_at >= :since)
+      AND (CAST(:until AS timestamptz) IS NULL OR m.recorded_at < :until)
+    ORDER BY m.id
+"""
