@@ -505,7 +505,9 @@ FINDS_NOTHING: dict[str, Ask] = {
     "StatusStore.list_on_probation": lambda f: f.admitting.list_on_probation(),
     "StatusStore.get_origin": lambda f: f.admitting.get_origin(f.memory),
     "BindingStore.near": lambda f: BindingStore(f.connection, f.here).near(f.near),
-    "BrowsingStore.lines": lambda f: f.browsing.lines(Browse(), {f.memory: Snapshot(1, Status.ACTIVE)}),
+    "BrowsingStore.lines": lambda f: f.browsing.lines(
+        Browse(), {f.memory: Snapshot(1, Status.ACTIVE)}
+    ),
     "BrowsingStore.nearest": lambda f: f.browsing.nearest(f.memory, f.model, 8),
     "BrowsingStore.part": lambda f: f.browsing.part(Browse(), PAGE),
     "BrowsingStore.texts": lambda f: f.browsing.texts({f.memory: 1}),
