@@ -44,6 +44,10 @@ def eventually(holds: Callable[[], bool]) -> bool:
     return True
 
 
+def heed_interrupts() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @pytest.fixture
 def begin(above: Path) -> Callable[..., Run]:
     """Start a run of that test; its process and its folder, once it is in the middle."""
@@ -60,6 +64,8 @@ def begin(above: Path) -> Callable[..., Run]:
             env=os.environ | {"TMPDIR": str(above), "PYTHONPATH": str(ROOT)},
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
+            # A run in the background of a shell would be born deaf to Ctrl-C.
+            preexec_fn=heed_interrupts,
         )
         begun = file.with_name("begun")
         assert eventually(lambda: begun.exists() and begun.read_text() != "")
