@@ -6,10 +6,18 @@ comes first, in `__post_init__`.
 """
 
 import re
+from dataclasses import is_dataclass
 from datetime import UTC, datetime
-from typing import Annotated
+from typing import Annotated, Any
 
-from pydantic import AfterValidator, AwareDatetime, BeforeValidator, ConfigDict, Field
+from pydantic import (
+    AfterValidator,
+    AwareDatetime,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    TypeAdapter,
+)
 
 from memory.kernel.text import KEY, LESSON, NAME, SITUATION, TASK
 
@@ -19,9 +27,25 @@ RFC_3339 = re.compile(
 # Far enough for every stream, near enough that adding a span to a time never leaves the calendar.
 FIRST_YEAR, LAST_YEAR = 1900, 2200
 
-INPUT = ConfigDict(extra="forbid", use_attribute_docstrings=True)
+
+def _inherit_descriptions(schema: dict[str, Any], noun: type) -> None:
+    """A noun that adds fields to another keeps the descriptions of those it has from there."""
+    for base in noun.__mro__[1:]:
+        if is_dataclass(base):
+            for name, part in TypeAdapter(base).json_schema()["properties"].items():
+                if name in schema["properties"] and "description" in part:
+                    schema["properties"][name].setdefault("description", part["description"])
+
+
+INPUT = ConfigDict(
+    extra="forbid", use_attribute_docstrings=True, json_schema_extra=_inherit_descriptions
+)
 """Of nouns that callers bring: an unknown field is refused, so that a typing error is not lost."""
-OUTPUT = ConfigDict(use_attribute_docstrings=True, json_schema_serialization_defaults_required=True)
+OUTPUT = ConfigDict(
+    use_attribute_docstrings=True,
+    json_schema_serialization_defaults_required=True,
+    json_schema_extra=_inherit_descriptions,
+)
 """Of nouns that callers are shown: every field is there, whatever its default."""
 
 

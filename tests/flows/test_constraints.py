@@ -29,7 +29,6 @@ from memory.memories.entities import (
     Visibility,
 )
 from memory.memories.service import get_memory, list_memories
-from memory.tasks.entities import CategoryName
 from memory.tenancy.entities import Call, Key
 from tests.fixtures.engine import DAY, NOON, OPEN, a_namespace
 from tests.flows.constraint_builders import (
@@ -153,7 +152,7 @@ async def test_what_differs_in_more_than_words_stays_two(
 async def test_buckets_are_apart(engine: Engine, call: Call) -> None:
     sums = await a_task(engine, call, "task one")
     ratios = await a_task(
-        engine, call, "task two", category=CategoryName("mathematics", "percentages")
+        engine, call, "task two", category="mathematics", subcategory="percentages"
     )
     first = await contrasted(engine, call, sums)
     second = await contrasted(engine, call, ratios, wording=replace(WORDING, avoid=f"{AVOID} now"))
@@ -166,7 +165,7 @@ async def test_buckets_are_apart(engine: Engine, call: Call) -> None:
 async def test_the_same_text_stands_once_in_a_category(engine: Engine, call: Call) -> None:
     sums = await a_task(engine, call, "task one")
     ratios = await a_task(
-        engine, call, "task two", category=CategoryName("mathematics", "percentages")
+        engine, call, "task two", category="mathematics", subcategory="percentages"
     )
 
     waiting = await contrasted(engine, call, sums, counts=False)
