@@ -27,7 +27,7 @@ from memory.kernel.postgres.database import Connection
 from memory.tasks.entities import Task, TaskDraft
 from memory.tasks.service import NameResolver
 from memory.tasks.store.actors import ActorStore
-from memory.tasks.store.tasks import TaskStore, Written
+from memory.tasks.store.tasks import Provenance, TaskStore
 from memory.tenancy.entities import Act, Call
 
 Answer = Kept | MemoryFault
@@ -51,7 +51,7 @@ async def add(engine: Engine, call: Call, drafts: Sequence[TrajectoryDraft]) -> 
                 answers.append(fault)
                 continue
             new.append(run)
-            answers.append(Kept(run.id, task.id, task.category, draft.right))
+            answers.append(Kept(run.id, task.id, task.category_name, draft.right))
             if draft.reward is not None and draft.verifier in SUPPORTING:
                 n, total = counts[run.agent_id, task.category_id]
                 counts[run.agent_id, task.category_id] = (n + 1, total + draft.reward)
@@ -79,7 +79,7 @@ class _Arrivals:
         known_at = call.namespace.known_at(draft.known_at, call.now)
         task = await self._task(draft, known_at)
         agent = await self._names.ensure_agent(draft.agent)
-        written = Written(call.key.id, known_at, call.now)
+        written = Provenance(call.key.id, known_at, call.now)
         return NewTrajectory(new_id(), draft, task.id, agent.id, written), task
 
     async def look_up(self, drafts: Sequence[TrajectoryDraft]) -> None:
@@ -112,9 +112,9 @@ class _Arrivals:
         if known is None:
             task, _ = await self._names.ensure_task(draft, known_at)
         else:
-            if draft.category is not None:
-                await self._names.ensure_category(draft.category)
-            task = await self._store.agreed(known, draft)
+            if draft.category_name is not None:
+                await self._names.ensure_category(draft.category_name)
+            task = await self._store.agree(known, draft)
         self._known(task)
         return task
 

@@ -126,7 +126,7 @@ class _Desk:
                 raise NotFound("no such task", code="task_not_found", field="task_id")
             return known
         if known is not None:
-            return await self._tasks.agreed(known, draft.task)
+            return await self._tasks.agree(known, draft.task)
         if draft.task.group_key is None:
             raise Rejected("a window needs a group_key, its event", field="task.group_key")
         task, _ = await self._names.ensure_task(draft.task, known_at)

@@ -57,8 +57,8 @@ class Asked:
     @property
     def category(self) -> CategoryName | None:
         if self.task is not None:
-            return self.task.category
-        return self.ask.task.category if self.ask.task is not None else None
+            return self.task.category_name
+        return self.ask.task.category_name if self.ask.task is not None else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +202,7 @@ class Finder:
         """The given category, for certain; else the nearest; else `general`."""
         if asked.task is not None:
             ids = asked.task.category_ids
-            return ids, asked.task.category, 1.0
+            return ids, asked.task.category_name, 1.0
         if asked.category is not None:
             return await self._names.ensure_category(asked.category), asked.category, 1.0
         return await self._routed(asked.vectors)

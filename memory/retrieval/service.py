@@ -19,7 +19,7 @@ from memory.retrieval.model_compiler import in_a_models_words
 from memory.retrieval.serving import Ranked, Serving, rank, serve
 from memory.retrieval.workings import workings_of
 from memory.tasks.entities import Task
-from memory.tasks.store.tasks import TaskStore, Written
+from memory.tasks.store.tasks import Provenance, TaskStore
 from memory.tenancy.entities import Act, Call, Clock, utc
 
 PREVIEW = "preview"
@@ -219,8 +219,8 @@ async def _task_id(tasks: TaskStore, call: Call, found: Found) -> UUID | None:
     if asked.ask.purpose == PREVIEW:
         return None
     assert asked.ask.task is not None
-    draft = replace(asked.ask.task, category=found.category)
-    written = Written(call.key.id, _known_at(call, found), call.now)
+    draft = asked.ask.task.in_category(found.category)
+    written = Provenance(call.key.id, _known_at(call, found), call.now)
     task, _ = await tasks.ensure(draft, found.category_ids, written)
     return task.id
 

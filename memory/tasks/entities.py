@@ -1,13 +1,16 @@
 """What an agent is about to attempt, and how tasks are sorted."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from hashlib import sha256
+from typing import Annotated
 from uuid import UUID
 
+from pydantic import Field
+
 from memory.kernel.errors import Rejected
-from memory.kernel.fields import INPUT, OUTPUT, Flag, Name
+from memory.kernel.fields import INPUT, OUTPUT, CallerKey, Flag, Moment, Name, TaskText
 from memory.kernel.text import KEY, NAME, TASK, cleaned, cleaned_json, optional
 
 DISTILLER = "memlift-contrast"
@@ -25,8 +28,12 @@ OWN_NAMES = frozenset({OWN_AGENT, REFLECTOR, DISTILLER})
 class CategoryName:
     """A kind of task, on two levels; the first names the cell in which learning is kept."""
 
-    name: str
-    subcategory: str | None = None
+    __pydantic_config__ = INPUT
+
+    name: Name
+    """The category; made at first use, unless the namespace's list of categories is closed."""
+    subcategory: Name | None = None
+    """A finer kind within it."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", cleaned(self.name, "category", NAME))
@@ -40,6 +47,15 @@ class CategoryName:
         if subcategory is not None:
             raise Rejected("subcategory needs a category", field="category")
         return None
+
+
+def category_of(category: str | None, subcategory: str | None) -> CategoryName | None:
+    """Both levels as one. Raises Rejected where only the lower one is given."""
+    if category is not None:
+        return CategoryName(category, subcategory)
+    if subcategory is not None:
+        raise Rejected("subcategory needs a category", field="category")
+    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,26 +78,44 @@ class CategoryIds:
 
 @dataclass(frozen=True, slots=True)
 class TaskDraft:
-    """A task in its caller's words.
+    """A task in its caller's words."""
 
-    `key` is the caller's own id: the same key is the same task. `group_key` joins tasks that stand
-    or fall together. From `closes_at` on no prediction counts.
-    """
+    __pydantic_config__ = INPUT
 
-    text: str
-    key: str | None = None
-    category: CategoryName | None = None
-    group_key: str | None = None
+    text: TaskText
+    """What is to be done, as the agent was told."""
+    key: CallerKey | None = None
+    """The caller's own id: the same key is the same task."""
+    category: Name | None = None
+    """Its kind; where it is left out, the nearest by meaning, else `general`."""
+    subcategory: Name | None = None
+    """A finer kind within its category."""
+    group_key: CallerKey | None = None
+    """Joins tasks that stand or fall together, such as questions about one event."""
     metadata: Mapping[str, object] = field(default_factory=dict[str, object])
-    closes_at: datetime | None = None
+    """Free JSON of at most 8,192 bytes, kept and shown as it is."""
+    closes_at: Moment | None = None
+    """When its window closes: from then on no prediction counts."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "text", cleaned(self.text, "task.text", TASK))
         object.__setattr__(self, "key", optional(self.key, "task.key", KEY))
+        category = self.category_name
+        if category is not None:
+            object.__setattr__(self, "category", category.name)
+            object.__setattr__(self, "subcategory", category.subcategory)
         object.__setattr__(self, "group_key", optional(self.group_key, "task.group_key", KEY))
         object.__setattr__(self, "metadata", cleaned_json(self.metadata, "task.metadata"))
         if self.closes_at is not None and self.closes_at.tzinfo is None:
             raise Rejected("task.closes_at has no time zone", field="task.closes_at")
+
+    @property
+    def category_name(self) -> CategoryName | None:
+        return category_of(self.category, self.subcategory)
+
+    def in_category(self, name: CategoryName) -> "TaskDraft":
+        """The same task, in the category that was found for it."""
+        return replace(self, category=name.name, subcategory=name.subcategory)
 
     @property
     def digest(self) -> bytes:
@@ -89,24 +123,51 @@ class TaskDraft:
 
 
 @dataclass(frozen=True, slots=True)
+class TaskEntry(TaskDraft):
+    """A task to be stored by itself."""
+
+    __pydantic_config__ = INPUT
+
+    known_at: Moment | None = None
+    """When it could be known; only in namespaces with clock `replay`, and required there."""
+
+
+@dataclass(frozen=True, slots=True)
 class Task:
     """A task as stored."""
 
+    __pydantic_config__ = OUTPUT
+
     id: UUID
+    """Names the task for ever."""
     key: str | None
+    """Its caller's own id."""
     text: str
-    category_id: UUID
-    subcategory_id: UUID | None
-    category: CategoryName
+    """What is to be done; empty once it was erased."""
+    category_id: Annotated[UUID, Field(exclude=True)]
+    subcategory_id: Annotated[UUID | None, Field(exclude=True)]
+    category: str
+    """Its kind, given or found."""
+    subcategory: str | None
+    """A finer kind within its category."""
     group_key: str | None
+    """Joins tasks that stand or fall together."""
     metadata: Mapping[str, object]
+    """Free JSON, as its caller gave it."""
     closes_at: datetime | None
+    """When its window closes: from then on no prediction counts."""
     known_at: datetime
+    """When it could be known."""
     recorded_at: datetime
+    """When the server stored it."""
 
     @property
     def category_ids(self) -> CategoryIds:
         return CategoryIds(self.category_id, self.subcategory_id)
+
+    @property
+    def category_name(self) -> CategoryName:
+        return CategoryName(self.category, self.subcategory)
 
     @property
     def source_group(self) -> str:
@@ -163,14 +224,22 @@ class Agent:
 
 @dataclass(frozen=True, slots=True)
 class Category:
-    """A category as stored; metric and reward kind are fixed by its first outcome."""
+    """A category as stored."""
+
+    __pydantic_config__ = OUTPUT
 
     id: UUID
+    """Names the category for ever."""
     name: str
+    """Its name among those of its level."""
     parent: str | None
+    """The category it is a subcategory of."""
     metric: str | None
+    """What its rewards measure; fixed by its first outcome."""
     reward_kind: str | None
+    """How its rewards are scaled; fixed by its first outcome."""
     created_at: datetime
+    """When it was first used or described."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """Agents, categories and tasks are named."""
 
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from datetime import datetime
 from uuid import UUID
 
@@ -21,7 +21,7 @@ from memory.tasks.entities import (
     TaskDraft,
 )
 from memory.tasks.store.actors import ActorStore
-from memory.tasks.store.tasks import TaskStore, Written
+from memory.tasks.store.tasks import Provenance, TaskStore
 from memory.tenancy.entities import Act, AuditEvent, Call, Taxonomy
 from memory.tenancy.store.calls import CallStore
 
@@ -134,10 +134,10 @@ class NameResolver:
 
     async def ensure_task(self, draft: TaskDraft, known_at: datetime) -> tuple[Task, bool]:
         """The task, and whether it is new."""
-        name = draft.category or GENERAL
-        written = Written(self._call.key.id, known_at, self._call.now)
-        named = replace(draft, category=name)
-        return await self._tasks.ensure(named, await self.ensure_category(name), written)
+        name = draft.category_name or GENERAL
+        written = Provenance(self._call.key.id, known_at, self._call.now)
+        ids = await self.ensure_category(name)
+        return await self._tasks.ensure(draft.in_category(name), ids, written)
 
 
 def _require_other(name: str) -> None:

@@ -14,7 +14,7 @@ from memory.receipts.entities import Fate, Item
 from memory.retrieval.entities import MAX_K, MAX_TOKENS, Ask, Considered, RoutedBy, Served, Workings
 from memory.retrieval.receipts import WHY_CUT
 from memory.retrieval.service import retrieve
-from memory.tasks.entities import CategoryName, TaskDraft
+from memory.tasks.entities import TaskDraft
 from memory.tasks.service import list_agents, list_categories
 from memory.tenancy.entities import Clock
 from server.dashboard.forms import Form
@@ -137,12 +137,9 @@ def _serves(one: Considered, ranker: str) -> bool:
 
 
 def _ask(viewer: Viewer, form: Form) -> Ask:
-    category = form.given("category")
     return Ask(
         agent=form.get("agent"),
-        task=TaskDraft(
-            form.get("task"), category=None if category is None else CategoryName(category)
-        ),
+        task=TaskDraft(form.get("task"), category=form.given("category")),
         k=_whole(form, "k"),
         max_tokens=_whole(form, "max_tokens"),
         purpose="preview",

@@ -17,7 +17,7 @@ from memory.kernel.errors import MemoryFault, Rejected
 from memory.kernel.fields import CallerKey, Flag, Moment, Name, Number, Share, Whole, hint
 from memory.kernel.paging import MAX_PAGE
 from memory.kernel.text import NAME, cleaned
-from memory.tasks.entities import CategoryName
+from memory.tasks.entities import category_of
 
 DEFAULT_PAGE = 50
 MAX_CURSOR = 2_000
@@ -105,15 +105,6 @@ class AgentQuery(ListQuery):
 def named(text: str | None, field: str) -> str | None:
     """A name in a filter, cleaned as the stored one was, so that the two can be equal."""
     return None if text is None else cleaned(text, field, NAME)
-
-
-def category_of(category: str | None, subcategory: str | None) -> CategoryName | None:
-    """Two flat fields of the wire as one noun."""
-    if category is not None:
-        return CategoryName(category, subcategory)
-    if subcategory is not None:
-        raise Rejected("subcategory needs a category", field="category")
-    return None
 
 
 def changed(shape: In) -> Mapping[str, object]:

@@ -18,7 +18,7 @@ from memory.memories.service import Entrance, enter
 from memory.memories.store.memories import NewMemory
 from memory.tasks.entities import DISTILLER, CategoryName, TaskDraft
 from memory.tasks.store.actors import ActorStore
-from memory.tasks.store.tasks import TaskStore, Written
+from memory.tasks.store.tasks import Provenance, TaskStore
 from memory.tenancy.entities import Call
 from tests.fixtures.engine import NOON
 
@@ -102,8 +102,9 @@ async def _support(
     actors = ActorStore(connection, call.namespace.id)
     ran = [await actors.ensure_agent(name, call.key.id, NOON) for name in row.pair]
     ids = await actors.ensure_category(row.category, call.key.id, NOON)
-    written = Written(call.key.id, NOON, NOON)
-    draft = TaskDraft(said, key=f"source:{said}", category=row.category)
+    written = Provenance(call.key.id, NOON, NOON)
+    place = {"category": row.category.name, "subcategory": row.category.subcategory}
+    draft = TaskDraft(said, key=f"source:{said}", **place)
     task, _ = await TaskStore(connection, call.namespace.id).ensure(draft, ids, written)
     values = {
         "id": new_id(),

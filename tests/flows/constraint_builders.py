@@ -14,7 +14,7 @@ from memory.constraints.trajectory_entities import Trajectory
 from memory.inference.service import adopt_model
 from memory.kernel.engine import Engine
 from memory.kernel.ids import new_id
-from memory.tasks.entities import DISTILLER, CategoryName, Task, TaskDraft
+from memory.tasks.entities import DISTILLER, Task, TaskDraft
 from memory.tasks.service import add_task
 from memory.tasks.store.actors import ActorStore
 from memory.tasks.tables import trajectory
@@ -39,7 +39,7 @@ class Pair:
 
 
 async def a_task(engine: Engine, call: Call, text: str, **changes: object) -> Task:
-    fields: dict[str, object] = {"category": CategoryName("mathematics", "sums")}
+    fields: dict[str, object] = {"category": "mathematics", "subcategory": "sums"}
     draft = TaskDraft(text, **(fields | changes))  # pyright: ignore[reportArgumentType] - by name
     return (await add_task(engine, call, draft, None))[0]
 
@@ -98,7 +98,7 @@ def _run(
         agent=agent,
         family=family,
         size_class=None,
-        category=task.category,
+        category=task.category_name,
         steps=(),
         result="worked out",
         reward=1.0 if right else 0.0,

@@ -13,14 +13,14 @@ from memory.kernel.errors import MemoryFault
 from memory.kernel.paging import Page
 from memory.memories.entities import Memory
 from memory.memories.service import get_memory
-from memory.tasks.entities import CategoryName, TaskDraft
+from memory.tasks.entities import TaskDraft
 from memory.tenancy.entities import Call
 
 PAGE = Page(200)
 TASK = TaskDraft(
     "Ann buys 6 boxes of 8 pens at 3 dollars a box. How much does she pay in all?",
     key="pens",
-    category=CategoryName("mathematics"),
+    category="mathematics",
 )
 RIGHT = ("The boxes are priced, not the pens.", "Multiply boxes by the price: 6 * 3 = 18.")
 WRONG = ("There are 6 * 8 = 48 pens.", "Multiply pens by the price: 48 * 3 = 144.")

@@ -28,7 +28,7 @@ from tests.flows.binding_builders import MATHS, Laid, copies, lay
 from tests.storage.steps import a_call, remembered, reported, served
 
 TICKET = "solve for the price of a ticket"
-ASKED = TaskDraft(TICKET, category=MATHS)
+ASKED = TaskDraft(TICKET, category=MATHS.name, subcategory=MATHS.subcategory)
 PRICE = Laid("a price is asked for")
 FAR = CategoryName("gardening")
 

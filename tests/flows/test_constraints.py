@@ -22,7 +22,6 @@ from memory.kernel.errors import Rejected
 from memory.kernel.paging import Page
 from memory.memories.entities import Kind, Memory, MemoryFilter, Status, Trust, Visibility
 from memory.memories.service import get_memory, list_memories
-from memory.tasks.entities import CategoryName
 from memory.tenancy.entities import Call, Key
 from tests.fixtures.engine import DAY, NOON, OPEN, a_namespace
 from tests.flows.constraint_builders import (
@@ -146,7 +145,7 @@ async def test_what_differs_in_more_than_words_stays_two(
 async def test_buckets_are_apart(engine: Engine, call: Call) -> None:
     sums = await a_task(engine, call, "task one")
     ratios = await a_task(
-        engine, call, "task two", category=CategoryName("mathematics", "percentages")
+        engine, call, "task two", category="mathematics", subcategory="percentages"
     )
     first = await contrasted(engine, call, sums)
     second = await contrasted(engine, call, ratios, wording=replace(WORDING, avoid=f"{AVOID} now"))
@@ -159,7 +158,7 @@ async def test_buckets_are_apart(engine: Engine, call: Call) -> None:
 async def test_the_same_text_stands_once_in_a_category(engine: Engine, call: Call) -> None:
     sums = await a_task(engine, call, "task one")
     ratios = await a_task(
-        engine, call, "task two", category=CategoryName("mathematics", "percentages")
+        engine, call, "task two", category="mathematics", subcategory="percentages"
     )
 
     waiting = await contrasted(engine, call, sums, counts=False)

@@ -250,7 +250,7 @@ async def only(engine: Engine, call: Call, lessons: list[UUID], **run: object) -
     )
     async with engine.database.transaction(call.namespace.id) as connection:
         await connection.execute(every, {"ids": lessons})
-    task = TaskDraft("a forecast of rain", category=CategoryName("weather"))
+    task = TaskDraft("a forecast of rain", category="weather")
     answer = await served(engine, call, as_of=run["as_of"], k=5, task=task)
     assert {item.memory_id for item in answer.receipt.items} == set(lessons)
     await reported(engine, call, answer, reward=run["reward"], known_at=run["as_of"])

@@ -27,7 +27,7 @@ from memory.receipts.rebuild import rebuilt
 from memory.retrieval.entities import Served
 from memory.retrieval.receipts import get_receipt, list_receipts
 from memory.retrieval.service import retrieve
-from memory.tasks.entities import CategoryName, TaskDraft
+from memory.tasks.entities import TaskDraft
 from memory.tasks.service import list_agents
 from memory.tenancy.entities import Role, Taxonomy
 from tests.fixtures.builders import a_draft, a_report, an_ask
@@ -349,7 +349,7 @@ async def test_the_second_level_of_a_category_shares_its_cell(
 ):
     await remembered(engine, await calls(wall), a_draft())
     for subcategory in ("rain", "snow"):
-        task = TaskDraft("a forecast of rain", category=CategoryName("weather", subcategory))
+        task = TaskDraft("a forecast of rain", category="weather", subcategory=subcategory)
         answer = await served(engine, await calls(wall), task=task)
         await reported(engine, await calls(wall), answer)
     await apply_now(engine, await calls(wall))

@@ -12,13 +12,13 @@ from memory.outcomes.entities import Reported
 from memory.outcomes.service import list_outcomes, report
 from memory.receipts.entities import Outcome, OutcomeFilter
 from memory.retrieval.entities import Served
-from memory.tasks.entities import CategoryName, TaskDraft
+from memory.tasks.entities import TaskDraft
 from memory.tenancy.entities import Call
 from tests.fixtures.builders import a_draft, a_report
 from tests.fixtures.engine import NOON, Caller
 from tests.storage.steps import live_and_rebuilt, remembered, reported, served
 
-RAIN = TaskDraft("a forecast of rain", key="rain", category=CategoryName("weather"))
+RAIN = TaskDraft("a forecast of rain", key="rain", category="weather")
 ROUNDS = 8
 
 

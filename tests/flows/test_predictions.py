@@ -349,8 +349,10 @@ async def test_an_erasure_takes_the_reasons_and_leaves_the_numbers(
 
 async def test_a_category_is_made_for_a_new_window(engine: Engine, calls: Caller, past: str):
     call = await calls(past)
-    task = TaskDraft("snow?", key="s", group_key="snow", category=CategoryName("weather", "snow"))
+    task = TaskDraft("snow?", key="s", group_key="snow", category="weather", subcategory="snow")
 
     [made] = await predicted(engine, call, a_prediction(task=task, known_at=NOON))
 
-    assert (await get_task(engine, call, made.task_id)).category == CategoryName("weather", "snow")
+    assert (await get_task(engine, call, made.task_id)).category_name == CategoryName(
+        "weather", "snow"
+    )

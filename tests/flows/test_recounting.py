@@ -14,7 +14,7 @@ from memory.kernel.paging import Page
 from memory.memories.entities import MemoryEdit
 from memory.receipts.entities import ReceiptFilter
 from memory.retrieval.receipts import list_receipts
-from memory.tasks.entities import CategoryName, TaskDraft
+from memory.tasks.entities import TaskDraft
 from tests.fixtures.builders import a_draft
 from tests.fixtures.engine import DAY, Caller
 from tests.storage.steps import a_call, remembered, reported, served
@@ -81,7 +81,7 @@ async def test_receipts_are_listed_by_what_became_of_them(
     engine: Engine, operator, wall: str
 ) -> None:
     call = await a_call(engine, operator, wall)
-    maths = TaskDraft("a proof", category=CategoryName("maths"))
+    maths = TaskDraft("a proof", category="maths")
     answered = await served(engine, call)
     other = await served(engine, call, agent="other", task=maths, arm="off")
     await reported(engine, call, answered)

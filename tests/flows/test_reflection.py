@@ -74,7 +74,7 @@ async def reflections(engine: Engine, call: Call) -> list[MetaGuideline]:
 
 
 def a_task(words: str, group: str | None = None) -> TaskDraft:
-    return TaskDraft(f"a forecast of rain {words}", category=WEATHER, group_key=group)
+    return TaskDraft(f"a forecast of rain {words}", category=WEATHER.name, group_key=group)
 
 
 async def test_a_pair_that_memory_lost_becomes_a_candidate_of_its_category(

@@ -135,7 +135,9 @@ async def test_what_agents_parted_on_reaches_the_other_family(
     engine: Engine, calls: Caller, shared: str, pair: PairClass, *, reaches: bool
 ):
     call = await calls(shared)
-    task = await a_task(engine, call, "a forecast of rain in June", category=WEATHER)
+    task = await a_task(
+        engine, call, "a forecast of rain in June", category="weather", subcategory=None
+    )
     memory_id = await an_experience(engine, calls, shared, task_id=task.id)
     await contrasted(engine, call, task, Pair(("north", "south"), pair_class=pair))
 
@@ -146,7 +148,9 @@ async def test_a_contrast_that_supports_nothing_proves_nothing(
     engine: Engine, calls: Caller, shared: str
 ):
     call = await calls(shared)
-    task = await a_task(engine, call, "a forecast of rain in June", category=WEATHER)
+    task = await a_task(
+        engine, call, "a forecast of rain in June", category="weather", subcategory=None
+    )
     memory_id = await an_experience(engine, calls, shared, task_id=task.id)
     await contrasted(engine, call, task, Pair(("north", "south")))
     async with engine.database.transaction(call.namespace.id) as connection:
@@ -160,7 +164,7 @@ def ran(agent: str, *rewards: float, **changes: object) -> list[TrajectoryDraft]
     return [
         TrajectoryDraft(
             agent=agent,
-            task=TaskDraft(f"a forecast {n}", key=f"forecast {n}", category=WEATHER),
+            task=TaskDraft(f"a forecast {n}", key=f"forecast {n}", category=WEATHER.name),
             steps=(Step("looked at the sky"),),
             reward=reward,
             verifier="test",
@@ -240,7 +244,7 @@ async def test_in_the_past_it_was_proven_when_that_was_known(
 
 
 async def a_task_known(engine: Engine, call: Call) -> UUID:
-    draft = TaskDraft("a forecast of rain in June", category=WEATHER)
+    draft = TaskDraft("a forecast of rain in June", category=WEATHER.name)
     task, _ = await add_task(engine, call, draft, NOON)
     return task.id
 

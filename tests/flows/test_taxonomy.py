@@ -104,11 +104,12 @@ async def test_without_new_ones_an_unknown_category_is_refused(engine, calls, wa
     call = await calls(wall)
     assert call.namespace.settings.categories is Taxonomy.CLOSED
 
-    for name in (CategoryName("cooking"), CategoryName("weather", "snow")):
+    for name, below in (("cooking", None), ("weather", "snow")):
+        draft = TaskDraft("how?", category=name, subcategory=below)
         with pytest.raises(Rejected) as refused:
-            await add_task(engine, call, TaskDraft("how?", category=name), None)
+            await add_task(engine, call, draft, None)
         assert refused.value.kind == "category_unknown"
-    known = TaskDraft("how?", category=CategoryName("weather", "heat"))
+    known = TaskDraft("how?", category="weather", subcategory="heat")
     assert (await add_task(engine, call, known, None))[1]
 
     await brought(engine, call, allow_new=True)

@@ -16,7 +16,7 @@ from memory.erasure.service import erase
 from memory.kernel.errors import Conflict, NotFound
 from memory.kernel.ids import new_id
 from memory.kernel.paging import Page
-from memory.tasks.entities import CategoryName, TaskDraft
+from memory.tasks.entities import TaskDraft
 from memory.tasks.service import add_task, list_tasks
 from tests.fixtures.engine import DAY, NOON
 from tests.storage.neighbours import fill
@@ -34,7 +34,7 @@ def a_run(**changes: object) -> TrajectoryDraft:
         "verifier": "test",
     }
     if not {"task", "task_id"} & changes.keys():
-        fields["task"] = TaskDraft("how many posts?", key="posts", category=CategoryName("maths"))
+        fields["task"] = TaskDraft("how many posts?", key="posts", category="maths")
     return TrajectoryDraft(**(fields | changes))  # pyright: ignore[reportArgumentType] - fields by name
 
 
@@ -106,7 +106,7 @@ async def test_a_bad_run_does_not_lose_the_others(engine, calls, wall):
 async def test_one_key_is_one_task_however_its_runs_come(engine, calls, wall):
     call = await calls(wall)
     first, second = await trajectories.add(engine, call, [a_run(), a_run(agent="b")])
-    other = TaskDraft("another question", key="posts", category=CategoryName("maths"))
+    other = TaskDraft("another question", key="posts", category="maths")
     third, fourth = await trajectories.add(engine, call, [a_run(agent="c"), a_run(task=other)])
 
     assert isinstance(fourth, Conflict)

@@ -24,7 +24,7 @@ from memory.outcomes.entities import Reported
 from memory.outcomes.service import get_outcome, list_outcomes, report
 from memory.receipts.entities import Outcome, OutcomeFilter
 from memory.retrieval.entities import Served
-from memory.tasks.entities import AgentDraft, CategoryName, TaskDraft
+from memory.tasks.entities import AgentDraft, TaskDraft
 from memory.tasks.service import add_agent
 from memory.tasks.store.actors import ActorStore
 from memory.tenancy.entities import Call, Role
@@ -34,8 +34,8 @@ from tests.storage.steps import live_and_rebuilt, remembered, reported, served
 
 HOUR = timedelta(hours=1)
 PAGE = Page(200)
-RAIN = TaskDraft("a forecast of rain", key="rain", category=CategoryName("weather"))
-SNOW = TaskDraft("a forecast of snow", key="snow", category=CategoryName("weather"))
+RAIN = TaskDraft("a forecast of rain", key="rain", category="weather")
+SNOW = TaskDraft("a forecast of snow", key="snow", category="weather")
 
 
 async def exact(engine: Engine, call: Call) -> Learned:

@@ -30,7 +30,7 @@ WEATHER = CategoryName("weather")
 
 
 def a_task_draft(number: int = 0) -> TaskDraft:
-    return TaskDraft(f"a forecast of rain {number}", key=f"task {number}", category=WEATHER)
+    return TaskDraft(f"a forecast of rain {number}", key=f"task {number}", category=WEATHER.name)
 
 
 async def a_run(

@@ -96,7 +96,7 @@ from memory.retrieval.store.search import Probe, Scope, SearchStore
 from memory.schema import ISOLATED
 from memory.tasks.entities import AgentDraft, CategoryIds, CategoryName, Task, TaskDraft
 from memory.tasks.store.actors import ActorStore
-from memory.tasks.store.tasks import TaskStore, Written
+from memory.tasks.store.tasks import Provenance, TaskStore
 from memory.tasks.tables import agent, category, task, trajectory
 from memory.tenancy.entities import Call
 from memory.verification.entities import TicketFilter
@@ -277,7 +277,7 @@ class Foreign:
         return SettlementStore(self.connection, self.here)
 
     def known(self) -> Task:
-        ids = (self.category, None, CategoryName("weather"))
+        ids = (self.category, None, "weather", None)
         return Task(self.task, "rain", "rain", *ids, "rain", {}, None, NOON, NOON)
 
     def revision(self) -> Mapping[str, object]:
@@ -389,7 +389,9 @@ class Foreign:
 
     def run(self) -> NewTrajectory:
         draft = TrajectoryDraft("solver", task_id=self.task)
-        return NewTrajectory(new_id(), draft, self.task, self.agent, Written(self.key, NOON, NOON))
+        return NewTrajectory(
+            new_id(), draft, self.task, self.agent, Provenance(self.key, NOON, NOON)
+        )
 
     @property
     def holder(self) -> Holder:
@@ -693,7 +695,7 @@ FINDS_NOTHING: dict[str, Ask] = {
     "RollbackStore.list_memories": lambda f: f.sources.list_memories(
         RollbackSource(f.agent, None, None, None)
     ),
-    "TaskStore.agreed": lambda f: f.tasks.agreed(
+    "TaskStore.agree": lambda f: f.tasks.agree(
         f.known(), TaskDraft("rain", key="rain", closes_at=NOON)
     ),
     "TaskStore.some": lambda f: f.tasks.some([f.task], ["rain#1"]),
@@ -816,9 +818,9 @@ WRITES_HERE: dict[str, Ask] = {
         [{"task_id": f.task, "purpose": "source", "reference": None}],
     ),
     "TaskStore.ensure": lambda f: f.tasks.ensure(
-        TaskDraft("a forecast of rain", key="rain", category=CategoryName("weather")),
+        TaskDraft("a forecast of rain", key="rain", category="weather"),
         CategoryIds(f.category),
-        Written(f.key, NOON, NOON),
+        Provenance(f.key, NOON, NOON),
     ),
     "TaxonomyStore.add": lambda f: f.taxonomies.add(
         TaxonomyDraft((Branch("weather", "rain and shine"),)), 1, f.key, NOON

@@ -43,8 +43,8 @@ class BulkChangeFields(TypedDict, total=False):
     """Given with the action of that name alone."""
 
 
-class CategoryFields(TypedDict, total=False):
-    """A category to be made, on one or two levels."""
+class CategoryNameFields(TypedDict, total=False):
+    """A kind of task, on two levels; the first names the cell in which learning is kept."""
 
 
 class ClaimFields(TypedDict, total=False):
@@ -269,28 +269,39 @@ class SubcategoryFields(TypedDict, total=False):
     name: Required[str]
 
 
-class TaskFields(TypedDict, total=False):
-    """A task in its caller's words; the same key is the same task."""
+class TaskEntryFields(TypedDict, total=False):
+    """A task to be stored by itself."""
 
     category: str | None
+    """Its kind; where it is left out, the nearest by meaning, else `general`."""
     closes_at: datetime | None
-    """when its window closes: from then on no prediction counts"""
+    """When its window closes: from then on no prediction counts."""
     group_key: str | None
+    """Joins tasks that stand or fall together, such as questions about one event."""
     key: str | None
-    metadata: Mapping[str, object]
-    subcategory: str | None
-    text: Required[str]
-
-
-class TaskPostFields(TypedDict, total=False):
-    """A task to be stored by itself; `known_at` is set in `replay` namespaces alone."""
-
-    category: str | None
-    closes_at: datetime | None
-    """when its window closes: from then on no prediction counts"""
-    group_key: str | None
-    key: str | None
+    """The caller's own id: the same key is the same task."""
     known_at: datetime | None
+    """When it could be known; only in namespaces with clock `replay`, and required there."""
+    metadata: Mapping[str, object]
+    """Free JSON of at most 8,192 bytes, kept and shown as it is."""
+    subcategory: str | None
+    """A finer kind within its category."""
+    text: Required[str]
+    """What is to be done, as the agent was told."""
+
+
+class TaskFields(TypedDict, total=False):
+    """
+    A task in its caller's words; the same key is the same task.
+
+    Differs from `TaskDraft`: a batch reads it before the limits of its items are looked at.
+    """
+
+    category: str | None
+    closes_at: datetime | None
+    """when its window closes: from then on no prediction counts"""
+    group_key: str | None
+    key: str | None
     metadata: Mapping[str, object]
     subcategory: str | None
     text: Required[str]
@@ -532,7 +543,7 @@ __all__ = [
     "AgentFields",
     "BranchFields",
     "BulkChangeFields",
-    "CategoryFields",
+    "CategoryNameFields",
     "ClaimFields",
     "ConjectureFields",
     "ConstraintFields",
@@ -563,8 +574,8 @@ __all__ = [
     "StatusReasonFields",
     "StepFields",
     "SubcategoryFields",
+    "TaskEntryFields",
     "TaskFields",
-    "TaskPostFields",
     "TaxonomyFields",
     "TrajectoryFields",
     "TrialFields",

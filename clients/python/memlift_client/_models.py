@@ -169,14 +169,20 @@ class Candidate:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Category:
-    """A category; metric and reward kind are fixed by its first outcome."""
+    """A category as stored."""
 
     created_at: datetime
+    """When it was first used or described."""
     id: str
+    """Names the category for ever."""
     metric: str | None
+    """What its rewards measure; fixed by its first outcome."""
     name: str
+    """Its name among those of its level."""
     parent: str | None
+    """The category it is a subcategory of."""
     reward_kind: str | None
+    """How its rewards are scaled; fixed by its first outcome."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -1056,15 +1062,25 @@ class Task:
     """A task as stored."""
 
     category: str
+    """Its kind, given or found."""
     closes_at: datetime | None
+    """When its window closes: from then on no prediction counts."""
     group_key: str | None
+    """Joins tasks that stand or fall together."""
     id: str
+    """Names the task for ever."""
     key: str | None
+    """Its caller's own id."""
     known_at: datetime
+    """When it could be known."""
     metadata: Mapping[str, object]
+    """Free JSON, as its caller gave it."""
     recorded_at: datetime
+    """When the server stored it."""
     subcategory: str | None
+    """A finer kind within its category."""
     text: str
+    """What is to be done; empty once it was erased."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

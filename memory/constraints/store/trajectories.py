@@ -19,7 +19,7 @@ from memory.constraints.trajectory_entities import (
 from memory.kernel.errors import NotFound
 from memory.kernel.paging import Listed, Page, listed
 from memory.tasks.entities import CategoryName
-from memory.tasks.store.tasks import Written
+from memory.tasks.store.tasks import Provenance
 from memory.tasks.tables import agent, category, task, trajectory
 
 _sub = category.alias("sub")
@@ -67,7 +67,7 @@ class NewTrajectory:
     draft: TrajectoryDraft
     task_id: UUID
     agent_id: UUID
-    written: Written
+    written: Provenance
 
 
 class TrajectoryStore:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from uuid import UUID
 
-from sqlalchemy import RowMapping, Select, func, select, update
+from sqlalchemy import Select, func, select, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -16,6 +16,8 @@ from memory.tasks.entities import OWN_NAMES, Agent, AgentDraft, Category, Catego
 from memory.tasks.tables import agent, category
 
 _to_agent = RowMapper(Agent, [agent])
+_parent = category.alias("parent")
+_to_category = RowMapper(Category, [_parent.c.name.label("parent"), category])
 
 
 class ActorStore:
@@ -179,13 +181,12 @@ class ActorStore:
         found = rows.mappings().first()
         if found is None:
             raise NotFound("no such category", code="category_not_found", field="category")
-        return _category(found)
+        return _to_category(found)
 
     def _categories(self) -> Select[tuple[object, ...]]:
-        parent = category.alias("parent")
         return (
-            select(category, parent.c.name.label("parent"))
-            .select_from(category.outerjoin(parent, parent.c.id == category.c.parent_id))
+            select(*_to_category.columns)
+            .select_from(category.outerjoin(_parent, _parent.c.id == category.c.parent_id))
             .where(category.c.namespace_id == self._namespace_id)
         )
 
@@ -193,7 +194,7 @@ class ActorStore:
         rows = self._categories().order_by(category.c.id).limit(page.limit + 1)
         if page.after is not None:
             rows = rows.where(category.c.id > UUID(str(page.after[0])))
-        found = [_category(row) for row in (await self._connection.execute(rows)).mappings()]
+        found = [_to_category(row) for row in (await self._connection.execute(rows)).mappings()]
         total = await self._connection.scalar(
             select(func.count())
             .select_from(category)
@@ -217,7 +218,3 @@ class ActorStore:
             .where(category.c.id == category_id, category.c.metric.is_(None))
             .values(metric=metric, reward_kind=reward_kind)
         )
-
-
-def _category(row: RowMapping) -> Category:
-    return Category(**{name: row[name] for name in Category.__slots__})

@@ -5,22 +5,22 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, RowMapping, func, select, update
+from sqlalchemy import ColumnElement, func, select, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from memory.kernel.errors import Conflict, NotFound
 from memory.kernel.ids import new_id
 from memory.kernel.paging import Listed, Page, listed
-from memory.tasks.entities import CategoryIds, CategoryName, Task, TaskDraft
+from memory.kernel.postgres.rows import RowMapper
+from memory.tasks.entities import CategoryIds, Task, TaskDraft
 from memory.tasks.tables import category, task
 
 _sub = category.alias("sub")
-
-
-_TASKS = select(
-    task, category.c.name.label("category"), _sub.c.name.label("subcategory")
-).select_from(
+_to_task = RowMapper(
+    Task, [category.c.name.label("category"), _sub.c.name.label("subcategory"), task]
+)
+_TASKS = select(*_to_task.columns).select_from(
     task.join(category, category.c.id == task.c.category_id).outerjoin(
         _sub, _sub.c.id == task.c.subcategory_id
     )
@@ -28,7 +28,7 @@ _TASKS = select(
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class Provenance:
     """Who wrote a row, when it could be known, and when it was recorded."""
 
     key_id: UUID
@@ -44,32 +44,40 @@ class TaskStore:
         self._namespace_id = namespace_id
 
     async def ensure(
-        self, draft: TaskDraft, categories: CategoryIds, written: Written
+        self, draft: TaskDraft, categories: CategoryIds, written: Provenance
     ) -> tuple[Task, bool]:
         """The task, and whether it is new. Raises Conflict where the key stands for another
         text or closing time.
         """
-        made = _made(draft, categories, written)
-        row = {name: getattr(made, name) for name in Task.__slots__ if name != "category"}
+        new = _new_task(draft, categories, written)
         inserted = await self._connection.scalar(
             insert(task)
             .values(
+                id=new.id,
                 namespace_id=self._namespace_id,
+                key=new.key,
+                text=new.text,
                 sha256=draft.digest,
+                category_id=new.category_id,
+                subcategory_id=new.subcategory_id,
+                group_key=new.group_key,
+                metadata=dict(new.metadata),
+                known_at=new.known_at,
+                recorded_at=new.recorded_at,
                 key_id=written.key_id,
-                **row,
+                closes_at=new.closes_at,
             )
             .on_conflict_do_nothing()
             .returning(task.c.id)
         )
         if inserted is not None:
-            return made, True
+            return new, True
         known = await self._one(task.c.key == draft.key)
         if known is None:
             raise _conflict(draft, "text")
-        return await self.agreed(known, draft), False
+        return await self.agree(known, draft), False
 
-    async def agreed(self, known: Task, draft: TaskDraft) -> Task:
+    async def agree(self, known: Task, draft: TaskDraft) -> Task:
         """The stored task, where the draft says the same; the first to say when it closes is
         taken at their word. Raises Conflict.
         """
@@ -98,7 +106,7 @@ class TaskStore:
                 task.c.id.in_(task_ids) | task.c.key.in_(keys),
             )
         )
-        return [_task(row) for row in rows.mappings()]
+        return [_to_task(row) for row in rows.mappings()]
 
     async def get(self, task_id: UUID) -> Task:
         found = await self._one(task.c.id == task_id)
@@ -111,7 +119,7 @@ class TaskStore:
             _TASKS.where(task.c.namespace_id == self._namespace_id, condition)
         )
         found = row.mappings().first()
-        return None if found is None else _task(found)
+        return None if found is None else _to_task(found)
 
     async def browse(self, key: str | None, page: Page) -> Listed[Task]:
         """Oldest first."""
@@ -121,7 +129,7 @@ class TaskStore:
         rows = _TASKS.where(condition).order_by(task.c.id).limit(page.limit + 1)
         if page.after is not None:
             rows = rows.where(task.c.id > UUID(str(page.after[0])))
-        found = [_task(row) for row in (await self._connection.execute(rows)).mappings()]
+        found = [_to_task(row) for row in (await self._connection.execute(rows)).mappings()]
         total = await self._connection.scalar(
             select(func.count()).select_from(task).where(condition)
         )
@@ -134,7 +142,7 @@ def _conflict(draft: TaskDraft, what: str) -> Conflict:
     )
 
 
-def _made(draft: TaskDraft, categories: CategoryIds, written: Written) -> Task:
+def _new_task(draft: TaskDraft, categories: CategoryIds, written: Provenance) -> Task:
     """A new task, as it will be stored."""
     assert draft.category is not None
     return Task(
@@ -144,14 +152,10 @@ def _made(draft: TaskDraft, categories: CategoryIds, written: Written) -> Task:
         category_id=categories.category,
         subcategory_id=categories.subcategory,
         category=draft.category,
+        subcategory=draft.subcategory,
         group_key=draft.group_key,
-        metadata=dict(draft.metadata),
+        metadata=draft.metadata,
         closes_at=draft.closes_at,
         known_at=written.known_at,
         recorded_at=written.recorded_at,
     )
-
-
-def _task(row: RowMapping) -> Task:
-    plain = {name: row[name] for name in Task.__slots__ if name in row and name != "category"}
-    return Task(category=CategoryName(row["category"], row["subcategory"]), **plain)
