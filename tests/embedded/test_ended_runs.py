@@ -65,7 +65,7 @@ def begin(above: Path) -> Callable[..., Run]:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             # A run in the background of a shell would be born deaf to Ctrl-C.
-            preexec_fn=heed_interrupts,  # noqa: PLW1509 - the child runs one thread until it is replaced
+            preexec_fn=heed_interrupts,  # noqa: PLW1509 - sets a signal and takes no lock
         )
         begun = file.with_name("begun")
         assert eventually(lambda: begun.exists() and begun.read_text() != "")
