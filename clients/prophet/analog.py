@@ -34,7 +34,7 @@ _SAYS = {True: "Starts from the crowd.", False: "Starts from all outcomes alike.
 class AnalogForecaster:
     """See the module. It has no state."""
 
-    wish = Wish(k=K, rivals=True, format="memories")
+    wish = Wish(k=K, all_rankers=True, format="memories")
 
     def alone(self, event: Event) -> Answer:
         crowd = event.by_crowd()

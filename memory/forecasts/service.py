@@ -171,7 +171,7 @@ def _order(draft: PredictionDraft) -> tuple[str, str]:
 def _require_answers(forecast: Forecast, claim: Claim | None) -> None:
     """All rankers' answers or none, and only where the receipt has rivals."""
     if forecast.answers is not None:
-        rivals = None if claim is None or not claim.rivals else rivals_of(claim.rankers)
+        rivals = None if claim is None or not claim.all_rankers else rivals_of(claim.rankers)
         require_answers(forecast.answers, rivals)
 
 

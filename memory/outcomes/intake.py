@@ -273,7 +273,7 @@ class Desk:
 
 
 def _rivals(binding: Binding) -> tuple[str, ...] | None:
-    return rivals_of(binding.rankers) if binding.rivals else None
+    return rivals_of(binding.rankers) if binding.all_rankers else None
 
 
 def utc_day(moment: datetime) -> tuple[datetime, datetime]:

@@ -36,7 +36,7 @@ class Item:
     propensity: float
     served: bool
     cited: bool
-    slot: bool
+    exploration_slot: bool
     kind: Kind = Kind.EXPERIENCE
 
 
@@ -75,7 +75,7 @@ class Receipt:
     score_floor: float
     ranker: str
     rankers: Mapping[str, float]
-    rivals: bool
+    all_rankers: bool
     strength: float
     policy: str
     compiler: str
@@ -152,14 +152,14 @@ SETTLEMENT = "settlement"
 class Fate(StrEnum):
     """What selecting does with a candidate.
 
-    served: it has a place. slot: it was drawn into the last place. displaced: it had the last
-    place, and the slot took it. raw_gate: not similar enough. score_floor: its score is too low.
-    group: another memory of its source group has a place. probation: the one place for a memory on
-    probation is taken. beyond_k: all k places are taken.
+    served: it has a place. exploration_slot: it was drawn into the last place. displaced: it had
+    the last place, and the exploration slot took it. raw_gate: not similar enough. score_floor: its
+    score is too low. group: another memory of its source group has a place. probation: the one
+    place for a memory on probation is taken. beyond_k: all k places are taken.
     """
 
     SERVED = "served"
-    SLOT = "slot"
+    EXPLORATION_SLOT = "exploration_slot"
     DISPLACED = "displaced"
     RAW_GATE = "raw_gate"
     SCORE_FLOOR = "score_floor"

@@ -97,7 +97,7 @@ def _draw(stored: StoredOutcome, binding: Binding) -> Draw | None:
     others. One alone was not drawn.
     """
     alone = set(binding.rankers) == {binding.ranker}
-    if stored.ranker_rewards is not None or binding.rivals or alone:
+    if stored.ranker_rewards is not None or binding.all_rankers or alone:
         return None
     return Draw(binding.ranker, binding.rankers)
 

@@ -10,7 +10,7 @@ Decisions where several rules could apply, first match wins:
    the caller makes the comparison itself.
 4. The caller wants memory on: `forced_on`.
 5. A preview is never control: it stores nothing and shows what would be served.
-6. In a suspended cell chance decides between `suspended` and, at the control rate, `probe`.
+6. In a suspended cell chance decides between `suspended` and, at the control rate, `retest`.
 7. Otherwise chance decides between `control` and `on`.
 
 So who promises a pair or wants memory on is served in a suspended cell as well: such a run can
@@ -41,7 +41,7 @@ class Arm(StrEnum):
     PAIRED = "paired"
     EMPTY = "empty"
     SUSPENDED = "suspended"
-    PROBE = "probe"
+    RETEST = "retest"
 
 
 class Purpose(StrEnum):
@@ -63,7 +63,7 @@ class Reason(StrEnum):
     PREVIEW = "preview"
     RANDOMISED = "randomised"
     SUSPENDED = "suspended_negative_transfer"
-    PROBED = "probed"
+    RETESTED = "retested"
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ def assign(ask: Ask, chance: random.Random) -> Assignment:
     rate = control_rate(ask)
     if ask.suspended:
         if chance.random() < rate:
-            return Assignment(Arm.PROBE, rate, Reason.PROBED)
+            return Assignment(Arm.RETEST, rate, Reason.RETESTED)
         return Assignment(Arm.SUSPENDED, 1 - rate, Reason.SUSPENDED)
     if chance.random() < rate:
         return Assignment(Arm.CONTROL, rate, Reason.RANDOMISED)

@@ -232,11 +232,11 @@ def _probes(asked: Asked) -> list[Probe]:
 
 
 def wanted(call: Call, ask: Ask) -> bool:
-    """Only a compiled guideline has a use for one: data and rivals are served as they are."""
+    """Only a compiled guideline has a use for one: memories as data are served as they are."""
     return (
         call.namespace.settings.meta_guidelines
         and ask.format is Format.GUIDELINE
-        and not ask.rivals
+        and not ask.all_rankers
         and ask.max_tokens > 0
     )
 

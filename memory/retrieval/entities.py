@@ -64,7 +64,7 @@ class Ask:
     task_id: UUID | None = None
     k: int = 3
     max_tokens: int = 1_000
-    rivals: bool = False
+    all_rankers: bool = False
     arm: str = "auto"
     purpose: str = "act"
     queries: tuple[Query, ...] = ()
@@ -80,8 +80,8 @@ class Ask:
         _within("queries", len(self.queries), 0, MAX_QUERIES)
         if (self.task is None) == (self.task_id is None):
             raise Rejected("give exactly one of task and task_id", field="task")
-        if self.rivals and self.format is not Format.MEMORIES:
-            raise Rejected("rivals need format memories", field="rivals")
+        if self.all_rankers and self.format is not Format.MEMORIES:
+            raise Rejected("all_rankers needs format memories", field="all_rankers")
         if self.explain and self.purpose not in EXPLAINABLE:
             raise Rejected("only act and preview are explained", field="explain")
         if self.expires_in is not None and not MIN_EXPIRY <= self.expires_in <= MAX_EXPIRY:

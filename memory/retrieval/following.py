@@ -62,7 +62,7 @@ def choose_ranker(found: Found, policy: Policy, chance: random.Random, *, signal
         return Choice(UNGUARDED, MappingProxyType({UNGUARDED: 1.0}))
     records, now = found.following.records, found.asked.as_of
     shares = ranker_shares(records, found.category_ids.category, now, signal=signal)
-    if found.asked.ask.rivals:
+    if found.asked.ask.all_rankers:
         return Choice(max(RANKERS, key=lambda ranker: shares[ranker]), shares)
     drawn = draw_ranker(shares, chance)
     return Choice(drawn.ranker, drawn.shares)

@@ -60,7 +60,7 @@ def explained(receipt: Receipt) -> Explanation:
 
 def _sentence(receipt: Receipt, item: Item) -> str:
     parts = _reasons(receipt, item)
-    if item.slot:
+    if item.exploration_slot:
         parts.append("drawn into the last place because it has been credited least")
     if not item.served:
         parts.append(f"not served: the arm was {receipt.arm}")

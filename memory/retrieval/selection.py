@@ -62,7 +62,7 @@ class Chosen:
     rank: int
     score: float
     propensity: float
-    slot: bool
+    exploration_slot: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,7 +34,7 @@ AS_ASSIGNED = ("arm", "propensity", "reason")
 AS_COMPILED = ("counter", "text", "tokens")
 
 
-AS_ASKED = ("purpose", "format", "k", "max_tokens", "rivals")
+AS_ASKED = ("purpose", "format", "k", "max_tokens", "all_rankers")
 
 
 PURPOSES = ("act", "paired", "replay", PREVIEW)

@@ -36,7 +36,7 @@ from memory.retrieval.weighing import candidates
 from memory.tasks.entities import CategoryName
 from memory.tenancy.entities import Call
 
-SERVING = frozenset({Arm.ON, Arm.FORCED_ON, Arm.PAIRED, Arm.PROBE})
+SERVING = frozenset({Arm.ON, Arm.FORCED_ON, Arm.PAIRED, Arm.RETEST})
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ def rank(engine: Engine, call: Call, found: Found, relevance: Mapping[UUID, floa
         slot_probability=call.namespace.settings.slot_rate,
     )
     # Rivals need what each ranker would serve, and a reranker's relevance has an order of its own.
-    short = policy.whole_bank and not found.asked.ask.rivals and not relevance
+    short = policy.whole_bank and not found.asked.ask.all_rankers and not relevance
     some = shortlist(weighed.bank, similarities, selection) if short else head
     return Ranked(
         candidates=candidates(weighed, some, similarities, relevance),
@@ -129,7 +129,7 @@ def serve(engine: Engine, call: Call, found: Found, ranked: Ranked) -> Serving:
         engine.chance,
     )
     serving = assignment.arm in SERVING
-    items = _rivals(ranked) if ask.rivals else _selected(engine, ranked)
+    items = _rivals(ranked) if ask.all_rankers else _selected(engine, ranked)
     entries = _entries(ranked, items, bound) if serving else ()
     items = (*items, *_after(bound, len(items)))
     chosen = _guidance(found, ranked, view, len(items) + 1) if items else None
@@ -158,7 +158,8 @@ def _queries(found: Found) -> list[Query]:
 def _selected(engine: Engine, ranked: Ranked) -> tuple[Item, ...]:
     chosen = select(ranked.candidates, ranked.selection, engine.chance, ranked.everyone)
     return tuple(
-        _item(one.candidate, one.rank, (one.propensity, one.slot), None) for one in chosen.items
+        _item(one.candidate, one.rank, (one.propensity, one.exploration_slot), None)
+        for one in chosen.items
     )
 
 
@@ -189,7 +190,7 @@ def _item(
         propensity=drawn[0],
         served=False,
         cited=False,
-        slot=drawn[1],
+        exploration_slot=drawn[1],
     )
 
 

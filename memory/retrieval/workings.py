@@ -27,8 +27,8 @@ SHOWN = 256
 
 _WHY = {
     Fate.SERVED: "place {place} in the order of {ranker}",
-    Fate.SLOT: "drawn into the last place, because it has been credited least",
-    Fate.DISPLACED: "the last place was its own, and was given by lot to one credited less",
+    Fate.EXPLORATION_SLOT: "drawn into the last place, because it has been credited least",
+    Fate.DISPLACED: "the last place was its own, and was given at random to one credited less",
     Fate.RAW_GATE: "similarity {similarity:.3f} is below the gate {raw:.3f}",
     Fate.SCORE_FLOOR: "{measure} {measured:.3f} is below the floor {floor:.3f}",
     Fate.GROUP: "a better placed memory of the same source group has a place",
@@ -72,9 +72,9 @@ class Explained:
 
 def _explained(found: Found, ranked: Ranked, serving: Serving) -> tuple[Explained, ...]:
     everyone = ranked.everyone()
-    if found.asked.ask.rivals:
+    if found.asked.ask.all_rankers:
         return explain_rivals(everyone, ranked.selection)
-    drawn = next((item.memory_id for item in serving.items if item.slot), None)
+    drawn = next((item.memory_id for item in serving.items if item.exploration_slot), None)
     return explain(everyone, ranked.selection, drawn, tuple(ranked.rankers))
 
 
@@ -151,7 +151,7 @@ class _Teller:
 
     def _place(self, one: Explained) -> str:
         selection = self._ranked.selection
-        if self._ask.rivals and one.fate is Fate.SERVED:
+        if self._ask.all_rankers and one.fate is Fate.SERVED:
             having = sum(by.fate is Fate.SERVED for by in one.rankers.values())
             return f"served by {having} of {len(RANKERS)} rankers"
         weighted = RANKERS[selection.ranker].weighted
@@ -181,7 +181,7 @@ def explain(
     chances = _propensities(candidates, selection, served)
     last = served[-1].id if len(served) == selection.k else None
     changed: dict[UUID | None, Fate] = (
-        {} if drawn is None else {last: Fate.DISPLACED, drawn: Fate.SLOT}
+        {} if drawn is None else {last: Fate.DISPLACED, drawn: Fate.EXPLORATION_SLOT}
     )
     by_ranker = _by_ranker(candidates, selection, rankers)
     return tuple(

@@ -80,7 +80,7 @@ class ItemOut(Out):
     propensity: float
     served: bool
     cited: bool
-    slot: bool
+    exploration_slot: bool
     kind: Kind
     sentence: str | None = None
 
@@ -99,7 +99,7 @@ class ItemOut(Out):
             propensity=item.propensity,
             served=item.served,
             cited=item.cited,
-            slot=item.slot,
+            exploration_slot=item.exploration_slot,
             kind=item.kind,
             sentence=sentence,
         )
@@ -122,7 +122,7 @@ class ReceiptOut(Out):
     format: Format
     k: int
     max_tokens: int
-    rivals: bool
+    all_rankers: bool
     bank_version: int
     as_of: UtcTime
     ranker: str
@@ -164,7 +164,7 @@ class ReceiptOut(Out):
             format=receipt.format,
             k=receipt.k,
             max_tokens=receipt.max_tokens,
-            rivals=receipt.rivals,
+            all_rankers=receipt.all_rankers,
             bank_version=receipt.bank_version,
             as_of=receipt.as_of,
             ranker=receipt.ranker,

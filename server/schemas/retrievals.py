@@ -52,7 +52,7 @@ class RetrievalIn(In):
     task_id: UUID | None = None
     k: Whole = Field(3, ge=1, le=MAX_K)
     max_tokens: Whole = Field(1_000, ge=0, le=MAX_TOKENS)
-    rivals: Flag = False
+    all_rankers: Flag = False
     arm: Literal["auto", "on", "off"] = "auto"
     purpose: Literal["act", "paired", "replay", "preview"] = "act"
     queries: list[QueryIn] = Field(default_factory=list, max_length=MAX_QUERIES)
@@ -76,7 +76,7 @@ class RetrievalIn(In):
             task_id=self.task_id,
             k=self.k,
             max_tokens=self.max_tokens,
-            rivals=self.rivals,
+            all_rankers=self.all_rankers,
             arm=self.arm,
             purpose=self.purpose,
             queries=tuple(query.to_query() for query in self.queries),

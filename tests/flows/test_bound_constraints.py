@@ -142,9 +142,9 @@ async def test_as_data_constraints_have_a_list_of_their_own_and_no_score_a_ranke
     data = {"task": ASKED, "format": Format.MEMORIES}
 
     plain = await served(engine, await calls(wall), **data)
-    rivals = await served(engine, await calls(wall), rivals=True, **data)
+    of_all = await served(engine, await calls(wall), all_rankers=True, **data)
 
-    for answer in (plain, rivals):
+    for answer in (plain, of_all):
         assert [memory.memory_id for memory in answer.memories] == [lesson.id]
         assert [one.memory_id for one in answer.constraints] == [laid]
         assert [(i.cited, i.scores, i.propensity) for i in bound(answer)] == [(True, None, 1.0)]

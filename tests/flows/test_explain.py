@@ -164,7 +164,7 @@ async def test_rivals_say_how_many_rankers_serve_each(
     await a_bank(engine, await calls(wall))
 
     answer, workings = await explained(
-        engine, await calls(wall), k=1, rivals=True, format=Format.MEMORIES
+        engine, await calls(wall), k=1, all_rankers=True, format=Format.MEMORIES
     )
 
     served_ids = {item.memory_id for item in answer.receipt.items}

@@ -19,7 +19,7 @@ from tests.storage.steps import predicted, remembered, served, settled
 
 MICROSECOND = timedelta(microseconds=1)
 LATER = NOON + 10 * DAY
-MEMORIES: Mapping[str, object] = {"format": Format.MEMORIES, "rivals": True, "k": 5}
+MEMORIES: Mapping[str, object] = {"format": Format.MEMORIES, "all_rankers": True, "k": 5}
 
 
 async def asked(engine: Engine, call: Call, as_of: datetime, **changes: object) -> Served:

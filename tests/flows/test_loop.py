@@ -431,7 +431,7 @@ async def test_a_preview_leaves_no_trace(engine: Engine, calls: Caller, wall: st
 
 async def test_long_answers_of_ten_rankers_are_kept(engine: Engine, calls: Caller, wall: str):
     await remembered(engine, await calls(wall), a_draft())
-    answer = await served(engine, await calls(wall), rivals=True, format=Format.MEMORIES)
+    answer = await served(engine, await calls(wall), all_rankers=True, format=Format.MEMORIES)
     forecast = {"p": [0.123456789] * 64}
 
     one = await reported(

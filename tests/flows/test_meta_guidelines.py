@@ -209,7 +209,7 @@ async def test_no_caller_speaks_in_the_servers_name(engine: Engine, calls: Calle
     "changes",
     [
         {"format": Format.MEMORIES},
-        {"format": Format.MEMORIES, "rivals": True},
+        {"format": Format.MEMORIES, "all_rankers": True},
         {"max_tokens": 0},
     ],
 )

@@ -195,15 +195,15 @@ async def test_an_agents_key_names_the_receipts_it_opened_and_speaks_for_its_age
 
 
 @pytest.mark.parametrize(
-    ("rivals", "answering"),
+    ("all_rankers", "answering"),
     [(False, tuple(RANKERS)), (True, tuple(RANKERS)[1:]), (True, (*tuple(RANKERS)[1:], "mine"))],
-    ids=["no rivals", "one short", "another name"],
+    ids=["one ranker", "one short", "another name"],
 )
-async def test_answers_are_of_all_rankers_and_for_a_receipt_with_rivals(
-    engine: Engine, calls: Caller, past: str, *, rivals: bool, answering: tuple[str, ...]
+async def test_answers_are_of_all_rankers_and_for_a_receipt_of_all_rankers(
+    engine: Engine, calls: Caller, past: str, *, all_rankers: bool, answering: tuple[str, ...]
 ):
     call = await calls(past)
-    asked = {"rivals": rivals, "format": Format.MEMORIES, "as_of": NOON}
+    asked = {"all_rankers": all_rankers, "format": Format.MEMORIES, "as_of": NOON}
     answer = await served(engine, call, task=a_window(), **asked)
     forecast = a_forecast(0.5, answers=dict.fromkeys(answering, yes_or_no(0.5)))
 

@@ -65,7 +65,7 @@ async def outcomes(engine: Engine, call: Call) -> Sequence[Outcome]:
 
 
 async def a_run(engine: Engine, call: Call, **changes: object) -> Served:
-    asked = {"task": a_window(), "as_of": NOON, "rivals": True, "format": Format.MEMORIES}
+    asked = {"task": a_window(), "as_of": NOON, "all_rankers": True, "format": Format.MEMORIES}
     return await served(engine, call, **(asked | changes))
 
 
@@ -522,7 +522,7 @@ async def test_a_correction_that_was_known_earlier_may_count_another_receipt(
 async def test_a_promised_pair_of_which_one_run_was_predicted_waits_for_the_other(
     engine: Engine, call: Call
 ):
-    on = await a_run(engine, call, purpose="paired", rivals=False)
+    on = await a_run(engine, call, purpose="paired", all_rankers=False)
     await predicted(engine, call, a_prediction(retrieval_id=on.receipt.id, known_at=NOON))
 
     await settled(engine, call, known_at=NOON + DAY)

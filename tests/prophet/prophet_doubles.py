@@ -100,7 +100,7 @@ class Parrot:
 
     without: float | None = 0.4
     given: float | None = 0.7
-    wish: Wish = field(default_factory=lambda: Wish(3, rivals=False, format="guideline"))
+    wish: Wish = field(default_factory=lambda: Wish(3, all_rankers=False, format="guideline"))
 
     def alone(self, event: Event) -> Answer:
         return self._said(self.without)

@@ -493,7 +493,7 @@ class PredictionFields(TypedDict, total=False):
 
     agent: Required[str]
     answers: Mapping[str, Mapping[str, float]] | None
-    """one forecast for each ranker, where the receipt has rivals"""
+    """one forecast for each ranker, where the receipt is of all rankers"""
     baseline_probabilities: Mapping[str, float] | None
     """the same agent's without the guideline"""
     full_probabilities: Mapping[str, float] | None
@@ -511,6 +511,7 @@ class RetrievalFields(TypedDict, total=False):
     """What an agent asks before it acts; `as_of` is required in `replay` namespaces."""
 
     agent: Required[str]
+    all_rankers: bool
     arm: Literal["auto", "on", "off"]
     as_of: datetime | None
     expires_in: float | None
@@ -522,7 +523,6 @@ class RetrievalFields(TypedDict, total=False):
     max_tokens: int
     purpose: Literal["act", "paired", "replay", "preview"]
     queries: Sequence[QueryFields]
-    rivals: bool
     task: TaskFields | None
     task_id: str | None
 

@@ -145,7 +145,14 @@ class ByRanker:
     """
 
     fate: Literal[
-        "served", "slot", "displaced", "raw_gate", "score_floor", "group", "probation", "beyond_k"
+        "served",
+        "exploration_slot",
+        "displaced",
+        "raw_gate",
+        "score_floor",
+        "group",
+        "probation",
+        "beyond_k",
     ]
     knowledge_age: float
     order_score: float
@@ -216,7 +223,14 @@ class Considered:
     deviation: float
     effective_weight: float
     fate: Literal[
-        "served", "slot", "displaced", "raw_gate", "score_floor", "group", "probation", "beyond_k"
+        "served",
+        "exploration_slot",
+        "displaced",
+        "raw_gate",
+        "score_floor",
+        "group",
+        "probation",
+        "beyond_k",
     ]
     learned_at: datetime
     lesson: str | None
@@ -453,6 +467,7 @@ class Item:
 
     cited: bool
     effective_weight: float
+    exploration_slot: bool
     kind: Literal["experience", "constraint", "meta_guideline"]
     memory_id: str
     propensity: float
@@ -463,7 +478,6 @@ class Item:
     scores: Mapping[str, float | None] | None
     served: bool
     similarity: float
-    slot: bool
     version: int
     sentence: str | None = None
 
@@ -1499,6 +1513,7 @@ class Receipt(HasReceipt):
     """The record of a retrieval. `sentence` of an item is filled in by `explain`."""
 
     agent: str
+    all_rankers: bool
     arm: str
     as_of: datetime
     bank_version: int
@@ -1523,7 +1538,6 @@ class Receipt(HasReceipt):
     reason: str | None
     recorded_at: datetime
     retrieval_id: str
-    rivals: bool
     strength: float
     subcategory: str | None
     task_id: str | None

@@ -67,7 +67,7 @@ class Binding:
     purpose: str
     ranker: str
     rankers: Mapping[str, float]
-    rivals: bool
+    all_rankers: bool
     expires_at: datetime
     key_id: UUID | None
     metric: str | None
@@ -86,7 +86,7 @@ class Claim:
     agent_id: UUID
     task_id: UUID
     key_id: UUID | None
-    rivals: bool
+    all_rankers: bool
     rankers: Mapping[str, float]
 
 
@@ -178,7 +178,9 @@ class ReceiptStore:
                 retrieval.c.namespace_id == self._namespace_id, retrieval.c.id.in_(retrieval_ids)
             )
         )
-        return {r.id: Claim(r.agent_id, r.task_id, r.key_id, r.rivals, r.rankers) for r in rows}
+        return {
+            r.id: Claim(r.agent_id, r.task_id, r.key_id, r.all_rankers, r.rankers) for r in rows
+        }
 
     async def of_attempts(self, attempts: Sequence[Attempt]) -> dict[Attempt, list[UUID]]:
         """The receipts of each agent for each task, oldest first."""

@@ -19,11 +19,11 @@ from memory.retrieval.selection import rival_selection, select
 from memory.retrieval.workings import explain, explain_rivals
 
 DRAWN, NOT_DRAWN = 0.0, 0.5
-SERVED = {Fate.SERVED, Fate.SLOT}
+SERVED = {Fate.SERVED, Fate.EXPLORATION_SLOT}
 
 
 def drawn_by(selected):
-    return next((one.candidate.id for one in selected.items if one.slot), None)
+    return next((one.candidate.id for one in selected.items if one.exploration_slot), None)
 
 
 def fates_by_number(explained):
@@ -49,7 +49,7 @@ def test_who_is_said_to_be_served_is_served_with_the_same_propensity(head, selec
     told = {one.candidate.id: one.propensity for one in explained if one.fate in SERVED}
     assert told == {one.candidate.id: one.propensity for one in selected.items}
     ranked = [one.candidate for one in explained if one.fate is Fate.SERVED]
-    assert ranked == [one.candidate for one in selected.items if not one.slot]
+    assert ranked == [one.candidate for one in selected.items if not one.exploration_slot]
 
 
 @property_test
@@ -130,7 +130,12 @@ def test_the_slot_and_the_one_it_displaced_are_named():
 
     explained = explain(head, selection, drawn=head[3].id)
 
-    assert fates_by_number(explained) == {1: "served", 2: "displaced", 3: "beyond_k", 4: "slot"}
+    assert fates_by_number(explained) == {
+        1: "served",
+        2: "displaced",
+        3: "beyond_k",
+        4: "exploration_slot",
+    }
     assert [one.propensity for one in explained] == pytest.approx([1, 0.97, 0.015, 0.015])
 
 

@@ -65,7 +65,7 @@ def test_what_is_served_equals_what_plain_python_serves(head, selection):
 
     assert [item.candidate for item in selected.items] == oracle_served(head, selection)
     assert [item.rank for item in selected.items] == list(range(1, len(selected.items) + 1))
-    assert all(item.propensity == 1 and not item.slot for item in selected.items)
+    assert all(item.propensity == 1 and not item.exploration_slot for item in selected.items)
 
 
 @property_test
@@ -159,7 +159,7 @@ def test_the_slot_gives_the_last_place_to_a_least_credited_memory_whatever_its_s
     assert selected.slot_drawn
     assert ids(selected.items) == [1, 4]
     assert [item.propensity for item in selected.items] == [1, 0.015]
-    assert [item.slot for item in selected.items] == [False, True]
+    assert [item.exploration_slot for item in selected.items] == [False, True]
 
 
 def test_the_memory_the_slot_might_displace_keeps_the_rest_of_the_chance():
@@ -259,10 +259,10 @@ def test_with_or_without_a_slot_the_rules_of_serving_hold(head, selection, unifo
     floor = selection.gates.score
     weighted = selection.ranker.startswith("weighted")
     assert all(
-        item.slot or (item.score if weighted else item.candidate.relevance) >= floor
+        item.exploration_slot or (item.score if weighted else item.candidate.relevance) >= floor
         for item in items
     )
-    assert all(item.rank == len(items) for item in items if item.slot)
+    assert all(item.rank == len(items) for item in items if item.exploration_slot)
 
 
 @property_test
