@@ -114,18 +114,6 @@ def sign_of(effective_weight: float, credited: int) -> int:
     return 1 if effective_weight > 1.0 else -1
 
 
-class CutReason(StrEnum):
-    """Why an entry is not in the guideline."""
-
-    BUDGET = "budget"
-    QUARANTINED = "quarantined"
-    EMPTY = "empty"
-    LEFT_OUT = "left_out"  # a language model had no use for it
-    CATEGORY = "category"  # cross_category: exclude
-    DISAGREEMENT = "disagreement"  # on_disagreement: strongest or drop
-    MAX_MEMORIES = "max_memories"
-
-
 @dataclass(frozen=True, slots=True)
 class Guidance:
     """The meta-guideline to compile by; `category` is the task's. Its id is no entry's."""

@@ -13,7 +13,7 @@ from memory.kernel.errors import Rejected
 from memory.outcomes.applying import apply_now
 from memory.outcomes.service import report
 from memory.receipts.entities import Format
-from memory.retrieval.entities import Served
+from memory.retrieval.entities import Advice
 from memory.tasks.entities import AgentDraft
 from memory.tasks.service import add_agent
 from memory.tenancy.entities import NamespaceSettings
@@ -24,7 +24,7 @@ from tests.storage.steps import live_and_rebuilt, remembered, reported, served
 FORECAST = {"reward": None, "metric": "brier"}
 
 
-async def a_pair(engine: Engine, calls: Caller, slug: str, day: int, **numbers: object) -> Served:
+async def a_pair(engine: Engine, calls: Caller, slug: str, day: int, **numbers: object) -> Advice:
     """A forecast with memory and without it, and what came true, on that day."""
     at = NOON + day * DAY
     run = await served(engine, await calls(slug), as_of=at, purpose="paired", agent="solver")
@@ -66,7 +66,7 @@ async def test_strength_falls_where_memory_misleads_and_the_cell_is_suspended_on
     assert {one.receipt.arm for one in asked} == {"suspended"}, "control is switched off here"
     assert asked[0].receipt.reason == "suspended_negative_transfer"
     assert not asked[0].memories
-    assert not asked[0].receipt.text
+    assert not asked[0].receipt.guideline.text
     live, again = await live_and_rebuilt(engine, await calls(past))
     assert live == again
 
@@ -101,7 +101,7 @@ async def test_strength_is_told_in_the_guideline(engine: Engine, calls: Caller, 
     run = await served(engine, await calls(past), as_of=NOON + DAY)
 
     assert run.receipt.strength == pytest.approx(0.25)
-    assert "memory has earned 25 % of a full correction" in (run.receipt.text or "")
+    assert "memory has earned 25 % of a full correction" in (run.receipt.guideline.text or "")
 
 
 async def test_an_agent_with_information_of_its_own_starts_without_memory(
@@ -207,7 +207,7 @@ async def test_answers_that_do_not_score_every_ranker_are_refused(
     [fault] = await report(
         engine,
         await calls(past),
-        [(run.receipt.id, a_report(**FORECAST, known_at=NOON, **told))],
+        [(run.receipt.retrieval_id, a_report(**FORECAST, known_at=NOON, **told))],
     )
 
     assert isinstance(fault, Rejected)

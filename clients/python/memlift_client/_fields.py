@@ -179,10 +179,12 @@ class MetaGuidelineEditFields(TypedDict, total=False):
 
 
 class QueryFields(TypedDict, total=False):
-    """One angle of search: a text, and which text of a memory it is held against."""
+    """One angle of search."""
 
     target: Literal["situation", "lesson"]
+    """Which text of a memory it is compared with."""
     text: Required[str]
+    """What to look for."""
 
 
 class RefineFields(TypedDict, total=False):
@@ -508,7 +510,11 @@ class PredictionFields(TypedDict, total=False):
 
 
 class RetrievalFields(TypedDict, total=False):
-    """What an agent asks before it acts; `as_of` is required in `replay` namespaces."""
+    """
+    What an agent asks before it acts; `as_of` is required in `replay` namespaces.
+
+    Differs from `RetrievalRequest`: the category of its task is flat and its expiry in seconds.
+    """
 
     agent: Required[str]
     all_rankers: bool
@@ -517,7 +523,7 @@ class RetrievalFields(TypedDict, total=False):
     expires_in: float | None
     """seconds after which the outcome moves nothing"""
     explain: bool
-    """show the workings; with purpose act or preview"""
+    """show how it came about; with purpose act or preview"""
     format: Literal["guideline", "memories"]
     k: int
     max_tokens: int

@@ -52,7 +52,7 @@ class Scope:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundRow:
     """A row near the head: its vectors by field, its text, and its states as they were stored."""
 
     id: UUID
@@ -82,7 +82,7 @@ class Found:
 class Head:
     """Rows that contain the head for certain, how many matched, and the bank they came from."""
 
-    rows: tuple[Found, ...]
+    rows: tuple[FoundRow, ...]
     matching: int
     bank_version: int
 
@@ -139,7 +139,7 @@ class SearchStore:
 
     async def _look(
         self, statement: bytes, values: Mapping[str, object]
-    ) -> tuple[Mapping[str, Any], tuple[Found, ...]]:
+    ) -> tuple[Mapping[str, Any], tuple[FoundRow, ...]]:
         """What is near, and what of it is still there to be read."""
         await self._execute(_HASH)
         [near] = await self._rows(statement, values)
@@ -313,7 +313,7 @@ _BANK = {(True, reserved): _bank(seen_then(reserved=reserved)) for reserved in (
 }
 
 
-PLAIN = tuple(name for name in Found.__slots__ if name not in ("vectors", "state", "deviation"))
+PLAIN = tuple(name for name in FoundRow.__slots__ if name not in ("vectors", "state", "deviation"))
 
 
 def _literal(vector: Half) -> str:
@@ -325,10 +325,10 @@ def _half(sent: bytes | memoryview) -> Half:
     return np.frombuffer(sent, dtype=">f2", offset=4).astype(np.float16)
 
 
-def _found(row: dict[str, Any]) -> Found:
+def _found(row: dict[str, Any]) -> FoundRow:
     deviation = row["deviation"]
     sent = zip(row["fields"], row["vectors"], strict=True)
-    return Found(
+    return FoundRow(
         vectors={field: _half(vector) for field, vector in sent},
         state=tuple(row["state"]),
         deviation=None if deviation is None else tuple(deviation),

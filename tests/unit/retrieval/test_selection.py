@@ -20,7 +20,7 @@ from retrieval_builders import (
 from memory.belief.rankers import RANKERS
 from memory.kernel.errors import Rejected
 from memory.receipts.entities import Gates
-from memory.retrieval.selection import eligible, rival_selection, select
+from memory.retrieval.selection import eligible, select, select_by_all
 
 HALF_LIFE_DAYS = {"180d": 180, "60d": 60, "30d": 30, "15d": 15}
 DRAWN, NOT_DRAWN = 0.0, 0.5
@@ -276,7 +276,7 @@ def test_a_retrieval_is_eligible_when_the_ageless_flat_ranker_serves(head, selec
 @property_test
 @given(heads(), selections())
 def test_rivals_are_the_union_of_what_the_ten_rankers_serve(head, selection):
-    rivals = rival_selection(head, selection)
+    rivals = select_by_all(head, selection)
 
     expected = {
         ranker: {c.id for c in oracle_served(head, replace(selection, ranker=ranker))}
@@ -291,7 +291,7 @@ def test_each_rival_carries_what_each_ranker_tells_of_it():
     new = a_candidate(1, similarity=0.4, effective_weight=0.5, ranking_weight=1.0)
     old = a_candidate(2, similarity=0.6, effective_weight=2.0, learned_at=NOON - timedelta(days=30))
 
-    rivals = rival_selection([new, old], a_selection(k=1))
+    rivals = select_by_all([new, old], a_selection(k=1))
 
     assert [rival.candidate for rival in rivals] == [old, new]
     assert rivals[0].scores["flat/none"] == 0.6
