@@ -128,7 +128,7 @@ class Guidance:
     category: str
 
 
-class Written(Protocol):
+class CitableRow(Protocol):
     """A stored memory's words and what is known of them."""
 
     @property
@@ -149,7 +149,7 @@ class Written(Protocol):
     def n_credited(self) -> int: ...
 
 
-def entry_of(row: Written, item: Item) -> Entry:
+def entry_of(row: CitableRow, item: Item) -> Entry:
     """A memory of either kind as the compiler needs it, with the numbers it was chosen by."""
     return Entry(
         id=row.id,

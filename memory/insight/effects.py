@@ -16,7 +16,7 @@ from memory.belief.strength import initial_strength
 from memory.insight.entities import ArmMean, EffectView, EstimateView, RankersView
 from memory.insight.weights import present
 from memory.kernel.engine import Engine
-from memory.retrieval.ranking import Strength, ranker_shares, strength_in
+from memory.retrieval.ranking import CellStrength, ranker_shares, strength_in
 from memory.tasks.entities import Agent
 from memory.tasks.store.actors import ActorStore
 from memory.tenancy.entities import Call
@@ -58,7 +58,7 @@ def _view(
     cell, days = seen
     found = effect_of(days)
     known = states.strengths.get(cell) or initial_strength()
-    how = Strength()
+    how = CellStrength()
     if policy_named(call.namespace.policy).guarded:
         how = strength_in(states, cell, present(call), own=agent.own_information)
     return EffectView(

@@ -280,7 +280,7 @@ class Receipt:
     compiler: str
     """What wrote the guideline; `none` where data was asked for."""
     guideline: Guideline
-    """What was said, and what was left out."""
+    """The advice, and what was left out of it."""
     items: tuple[Item, ...]
     """The memories that were selected, by rank; empty in lists."""
     gates: Gates

@@ -39,7 +39,7 @@ Answer = Advice | MemoryFault
 
 
 @dataclass(slots=True)
-class Batch:
+class RequestBatch:
     """The requests of one call by their place in it: those that can still be served, with the
     tasks they name by id and the vectors of their queries, and the answers so far.
     """
@@ -102,7 +102,7 @@ def text_of(request: RetrievalRequest, task: Task | None) -> str:
     return about.text
 
 
-async def load_contexts(engine: Engine, call: Call, batch: Batch) -> list[Context]:
+async def load_contexts(engine: Engine, call: Call, batch: RequestBatch) -> list[Context]:
     """What ranking needs for each request; one that cannot be looked for is refused."""
     contexts: list[Context] = []
     model_id = require_model(engine, call.namespace)
@@ -122,7 +122,7 @@ async def load_contexts(engine: Engine, call: Call, batch: Batch) -> list[Contex
 
 
 @dataclass(frozen=True, slots=True)
-class Routed:
+class TaskCategory:
     """The category of a task, and how sure it is: given, or found."""
 
     ids: CategoryIds
@@ -151,7 +151,7 @@ class ContextLoader:
         self._past: dict[datetime, Learned] = {}
         self._banks: dict[tuple[Scope, frozenset[str]], Head] = {}
 
-    async def load(self, batch: Batch, place: int) -> Context:
+    async def load(self, batch: RequestBatch, place: int) -> Context:
         """Search always runs, whatever the arm will be."""
         request, task = batch.requests[place], batch.tasks.get(place)
         vectors, as_of = batch.vectors[place], request.as_of
@@ -187,18 +187,18 @@ class ContextLoader:
 
     async def _route(
         self, request: RetrievalRequest, task: Task | None, vectors: Sequence[Embedding]
-    ) -> Routed:
+    ) -> TaskCategory:
         """The given category, for certain; else the nearest; else `general`."""
         if task is not None:
-            return Routed(task.category_ids, task.category_name)
+            return TaskCategory(task.category_ids, task.category_name)
         given = None if request.task is None else request.task.category_name
         if given is not None:
-            return Routed(await self._names.ensure_category(given), given)
+            return TaskCategory(await self._names.ensure_category(given), given)
         nearest = await self._router.place(vectors[0].vector)
         if nearest is None:
-            return Routed(await self._names.ensure_category(GENERAL), GENERAL, 0.0)
+            return TaskCategory(await self._names.ensure_category(GENERAL), GENERAL, 0.0)
         name = _name_of(nearest.ids, await self._actors.names())
-        return Routed(nearest.ids, name, nearest.confidence)
+        return TaskCategory(nearest.ids, name, nearest.confidence)
 
     async def _load_past(self, as_of: datetime) -> Learned | None:
         """The states of that time, where outcomes known later have been applied since."""

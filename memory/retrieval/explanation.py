@@ -23,7 +23,7 @@ from memory.retrieval.selection import Selection, fates, slot_pool
 from memory.tenancy.entities import Call
 
 SHOWN = 256
-"""So many candidates are told of, beside those that are served: the head of the largest k."""
+"""So many candidates are described, beside those that are served: the head of the largest k."""
 
 
 _WHY = {
@@ -70,7 +70,7 @@ def explain_ranking(
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class PlacedCandidate:
     """A candidate at its `place` in the ranker's order, from 1; its fate, and the propensity it
     had of being served.
     """
@@ -82,7 +82,7 @@ class Placed:
     rankers: Mapping[str, RankerView]
 
 
-def _place_candidates(ranking: Ranking, advice: Advice) -> tuple[Placed, ...]:
+def _place_candidates(ranking: Ranking, advice: Advice) -> tuple[PlacedCandidate, ...]:
     everyone = ranking.everyone()
     if ranking.context.request.all_rankers:
         return place_for_all(everyone, ranking.selection)
@@ -119,7 +119,7 @@ class _Describer:
         self.items: Mapping[object, Item] = {item.memory_id: item for item in advice.receipt.items}
         self._cut = {cut.memory_id: cut.reason for cut in advice.receipt.guideline.cut}
 
-    def describe(self, one: Placed) -> Considered:
+    def describe(self, one: PlacedCandidate) -> Considered:
         candidate, item = one.candidate, self.items.get(one.candidate.id)
         row, preview = self._ranking.rows[candidate.id], self._request.is_preview
         return Considered(
@@ -149,7 +149,7 @@ class _Describer:
             rankers=one.rankers,
         )
 
-    def _why(self, one: Placed, item: Item | None) -> str:
+    def _why(self, one: PlacedCandidate, item: Item | None) -> str:
         parts = [self._place(one)]
         if item is not None and not item.served:
             parts.append(f"not served: the arm was {self._arm}")
@@ -157,7 +157,7 @@ class _Describer:
             parts.append(f"not in the guideline: {WHY_CUT[self._cut[one.candidate.id]]}")
         return "; ".join(parts)
 
-    def _place(self, one: Placed) -> str:
+    def _place(self, one: PlacedCandidate) -> str:
         selection = self._ranking.selection
         if self._request.all_rankers and one.fate is Fate.SERVED:
             having = sum(by.fate is Fate.SERVED for by in one.rankers.values())
@@ -180,7 +180,7 @@ def place_candidates(
     selection: Selection,
     drawn: UUID | None = None,
     rankers: Collection[str] = tuple(RANKERS),
-) -> tuple[Placed, ...]:
+) -> tuple[PlacedCandidate, ...]:
     """All candidates in the ranker's order; `drawn`: what the exploration slot served, if anything;
     `rankers`: those whose opinions are wanted.
     """
@@ -193,7 +193,7 @@ def place_candidates(
     )
     by_ranker = _by_ranker(candidates, selection, rankers)
     return tuple(
-        Placed(
+        PlacedCandidate(
             candidate=candidate,
             place=place,
             fate=changed.get(candidate.id, fate),
@@ -204,7 +204,9 @@ def place_candidates(
     )
 
 
-def place_for_all(candidates: Sequence[Candidate], selection: Selection) -> tuple[Placed, ...]:
+def place_for_all(
+    candidates: Sequence[Candidate], selection: Selection
+) -> tuple[PlacedCandidate, ...]:
     """Where all rankers serve: a candidate is served when one of them serves it, for certain."""
     return tuple(
         replace(one, fate=Fate.SERVED, propensity=1.0)

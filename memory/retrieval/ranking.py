@@ -26,8 +26,8 @@ from memory.kernel.engine import Engine
 from memory.memories.entities import Status
 from memory.receipts.entities import Gates
 from memory.retrieval.context import Context
-from memory.retrieval.head import Double, HeadRow, Query, Stored, ensure_whole, nearest
-from memory.retrieval.selection import Bank, Selection, shortlist
+from memory.retrieval.head import Double, HeadRow, QueryVector, Stored, ensure_whole, nearest
+from memory.retrieval.selection import BankColumns, Selection, shortlist
 from memory.retrieval.store.search import FoundRow, Head
 from memory.tenancy.entities import Call
 
@@ -42,11 +42,11 @@ class ScoredRows:
     rows: Sequence[FoundRow]
     by_id: Mapping[UUID, FoundRow]
     stored: Stored
-    bank: Bank
+    bank: BankColumns
 
 
 @dataclass(frozen=True, slots=True)
-class Strength:
+class CellStrength:
     """How far memory is followed in a cell, in [0, 1], and whether the cell is suspended."""
 
     value: float = 1.0
@@ -77,7 +77,7 @@ class Ranking:
     rows: Mapping[UUID, FoundRow]
     selection: Selection
     rankers: Mapping[str, float]
-    strength: Strength
+    strength: CellStrength
 
 
 class HeadRanker:
@@ -129,9 +129,9 @@ class HeadRanker:
             return Choice(UNGUARDED, MappingProxyType({UNGUARDED: 1.0}))
         return choose_ranker(context, self._engine.chance, signal=self._call.namespace.signal)
 
-    def _strength(self, context: Context) -> Strength:
+    def _strength(self, context: Context) -> CellStrength:
         if not self._policy.guarded:
-            return Strength()
+            return CellStrength()
         own = context.agent.own_information
         return strength_in(context.states, context.cell, context.as_of, own=own)
 
@@ -140,7 +140,7 @@ def score_rows(head: Head, view: WeightView) -> ScoredRows:
     """The rows made ready: their vectors stacked, their weights as of then."""
     rows = sorted(head.rows, key=attrgetter("id"))
     weights = [view.weights(row) for row in rows]
-    bank = Bank(
+    bank = BankColumns(
         effective=np.array([weight.effective for weight in weights]),
         ranking=np.array([weight.ranking for weight in weights]),
         groups=[row.source_group for row in rows],
@@ -186,17 +186,17 @@ def ranker_shares(
     return MappingProxyType(shares)
 
 
-def strength_in(states: Learned, cell: Cell, now: datetime, *, own: bool) -> Strength:
+def strength_in(states: Learned, cell: Cell, now: datetime, *, own: bool) -> CellStrength:
     """How far memory is followed in a cell; `own`: its agent brings information of its own."""
     state = states.strengths.get(cell) or initial_strength()
     beside = others(states.strengths, *cell)
     value = strength_of(state, beside, own_information=own, now=now)
-    return Strength(value, is_suspended(state))
+    return CellStrength(value, is_suspended(state))
 
 
-def _queries(context: Context) -> list[Query]:
+def _queries(context: Context) -> list[QueryVector]:
     return [
-        Query(query.target.value, embedding.vector)
+        QueryVector(query.target.value, embedding.vector)
         for query, embedding in zip(context.request.queries, context.vectors, strict=True)
     ]
 

@@ -82,7 +82,7 @@ class Selection:
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class SelectedCandidate:
     """A candidate that is served: `rank` from 1, and the `propensity` it had of being served."""
 
     candidate: Candidate
@@ -96,7 +96,7 @@ class Chosen:
 class Selected:
     """What is served, best first; the slot's memory, when drawn, is the last."""
 
-    items: tuple[Chosen, ...]
+    items: tuple[SelectedCandidate, ...]
     slot_drawn: bool
 
 
@@ -122,19 +122,21 @@ def select(
     Among those who could be served, the expected number of servings over chance is the propensity.
     `candidates` may be a shortlist; then `everyone` are those from whom the slot draws.
     """
-    served = _served(candidates, selection)
+    served = _fill_places(candidates, selection)
     if not slot_pool(candidates, selection, served):
-        return Selected(_ranked(served), slot_drawn=False)
-    kept = _kept(served, selection)
+        return Selected(_number(served), slot_drawn=False)
+    kept = _keep_places(served, selection)
     place = len(kept) + 1
     if chance.random() < selection.slot_probability:
         pool = slot_pool(candidates if everyone is None else everyone(), selection, served)
         drawn = pool[chance.randrange(len(pool))]
         drawn_with = selection.slot_probability / len(pool)
-        slot = _chosen(drawn, place, drawn_with, slot=True)
-        return Selected((*_ranked(kept), slot), slot_drawn=True)
-    undisplaced = (_chosen(c, place, 1 - selection.slot_probability) for c in served[len(kept) :])
-    return Selected((*_ranked(kept), *undisplaced), slot_drawn=False)
+        slot = _select_one(drawn, place, drawn_with, slot=True)
+        return Selected((*_number(kept), slot), slot_drawn=True)
+    undisplaced = (
+        _select_one(c, place, 1 - selection.slot_probability) for c in served[len(kept) :]
+    )
+    return Selected((*_number(kept), *undisplaced), slot_drawn=False)
 
 
 def fates(
@@ -146,7 +148,7 @@ def fates(
     there is for such, until k places are taken. The slot is not looked at.
     """
     groups, weighted, probation = set[str](), RANKERS[selection.ranker].weighted, False
-    for candidate in _ordered(candidates, selection):
+    for candidate in _sort_candidates(candidates, selection):
         fate = selection.gates.bar(candidate, weighted=weighted)
         if fate is None and candidate.group in groups:
             fate = Fate.GROUP
@@ -176,7 +178,7 @@ def eligible(candidates: Sequence[Candidate], selection: Selection) -> bool:
 def select_by_all(candidates: Sequence[Candidate], selection: Selection) -> tuple[RankedByAll, ...]:
     """The union of what the ten rankers would serve, without a slot, in `selection`'s order."""
     served = {
-        ranker: {c.id for c in _served(candidates, replace(selection, ranker=ranker))}
+        ranker: {c.id for c in _fill_places(candidates, replace(selection, ranker=ranker))}
         for ranker in RANKERS
     }
 
@@ -188,24 +190,24 @@ def select_by_all(candidates: Sequence[Candidate], selection: Selection) -> tupl
     union = set[UUID]().union(*served.values())
     return tuple(
         RankedByAll(candidate, {ranker: score(ranker, candidate) for ranker in RANKERS})
-        for candidate in _ordered(candidates, selection)
+        for candidate in _sort_candidates(candidates, selection)
         if candidate.id in union
     )
 
 
-def _ordered(candidates: Sequence[Candidate], selection: Selection) -> list[Candidate]:
+def _sort_candidates(candidates: Sequence[Candidate], selection: Selection) -> list[Candidate]:
     scores = order_scores(selection.ranker, candidates, selection.as_of)
     keyed = [(-score, c.id, c) for score, c in zip(scores, candidates, strict=True)]
     return [candidate for *_, candidate in sorted(keyed, key=itemgetter(0, 1))]
 
 
-def _served(candidates: Sequence[Candidate], selection: Selection) -> list[Candidate]:
+def _fill_places(candidates: Sequence[Candidate], selection: Selection) -> list[Candidate]:
     """Those with a place, best first; the walk ends with the last place."""
     placed = (c for c, fate in fates(candidates, selection) if fate is Fate.SERVED)
     return list(islice(placed, selection.k))
 
 
-def _kept(served: Sequence[Candidate], selection: Selection) -> Sequence[Candidate]:
+def _keep_places(served: Sequence[Candidate], selection: Selection) -> Sequence[Candidate]:
     """Those whose place the slot leaves alone."""
     return served[:-1] if len(served) == selection.k else served
 
@@ -213,7 +215,7 @@ def _kept(served: Sequence[Candidate], selection: Selection) -> Sequence[Candida
 def _least_credited(
     candidates: Sequence[Candidate], selection: Selection, served: Sequence[Candidate]
 ) -> list[Candidate]:
-    kept = _kept(served, selection)
+    kept = _keep_places(served, selection)
     ids = {c.id for c in served}
     groups = {c.group for c in kept}
     taken = any(c.probation for c in kept)
@@ -229,19 +231,21 @@ def _least_credited(
     return sorted((c for c in near if c.credited == fewest), key=lambda c: c.id.int)
 
 
-def _ranked(served: Sequence[Candidate]) -> tuple[Chosen, ...]:
-    return tuple(_chosen(c, rank, 1.0) for rank, c in enumerate(served, start=1))
+def _number(served: Sequence[Candidate]) -> tuple[SelectedCandidate, ...]:
+    return tuple(_select_one(c, rank, 1.0) for rank, c in enumerate(served, start=1))
 
 
-def _chosen(candidate: Candidate, rank: int, propensity: float, *, slot: bool = False) -> Chosen:
-    return Chosen(candidate, rank, candidate.score, propensity, slot)
+def _select_one(
+    candidate: Candidate, rank: int, propensity: float, *, slot: bool = False
+) -> SelectedCandidate:
+    return SelectedCandidate(candidate, rank, candidate.score, propensity, slot)
 
 
 Double = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class Bank:
+class BankColumns:
     """What selecting looks at, by column; memories in the order of their ids."""
 
     effective: Double
@@ -250,7 +254,7 @@ class Bank:
     probation: Sequence[bool]
 
 
-def shortlist(bank: Bank, similarity: Double, selection: Selection) -> list[int]:
+def shortlist(bank: BankColumns, similarity: Double, selection: Selection) -> list[int]:
     """Places in the bank, where relevance is similarity; all of them where knowledge ages."""
     rule, gates = RANKERS[selection.ranker], selection.gates
     if rule.half_life is not None or not len(similarity):
@@ -262,12 +266,12 @@ def shortlist(bank: Bank, similarity: Double, selection: Selection) -> list[int]
     near = order[similarity[order] >= gates.raw]
     admitted = near[shown[near] >= gates.score]
     some = {int(np.argmax(similarity))}
-    some.update(_until(bank, admitted.tolist(), selection.k))
-    some.update(_until(bank, near.tolist(), selection.k + 1))
+    some.update(_take_until(bank, admitted.tolist(), selection.k))
+    some.update(_take_until(bank, near.tolist(), selection.k + 1))
     return sorted(some)
 
 
-def _until(bank: Bank, places: Iterable[int], groups: int) -> Iterable[int]:
+def _take_until(bank: BankColumns, places: Iterable[int], groups: int) -> Iterable[int]:
     """The first places, until so many groups have a memory that is not on probation."""
     certain: set[str] = set()
     for place in places:

@@ -1,4 +1,4 @@
-"""An agent asks before it acts, and can read later what it was told.
+"""An agent asks before it acts, and can read its receipts later.
 
 requests → validate_asks → embed_queries → load_contexts → rank → assemble → commit_receipts
 """
@@ -17,7 +17,7 @@ from memory.kernel.paging import Listed, Page, listed
 from memory.receipts.entities import Receipt, ReceiptFilter, Timings
 from memory.receipts.store.receipts import ReceiptStore
 from memory.retrieval.compile import assemble, known_at_of
-from memory.retrieval.context import Answer, Batch, Context, load_contexts, text_of
+from memory.retrieval.context import Answer, Context, RequestBatch, load_contexts, text_of
 from memory.retrieval.entities import Advice, Query, RetrievalRequest
 from memory.retrieval.explanation import explain_items, explain_ranking
 from memory.retrieval.model_compiler import rewrite_guidelines
@@ -35,7 +35,7 @@ async def retrieve(
     call.key.require(Act.RETRIEVE)
     require_model(engine, call.namespace)
     clock = _Stopwatch()
-    batch = Batch(dict(enumerate(requests)))
+    batch = RequestBatch(dict(enumerate(requests)))
     await validate_asks(engine, call, batch)
     await embed_queries(engine, batch)
     clock.lap("embed_ms")
@@ -75,7 +75,7 @@ class _Stopwatch:
         self._last = now
 
 
-async def validate_asks(engine: Engine, call: Call, batch: Batch) -> None:
+async def validate_asks(engine: Engine, call: Call, batch: RequestBatch) -> None:
     """Fills in what a request leaves open, its time and its queries; refuses what is wrong."""
     await _load_tasks(engine, call, batch)
     for place, request in list(batch.requests.items()):
@@ -88,7 +88,7 @@ async def validate_asks(engine: Engine, call: Call, batch: Batch) -> None:
             batch.refuse(place, fault)
 
 
-async def _load_tasks(engine: Engine, call: Call, batch: Batch) -> None:
+async def _load_tasks(engine: Engine, call: Call, batch: RequestBatch) -> None:
     """Tasks that are asked about by id."""
     named = {place: one.task_id for place, one in batch.requests.items() if one.task_id}
     if not named:
@@ -111,7 +111,7 @@ def _as_of(call: Call, given: datetime | None) -> datetime:
     return as_of
 
 
-async def embed_queries(engine: Engine, batch: Batch) -> None:
+async def embed_queries(engine: Engine, batch: RequestBatch) -> None:
     """All queries of all requests, in as few batches as the device takes."""
     texts = [[query.text for query in request.queries] for request in batch.requests.values()]
     vectors = await asyncio.gather(*(engine.embedder.embed(part) for part in texts))
@@ -133,7 +133,7 @@ async def rerank(engine: Engine, context: Context) -> Mapping[UUID, float]:
 async def commit_receipts(
     engine: Engine,
     call: Call,
-    batch: Batch,
+    batch: RequestBatch,
     *,
     rankings: Sequence[Ranking],
     advice: Sequence[Advice],

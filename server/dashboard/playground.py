@@ -50,7 +50,7 @@ router = guarded_at("/dashboard/ns/{namespace}/playground")
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class RankerSelection:
     """What one ranker would serve, by the places that the table of candidates has."""
 
     ranker: str
@@ -60,12 +60,12 @@ class Placed:
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
+class TriedTask:
     """A retrieval with its explanation, as the page shows them."""
 
     advice: Advice
     explanation: Explanation
-    rankers: Sequence[Placed]
+    rankers: Sequence[RankerSelection]
     cut: Mapping[UUID, str]
     timings: Sequence[tuple[str, float]]
     kept_out: Sequence[tuple[str, int]]
@@ -94,7 +94,7 @@ async def try_task(viewer: Retrieves, form: FormDep) -> Response:
 async def _shown(
     viewer: Viewer,
     typed: Mapping[str, str],
-    tried: Tried | None = None,
+    tried: TriedTask | None = None,
     fault: MemoryFault | None = None,
 ) -> Response:
     agents = await list_agents(viewer.engine, viewer.call, NAMES)
@@ -114,16 +114,16 @@ async def _shown(
     )
 
 
-def tried(advice: Advice) -> Tried:
+def tried(advice: Advice) -> TriedTask:
     """The explanation, turned for the page."""
     assert advice.explanation is not None
     explanation, receipt = advice.explanation, advice.receipt
     fates = [one.fate for one in explanation.considered]
-    return Tried(
+    return TriedTask(
         advice=advice,
         explanation=explanation,
         rankers=[
-            Placed(
+            RankerSelection(
                 ranker=ranker,
                 share=share,
                 chance=receipt.rankers.get(ranker, 0.0),

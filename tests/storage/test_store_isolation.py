@@ -681,7 +681,7 @@ FINDS_NOTHING: dict[str, Ask] = {
     "PredictionStore.settle": lambda f: f.predictions.settle(
         {f.prediction: ("pending", f.settlement)}
     ),
-    "ReceiptStore.claims": lambda f: f.receipts.claims([f.retrieval]),
+    "ReceiptStore.owners": lambda f: f.receipts.owners([f.retrieval]),
     "ReceiptStore.of_attempts": lambda f: f.receipts.of_attempts([(f.agent, f.task)]),
     "SettlementStore.windows": lambda f: f.settlements.windows(["rain"]),
     "SettlementStore.windows_of": lambda f: f.settlements.windows_of([f.task]),

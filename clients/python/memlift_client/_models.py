@@ -1635,7 +1635,7 @@ class Receipt(HasReceipt):
     gates: Gates
     """The floors in force."""
     guideline: Guideline
-    """What was said, and what was left out."""
+    """The advice, and what was left out of it."""
     items: tuple[Item, ...]
     """The memories that were selected, by rank; empty in lists."""
     k: int

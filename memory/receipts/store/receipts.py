@@ -77,7 +77,7 @@ class ReceiptContext:
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class ReceiptOwner:
     """Whose a receipt is: enough to name it in a prediction."""
 
     agent_id: UUID
@@ -200,18 +200,19 @@ class ReceiptStore:
         served = await self._served(retrieval_ids)
         return {row["id"]: _to_context(row, served.get(row["id"], ())) for row in rows.mappings()}
 
-    async def claims(self, retrieval_ids: Sequence[UUID]) -> dict[UUID, Claim]:
+    async def owners(self, retrieval_ids: Sequence[UUID]) -> dict[UUID, ReceiptOwner]:
         """Whose these receipts are, by retrieval id."""
         if not retrieval_ids:
             return {}
-        columns = [retrieval.c[name] for name in ("id", *Claim.__slots__)]
+        columns = [retrieval.c[name] for name in ("id", *ReceiptOwner.__slots__)]
         rows = await self._connection.execute(
             select(*columns).where(
                 retrieval.c.namespace_id == self._namespace_id, retrieval.c.id.in_(retrieval_ids)
             )
         )
         return {
-            r.id: Claim(r.agent_id, r.task_id, r.key_id, r.all_rankers, r.rankers) for r in rows
+            r.id: ReceiptOwner(r.agent_id, r.task_id, r.key_id, r.all_rankers, r.rankers)
+            for r in rows
         }
 
     async def of_attempts(self, attempts: Sequence[Attempt]) -> dict[Attempt, list[UUID]]:
@@ -330,7 +331,7 @@ _COMPILED = tuple(
 """What a receipt's guideline, gates and timings are made of."""
 
 
-_to_claim = RowMapper(Claim, [retrieval])
+_to_owner = RowMapper(ReceiptOwner, [retrieval])
 
 
 _to_item = RowMapper(Item, [retrieval_item, memory.c.kind], computed={"sentence": lambda _: None})
