@@ -7,10 +7,8 @@ from uuid import UUID
 from benchmarks.bench import Timing
 from memory.kernel.ids import new_id
 from memory.kernel.postgres.database import Database
-from memory.receipts.store.receipts import NewReceipt, ReceiptStore
-from memory.tasks.entities import CategoryIds
-from memory.tasks.store.actors import ActorStore
-from memory.tenancy.store.namespaces import NamespaceStore
+from memory.receipts.entities import Receipt
+from memory.receipts.store.receipts import ReceiptStore
 
 WARM_UP = 5
 
@@ -34,20 +32,13 @@ async def commit_alone(database_url: str, example: Example, count: int) -> list[
         await database.close()
 
 
-async def _pattern(database: Database, example: Example) -> NewReceipt:
-    async with database.transaction() as connection:
-        namespace = await NamespaceStore(connection).get(example.namespace_id)
-    assert namespace.model_id is not None, "a namespace that has served has a model"
+async def _pattern(database: Database, example: Example) -> Receipt:
     async with database.transaction(example.namespace_id) as connection:
-        store = ReceiptStore(connection, example.namespace_id)
-        receipt = await store.get(example.retrieval_id)
-        binding = (await store.bindings([example.retrieval_id]))[example.retrieval_id]
-        agent = await ActorStore(connection, example.namespace_id).get_agent(receipt.agent)
-    return NewReceipt(receipt, agent, CategoryIds(binding.category_id), namespace.model_id)
+        return await ReceiptStore(connection, example.namespace_id).get(example.retrieval_id)
 
 
-async def _one(database: Database, example: Example, pattern: NewReceipt) -> Timing:
-    copy = replace(pattern, receipt=replace(pattern.receipt, id=new_id()))
+async def _one(database: Database, example: Example, pattern: Receipt) -> Timing:
+    copy = replace(pattern, retrieval_id=new_id())
     began = time.perf_counter()
     async with database.transaction(example.namespace_id) as connection:
         await ReceiptStore(connection, example.namespace_id).open([copy])

@@ -21,7 +21,7 @@ from benchmarks.texts import experiences, tasks
 from memory.inference.embedder import EmbedderPolicy, LocalEmbedder
 from memory.inference.loading import ModelChoice
 from memory.kernel.ports import Embedding
-from memory.retrieval.head import HeadRow, Query, exact_head, to_stored_precision
+from memory.retrieval.head import HeadRow, QueryVector, exact_head, to_stored_precision
 
 MEMORIES, QUERIES, HEAD = 2_000, 100, 12
 SINGLES = 100
@@ -68,7 +68,7 @@ def heads(memories: Sequence[Embedding], queries: Sequence[Embedding]) -> list[l
         for place, made in enumerate(memories)
     ]
     return [
-        [near.id for near in exact_head(rows, [Query("situation", made.vector)], HEAD)]
+        [near.id for near in exact_head(rows, [QueryVector("situation", made.vector)], HEAD)]
         for made in queries
     ]
 

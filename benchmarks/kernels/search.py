@@ -3,7 +3,6 @@
 import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from uuid import UUID
 
 from benchmarks.bench import Timing
 from benchmarks.kernels.commit import Example
@@ -13,7 +12,6 @@ from memory.kernel.postgres.database import Database
 from memory.receipts.store.receipts import ReceiptStore
 from memory.retrieval.head import margin, to_stored_precision
 from memory.retrieval.store.search import Probe, Scope, SearchStore
-from memory.tenancy.store.namespaces import NamespaceStore
 
 HEAD_PER_K = 4
 
@@ -52,11 +50,7 @@ async def _embedded(texts: Sequence[str]) -> list[Embedding]:
 
 
 async def _scope(database: Database, example: Example) -> Scope:
-    async with database.transaction() as connection:
-        namespace = await NamespaceStore(connection).get(example.namespace_id)
-    model_id: UUID | None = namespace.model_id
-    assert model_id is not None, "a namespace that has served has a model"
     async with database.transaction(example.namespace_id) as connection:
-        store = ReceiptStore(connection, example.namespace_id)
-        binding = (await store.bindings([example.retrieval_id]))[example.retrieval_id]
-    return Scope(binding.agent_id, private=False, as_of=datetime.now(UTC), model_id=model_id)
+        receipt = await ReceiptStore(connection, example.namespace_id).get(example.retrieval_id)
+    now = datetime.now(UTC)
+    return Scope(receipt.agent_id, private=False, as_of=now, model_id=receipt.model_id)

@@ -39,7 +39,7 @@ def retrieve(player: Player, ground: Ground) -> None:
 
 def _question(player: Player, ground: Ground, speaker: Speaker) -> Item:
     purpose = player.chance.choices(
-        ("act", "paired", "off", "rivals", "preview"), (60, 20, 10, 7, 3)
+        ("act", "paired", "off", "all_rankers", "preview"), (60, 20, 10, 7, 3)
     )[0]
     number = player.chance.randrange(TASKS)
     body: dict[str, Any] = {
@@ -51,8 +51,8 @@ def _question(player: Player, ground: Ground, speaker: Speaker) -> Item:
     }
     if purpose == "off":
         body |= {"arm": "off"}
-    elif purpose == "rivals":
-        body |= {"rivals": True, "format": "memories"}
+    elif purpose == "all_rankers":
+        body |= {"all_rankers": True, "format": "memories"}
     else:
         body |= {"purpose": purpose}
     if player.happens(0.02):

@@ -29,7 +29,7 @@ class Arm:
     policy: Literal["belief", "paper", "steps", "delta"] = "belief"
     learning: Literal["on", "frozen"] = "on"
     settings: SettingsFields = field(default_factory=SettingsFields)
-    rivals: bool = True
+    all_rankers: bool = True
 
 
 def without_guard(prior: float, retrieval: Retrieval) -> Answer:
@@ -62,7 +62,7 @@ PRICE, NONE = "price", "none"
 _REMEMBERING = (
     Arm("similarity", by_similarity, learning="frozen"),
     Arm("memlift", by_record),
-    Arm("paper", by_weight, policy="paper", rivals=False),
+    Arm("paper", by_weight, policy="paper", all_rankers=False),
     Arm("anchor", by_similarity, learning="frozen", settings=OPEN),
 )
 _LESS = (

@@ -99,7 +99,7 @@ class Player:
             agent=self.agents.of(question),
             task=task_of(question),
             k=self.k,
-            rivals=self.arm.rivals,
+            all_rankers=self.arm.all_rankers,
             purpose="paired",
             format="memories",
             as_of=midnight(question.asked_on),

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from math import fsum
 
-from memlift_client import MemoryServed, Retrieval
+from memlift_client import Retrieval, ServedMemory
 
 from clients.demo.agent import Analog, forecast
 
@@ -72,7 +72,7 @@ def analogs(retrieval: Retrieval, ranker: str) -> Iterator[Analog]:
             yield Analog(score, outcome)
 
 
-def scored(retrieval: Retrieval, ranker: str) -> Iterator[tuple[float, MemoryServed]]:
+def scored(retrieval: Retrieval, ranker: str) -> Iterator[tuple[float, ServedMemory]]:
     """The list of this ranker: each memory with the score it gives it."""
     for memory in retrieval.memories:
         score = (memory.scores or {}).get(ranker)
@@ -80,7 +80,7 @@ def scored(retrieval: Retrieval, ranker: str) -> Iterator[tuple[float, MemorySer
             yield score, memory
 
 
-def _outcome(memory: MemoryServed) -> int | None:
+def _outcome(memory: ServedMemory) -> int | None:
     """What the memory says came of its question: 1 yes, 0 no."""
     outcome = (memory.metadata or {}).get("outcome")
     return int(bool(outcome)) if outcome in (0, 1) else None

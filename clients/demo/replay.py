@@ -137,7 +137,7 @@ def ask(question: Question) -> RetrievalFields:
         agent=AGENT,
         task=task_of(question),
         k=K,
-        rivals=True,
+        all_rankers=True,
         purpose="paired",
         format="memories",
         as_of=midnight(question.asked_on),

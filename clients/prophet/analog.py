@@ -19,7 +19,7 @@ from collections.abc import Mapping
 from math import fsum
 from typing import cast
 
-from memlift_client import MemoryServed, Retrieval
+from memlift_client import Retrieval, ServedMemory
 
 from clients.demo.agent import Analog, forecast
 from clients.demo.answering import Answer as Pooled
@@ -34,7 +34,7 @@ _SAYS = {True: "Starts from the crowd.", False: "Starts from all outcomes alike.
 class AnalogForecaster:
     """See the module. It has no state."""
 
-    wish = Wish(k=K, rivals=True, format="memories")
+    wish = Wish(k=K, all_rankers=True, format="memories")
 
     def alone(self, event: Event) -> Answer:
         crowd = event.by_crowd()
@@ -80,7 +80,7 @@ def _scaled(pooled: Mapping[str, float]) -> dict[str, float]:
     return dict(pooled) if alone else {name: min(1.0, p / total) for name, p in pooled.items()}
 
 
-def vote(memory: MemoryServed, name: str) -> int | None:
+def vote(memory: ServedMemory, name: str) -> int | None:
     """What the memory says of an outcome of this name: 1, 0, or None where it says nothing."""
     metadata = memory.metadata or {}
     outcomes = metadata.get("outcomes")

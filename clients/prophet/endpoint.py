@@ -23,7 +23,7 @@ class EndpointForecaster:
 
     url: str
     seconds: float = 8.0
-    wish = Wish(k=8, rivals=False, format="guideline")
+    wish = Wish(k=8, all_rankers=False, format="guideline")
 
     def alone(self, event: Event) -> Answer:
         return self._asked(event, "")

@@ -39,7 +39,7 @@ class Wish:
     """How a forecaster wants to be served: how many memories, as prose or as data."""
 
     k: int
-    rivals: bool
+    all_rankers: bool
     format: Literal["guideline", "memories"]
 
 

@@ -51,7 +51,7 @@ class ModelForecaster:
     answer with the guideline is the one given.
     """
 
-    wish = Wish(k=8, rivals=False, format="guideline")
+    wish = Wish(k=8, all_rankers=False, format="guideline")
 
     def __init__(
         self, settings: ModelSettings, load: Callable[[], Complete] = open_library

@@ -58,7 +58,7 @@ class Recall:
             agent=self.agent,
             task=_task(event),
             k=wish.k,
-            rivals=wish.rivals,
+            all_rankers=wish.all_rankers,
             purpose="paired",
             format=wish.format,
         )

@@ -19,10 +19,10 @@ from typing import NamedTuple
 from memory.belief.states import State, later
 from memory.kernel.errors import Rejected
 
-ARMS = ("on", "control", "forced_on", "paired", "probe", "suspended")
+ARMS = ("on", "control", "forced_on", "paired", "retest", "suspended")
 
 
-TREATED = ("on", "probe")
+TREATED = ("on", "retest")
 
 
 UNTREATED = ("control", "suspended")

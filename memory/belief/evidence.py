@@ -8,10 +8,10 @@ from uuid import UUID
 from memory.belief.states import Evidence
 from memory.kernel.errors import Rejected
 
-_PAIRABLE = frozenset({"on", "forced_on", "paired", "probe"})
+_PAIRABLE = frozenset({"on", "forced_on", "paired", "retest"})
 
 
-_ALONE = frozenset({"on", "forced_on", "probe"})
+_ALONE = frozenset({"on", "forced_on", "retest"})
 
 
 _BY_LOT = frozenset({"control", "suspended"})

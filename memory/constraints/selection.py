@@ -113,7 +113,7 @@ def _item(row: Binding, one: Bound, place: int, weights: WeightPair) -> Item:
         propensity=1.0,
         served=False,
         cited=False,
-        slot=False,
+        exploration_slot=False,
         kind=Kind.CONSTRAINT,
     )
 

@@ -29,7 +29,7 @@ from memory.kernel.ids import new_id
 from memory.kernel.paging import Listed, Page, listed
 from memory.kernel.postgres.database import Connection
 from memory.outcomes.rewards import require_answers
-from memory.receipts.store.receipts import Claim, ReceiptStore
+from memory.receipts.store.receipts import ReceiptOwner, ReceiptStore
 from memory.tasks.entities import Agent, Task
 from memory.tasks.service import NameResolver
 from memory.tasks.store.tasks import TaskStore
@@ -51,7 +51,7 @@ async def attempted(
 ) -> list[Attempt | MemoryFault]:
     """Each draft with its agent and task, or why not; their events are held until commit."""
     receipts = ReceiptStore(connection, call.namespace.id)
-    claims = await receipts.claims([d.retrieval_id for d in drafts if d.retrieval_id is not None])
+    claims = await receipts.owners([d.retrieval_id for d in drafts if d.retrieval_id is not None])
     tasks = await _tasks(connection, call, drafts, claims)
     events = {event for draft in drafts if (event := _event(draft, claims, tasks)) is not None}
     await PredictionStore(connection, call.namespace.id).lock_events(sorted(events))
@@ -74,7 +74,7 @@ class _Tasks:
     by_id: Mapping[UUID, Task]
     by_key: Mapping[str, Task]
 
-    def known(self, draft: PredictionDraft, claims: Mapping[UUID, Claim]) -> Task | None:
+    def known(self, draft: PredictionDraft, claims: Mapping[UUID, ReceiptOwner]) -> Task | None:
         """The task a draft is about, if it is there."""
         if draft.task is not None:
             return None if draft.task.key is None else self.by_key.get(draft.task.key)
@@ -86,7 +86,7 @@ class _Desk:
     """Looks at one draft after another."""
 
     def __init__(
-        self, connection: Connection, call: Call, claims: Mapping[UUID, Claim], tasks: _Tasks
+        self, connection: Connection, call: Call, claims: Mapping[UUID, ReceiptOwner], tasks: _Tasks
     ) -> None:
         self._call = call
         self._claims = claims
@@ -108,7 +108,7 @@ class _Desk:
             raise Rejected("the receipt is of another agent or task", field="retrieval_id")
         return Attempt(draft, agent, task, known_at)
 
-    def _claim(self, draft: PredictionDraft) -> Claim | None:
+    def _claim(self, draft: PredictionDraft) -> ReceiptOwner | None:
         if draft.retrieval_id is None:
             return None
         claim = self._claims.get(draft.retrieval_id)
@@ -137,7 +137,7 @@ async def _tasks(
     connection: Connection,
     call: Call,
     drafts: Sequence[PredictionDraft],
-    claims: Mapping[UUID, Claim],
+    claims: Mapping[UUID, ReceiptOwner],
 ) -> _Tasks:
     ids = [key for draft in drafts if (key := _task_id(draft, claims)) is not None]
     keys = [d.task.key for d in drafts if d.task is not None and d.task.key is not None]
@@ -148,7 +148,7 @@ async def _tasks(
     )
 
 
-def _task_id(draft: PredictionDraft, claims: Mapping[UUID, Claim]) -> UUID | None:
+def _task_id(draft: PredictionDraft, claims: Mapping[UUID, ReceiptOwner]) -> UUID | None:
     """By what the draft names it, or by the receipt's."""
     if draft.task_id is not None:
         return draft.task_id
@@ -156,7 +156,9 @@ def _task_id(draft: PredictionDraft, claims: Mapping[UUID, Claim]) -> UUID | Non
     return claim.task_id if claim is not None and draft.task is None else None
 
 
-def _event(draft: PredictionDraft, claims: Mapping[UUID, Claim], tasks: _Tasks) -> str | None:
+def _event(
+    draft: PredictionDraft, claims: Mapping[UUID, ReceiptOwner], tasks: _Tasks
+) -> str | None:
     """What is held: the event of the task that is there, else of the one to be made."""
     known = tasks.known(draft, claims)
     if known is not None:
@@ -168,10 +170,10 @@ def _order(draft: PredictionDraft) -> tuple[str, str]:
     return draft.agent, (draft.task.key or "") if draft.task is not None else ""
 
 
-def _require_answers(forecast: Forecast, claim: Claim | None) -> None:
+def _require_answers(forecast: Forecast, claim: ReceiptOwner | None) -> None:
     """All rankers' answers or none, and only where the receipt has rivals."""
     if forecast.answers is not None:
-        rivals = None if claim is None or not claim.rivals else rivals_of(claim.rankers)
+        rivals = None if claim is None or not claim.all_rankers else rivals_of(claim.rankers)
         require_answers(forecast.answers, rivals)
 
 

@@ -376,7 +376,7 @@ async def scorer(connection: Connection, call: Call, predictions: Sequence[Predi
         await outcomes.lock_retrievals(ids)
     desk = Desk(
         call=call,
-        bindings=await receipts.bindings(ids) if ids else {},
+        bindings=await receipts.contexts(ids) if ids else {},
         known=await outcomes.of_retrievals(ids) if ids else {},
         who=(Reporters(await ActorStore(connection, here).count_agents(), frozenset()), Said(None)),
     )

@@ -14,11 +14,12 @@ from dataclasses import dataclass, replace
 from uuid import UUID
 
 from memory.guidelines.directives import disagree, left_out, place
-from memory.guidelines.entities import CutReason, Entry, Guidance, OnDisagreement, Order
+from memory.guidelines.entities import Entry, Guidance, OnDisagreement, Order
 from memory.kernel.errors import Rejected
 from memory.kernel.ports import TokenCounter
 from memory.kernel.quoting import CITATION_WIDTHS, citation, citation_width, neutral, quote, quoted
 from memory.memories.entities import Trust
+from memory.receipts.entities import Cut, CutReason, Guideline, Line
 
 MAX_TOKENS = 32_000
 
@@ -77,33 +78,6 @@ class Framing:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """One line of a guideline and the memories it cites, strongest first."""
-
-    text: str
-    memory_ids: tuple[UUID, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Cut:
-    """A memory that did not enter, and why."""
-
-    memory_id: UUID
-    reason: CutReason
-
-
-@dataclass(frozen=True, slots=True)
-class Guideline:
-    """The compiled text. Every entry is cited by one of `lines` or named once in `cut`."""
-
-    text: str
-    lines: tuple[Line, ...]
-    tokens: int
-    counter: str
-    cut: tuple[Cut, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class _Note:
     """An entry with its texts made neutral, once."""
 
@@ -120,12 +94,12 @@ def compile_guideline(
     A meta-guideline is followed and cited, or named in `cut` and without any effect.
     """
     if guidance is None:
-        return _Book(entries, None).compiled(budget, framing)
+        return _Compilation(entries, None).compile(budget, framing)
     reason = _unusable(guidance, budget)
-    guided = None if reason else _Book(entries, guidance).compiled(budget, framing)
+    guided = None if reason else _Compilation(entries, guidance).compile(budget, framing)
     if guided is not None and CutReason.BUDGET not in {cut.reason for cut in guided.cut}:
         return guided
-    plain = _Book(entries, None).compiled(budget, framing)
+    plain = _Compilation(entries, None).compile(budget, framing)
     if guided is not None and not _displaced(plain, guided):
         return guided
     cut = Cut(guidance.id, reason or CutReason.BUDGET)
@@ -147,7 +121,7 @@ def _displaced(plain: Guideline, guided: Guideline) -> bool:
     return any(memory_id in spent for line in plain.lines[:1] for memory_id in line.memory_ids)
 
 
-class _Book:
+class _Compilation:
     """One compilation: the entries, what is unfit of them and why, and what stands above."""
 
     def __init__(self, entries: Sequence[Entry], guidance: Guidance | None) -> None:
@@ -160,16 +134,16 @@ class _Book:
             self._unfit |= left_out(fit, guidance)
         self._notes = [note for note in notes if note.entry.id not in self._unfit]
 
-    def compiled(self, budget: Budget, framing: Framing) -> Guideline:
+    def compile(self, budget: Budget, framing: Framing) -> Guideline:
         guidance, entries = self._guidance, [note.entry for note in self._notes]
         own = set[UUID]() if guidance is None else {guidance.id}
         width = citation_width({entry.id for entry in self._strongest} | own)
         top = [] if guidance is None else [_instruction(guidance, width)]
         order = Order.STRONGEST if guidance is None else guidance.directives.order
         header = _text(_header(framing, order), top) if top else _header(framing, order)
-        signs = _tells_signs(guidance) and disagree(entries)
+        signs = _shows_signs(guidance) and disagree(entries)
         lines = [_line(twins, width, signs=signs) for twins in _by_lesson(self._notes)]
-        kept = _fit(header, lines, budget, lambda some: self._arranged(some, order))
+        kept = _fit(header, lines, budget, lambda some: self._arrange(some, order))
         text = _text(header, kept)
         return Guideline(
             text=text,
@@ -179,7 +153,7 @@ class _Book:
             cut=self._cut({memory_id for line in kept for memory_id in line.memory_ids}),
         )
 
-    def _arranged(self, lines: Sequence[Line], order: Order) -> list[Line]:
+    def _arrange(self, lines: Sequence[Line], order: Order) -> list[Line]:
         """The lines by the place of the strongest memory they cite."""
         entries = {note.entry.id: note.entry for note in self._notes}
         return sorted(lines, key=lambda line: place(entries[line.memory_ids[0]], order))
@@ -194,7 +168,7 @@ class _Book:
         return tuple(Cut(name, reasons.get(name, CutReason.BUDGET)) for name in named)
 
 
-def _tells_signs(guidance: Guidance | None) -> bool:
+def _shows_signs(guidance: Guidance | None) -> bool:
     """Whether lines say where their evidence points, once it points in two directions."""
     return guidance is not None and guidance.directives.on_disagreement is OnDisagreement.SHOW_BOTH
 
@@ -220,7 +194,7 @@ def _by_lesson(notes: Iterable[_Note]) -> Iterable[list[_Note]]:
     """Notes of one kind that say the same, whatever their case, in the order of the strongest."""
     groups: dict[tuple[str, str], list[_Note]] = {}
     for note in notes:
-        groups.setdefault((note.entry.kind, _said(note).casefold()), []).append(note)
+        groups.setdefault((note.entry.kind, _words_of(note).casefold()), []).append(note)
     return groups.values()
 
 
@@ -236,14 +210,14 @@ def _line(twins: Sequence[_Note], width: int, *, signs: bool) -> Line:
     apart = bool(first.situation) and first.entry.kind != CONSTRAINT
     situation = f"on {quoted(first.situation)}: " if apart else ""
     return Line(
-        text=f"- {kind}{_authors(entries)} ({origin}): {situation}{quoted(_said(first))}"
+        text=f"- {kind}{_authors(entries)} ({origin}): {situation}{quoted(_words_of(first))}"
         f" {_citations(entries, width)}",
         memory_ids=tuple(entry.id for entry in entries),
     )
 
 
-def _said(note: _Note) -> str:
-    """What a note says. A constraint is one sentence, and without its trigger another one."""
+def _words_of(note: _Note) -> str:
+    """The words of a note. A constraint is one sentence, and without its trigger another one."""
     if note.entry.kind != CONSTRAINT:
         return note.lesson
     return ", ".join(part for part in (note.situation, note.lesson) if part)
@@ -251,14 +225,14 @@ def _said(note: _Note) -> str:
 
 def _authors(twins: Sequence[Entry]) -> str:
     names = list(dict.fromkeys(quote(entry.author) for entry in twins))
-    return _shown(names, " and ")
+    return _some_of(names, " and ")
 
 
 def _citations(twins: Sequence[Entry], width: int) -> str:
-    return _shown([citation(entry.id, width) for entry in twins], " ")
+    return _some_of([citation(entry.id, width) for entry in twins], " ")
 
 
-def _shown(words: Sequence[str], between: str) -> str:
+def _some_of(words: Sequence[str], between: str) -> str:
     rest = len(words) - SHOWN
     return between.join(words[:SHOWN]) + (f" (+{rest})" if rest > 0 else "")
 
@@ -279,7 +253,7 @@ def _fit(
     header: str,
     lines: Sequence[Line],
     budget: Budget,
-    arranged: Callable[[Sequence[Line]], list[Line]],
+    arrange: Callable[[Sequence[Line]], list[Line]],
 ) -> list[Line]:
     """The lines that fit, the strongest of them, arranged.
 
@@ -293,9 +267,9 @@ def _fit(
         if size <= left:
             kept.append(line)
             left -= size
-    while kept and budget.counter.count(_text(header, arranged(kept))) > budget.max_tokens:
+    while kept and budget.counter.count(_text(header, arrange(kept))) > budget.max_tokens:
         kept.pop()
-    return arranged(kept)
+    return arrange(kept)
 
 
 def _text(header: str, lines: Sequence[Line]) -> str:

@@ -7,12 +7,12 @@ from uuid import UUID
 
 from memory.guidelines.entities import (
     CrossCategory,
-    CutReason,
     Entry,
     Guidance,
     OnDisagreement,
     Order,
 )
+from memory.receipts.entities import CutReason
 
 EXPERIENCE = "experience"
 

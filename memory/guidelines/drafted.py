@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from memory.guidelines.compiler import Budget, Cut, CutReason, Guideline, Line
+from memory.guidelines.compiler import Budget
 from memory.kernel.quoting import citation, citation_width, quote
 from memory.llm.replies import Malformed
+from memory.receipts.entities import Cut, CutReason, Guideline, Line
 
 MAX_LINES = 16
 
@@ -26,7 +27,7 @@ class DraftLine:
     memory_ids: tuple[UUID, ...]
 
 
-def composed(draft: Sequence[DraftLine], plain: Guideline, budget: Budget) -> Guideline:
+def compose(draft: Sequence[DraftLine], plain: Guideline, budget: Budget) -> Guideline:
     """The guideline made of `draft`, in the frame of the deterministic one.
 
     Raises Malformed where not even its first line fits.
@@ -46,13 +47,13 @@ def composed(draft: Sequence[DraftLine], plain: Guideline, budget: Budget) -> Gu
         lines=tuple(lines),
         tokens=budget.counter.count(text),
         counter=budget.counter.name,
-        cut=_cut(known, plain, (draft, lines)),
+        cut=_cut(known, plain, draft=draft, kept=lines),
     )
 
 
 def _header(plain: Guideline) -> str:
     """All that the deterministic compiler says before its lines."""
-    return plain.text.removesuffix("".join(f"\n{line.text}" for line in plain.lines))
+    return (plain.text or "").removesuffix("".join(f"\n{line.text}" for line in plain.lines))
 
 
 def _line(line: DraftLine, width: int) -> Line:
@@ -65,10 +66,9 @@ def _text(header: str, lines: Sequence[Line]) -> str:
 
 
 def _cut(
-    known: Sequence[UUID], plain: Guideline, drawn: tuple[Sequence[DraftLine], Sequence[Line]]
+    known: Sequence[UUID], plain: Guideline, *, draft: Sequence[DraftLine], kept: Sequence[Line]
 ) -> tuple[Cut, ...]:
     """What is not cited, and whether we, the budget or the model left it out."""
-    draft, kept = drawn
     cited = {memory_id for line in kept for memory_id in line.memory_ids}
     meant = {memory_id for line in draft for memory_id in line.memory_ids}
     before = {cut.memory_id: cut.reason for cut in plain.cut if cut.reason != CutReason.BUDGET}

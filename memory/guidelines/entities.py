@@ -114,18 +114,6 @@ def sign_of(effective_weight: float, credited: int) -> int:
     return 1 if effective_weight > 1.0 else -1
 
 
-class CutReason(StrEnum):
-    """Why an entry is not in the guideline."""
-
-    BUDGET = "budget"
-    QUARANTINED = "quarantined"
-    EMPTY = "empty"
-    LEFT_OUT = "left_out"  # a language model had no use for it
-    CATEGORY = "category"  # cross_category: exclude
-    DISAGREEMENT = "disagreement"  # on_disagreement: strongest or drop
-    MAX_MEMORIES = "max_memories"
-
-
 @dataclass(frozen=True, slots=True)
 class Guidance:
     """The meta-guideline to compile by; `category` is the task's. Its id is no entry's."""
@@ -140,7 +128,7 @@ class Guidance:
     category: str
 
 
-class Written(Protocol):
+class CitableRow(Protocol):
     """A stored memory's words and what is known of them."""
 
     @property
@@ -161,7 +149,7 @@ class Written(Protocol):
     def n_credited(self) -> int: ...
 
 
-def entry_of(row: Written, item: Item) -> Entry:
+def entry_of(row: CitableRow, item: Item) -> Entry:
     """A memory of either kind as the compiler needs it, with the numbers it was chosen by."""
     return Entry(
         id=row.id,

@@ -1,12 +1,12 @@
-"""TODO."""
+"""Asks a language model for a guideline: what it is shown, and how its reply is read."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import cast
 from uuid import UUID
 
-from memory.guidelines.compiler import Budget, Guideline
-from memory.guidelines.drafted import MAX_LINE, MAX_LINES, DraftLine, composed
+from memory.guidelines.compiler import Budget
+from memory.guidelines.drafted import MAX_LINE, MAX_LINES, DraftLine, compose
 from memory.llm import prompts
 from memory.llm.replies import Malformed, list_of, object_of, read_object, text_of
 from memory.llm.roles import (
@@ -19,6 +19,7 @@ from memory.llm.roles import (
     rendered_notes,
     said,
 )
+from memory.receipts.entities import Guideline
 
 MAX_CITES = 8
 
@@ -56,7 +57,7 @@ def compile_role(material: CompileMaterial, plain: Guideline, budget: Budget) ->
     return Role(
         "compile",
         prompt_of("compile", system, parts, (prompts.COMPILE_SCHEMA, room)),
-        lambda answer: composed(_lines(answer, labels), plain, budget),
+        lambda answer: compose(_lines(answer, labels), plain, budget),
     )
 
 

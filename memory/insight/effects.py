@@ -16,7 +16,7 @@ from memory.belief.strength import initial_strength
 from memory.insight.entities import ArmMean, EffectView, EstimateView, RankersView
 from memory.insight.weights import present
 from memory.kernel.engine import Engine
-from memory.retrieval.following import Followed, followed_in, ranker_shares
+from memory.retrieval.ranking import CellStrength, ranker_shares, strength_in
 from memory.tasks.entities import Agent
 from memory.tasks.store.actors import ActorStore
 from memory.tenancy.entities import Call
@@ -58,9 +58,9 @@ def _view(
     cell, days = seen
     found = effect_of(days)
     known = states.strengths.get(cell) or initial_strength()
-    how = Followed()
+    how = CellStrength()
     if policy_named(call.namespace.policy).guarded:
-        how = followed_in(states, cell, present(call), own=agent.own_information)
+        how = strength_in(states, cell, present(call), own=agent.own_information)
     return EffectView(
         agent=agent.name,
         category=category,
@@ -68,7 +68,7 @@ def _view(
         arms={arm: ArmMean(mean.n, mean.mean or 0.0) for arm, mean in sorted(found.arms.items())},
         paired=_estimate(found.paired),
         randomised=_estimate(found.randomised),
-        strength=how.strength,
+        strength=how.value,
         suspended=how.suspended,
         feedback_dates=strength_dates(known),
     )

@@ -31,7 +31,7 @@ from memory.memories.service import viewer
 from memory.memories.store.queries import MemoryReader
 from memory.memories.store.snapshots import Snapshot, SnapshotStore
 from memory.receipts.rebuild import ledger, past_states, rebuilt
-from memory.retrieval.following import followed_in
+from memory.retrieval.ranking import strength_in
 from memory.tasks.store.actors import ActorStore
 from memory.tenancy.entities import Act, Call, Clock, Namespace
 
@@ -189,7 +189,7 @@ def _strengths(
 def _strength(bank: Bank, cell: tuple[UUID, UUID], *, own: bool) -> float:
     if cell not in bank.states.strengths:
         return 0.0 if own else 1.0
-    return followed_in(bank.states, cell, bank.at, own=own).strength
+    return strength_in(bank.states, cell, bank.at, own=own).value
 
 
 async def bank_of(connection: Connection, call: Call, moment: BankMoment) -> Bank:

@@ -13,7 +13,8 @@ from memory.receipts.entities import Outcome, Receipt, ReceiptFilter
 from memory.receipts.store.outcomes import OutcomeStore
 from memory.receipts.store.receipts import ReceiptStore
 from memory.retrieval.entities import Recount, Turn
-from memory.retrieval.receipts import explained, list_receipts
+from memory.retrieval.explanation import explain_items
+from memory.retrieval.service import list_receipts
 from memory.tasks.entities import Task
 from memory.tasks.store.tasks import TaskStore
 from memory.tenancy.entities import Call
@@ -29,7 +30,7 @@ async def recount(engine: Engine, call: Call, retrieval_id: UUID) -> Recount:
         task = await _task(connection, call, receipt)
     outcomes = [stored.outcome for stored in known.get(retrieval_id, ())]
     return Recount(
-        explanation=explained(receipt),
+        receipt=explain_items(receipt),
         task=task,
         texts=texts,
         outcomes=tuple(sorted(outcomes, key=lambda one: one.id)),
@@ -38,16 +39,16 @@ async def recount(engine: Engine, call: Call, retrieval_id: UUID) -> Recount:
 
 
 async def list_turns(engine: Engine, call: Call, wanted: ReceiptFilter, page: Page) -> Listed[Turn]:
-    """Receipts, as `list_receipts` has them, with what was said of each."""
+    """Receipts, as `list_receipts` has them, with the outcomes of each."""
     found = await list_receipts(engine, call, wanted, page)
-    ids = [receipt.id for receipt in found.items]
+    ids = [receipt.retrieval_id for receipt in found.items]
     task_ids = {receipt.task_id for receipt in found.items if receipt.task_id is not None}
     async with engine.database.transaction(call.namespace.id) as connection:
         known = await OutcomeStore(connection, call.namespace.id).of_retrievals(ids)
         tasks = await TaskStore(connection, call.namespace.id).some(sorted(task_ids), ())
     texts = {task.id: task.text for task in tasks}
     turns = [
-        _turn(receipt, [stored.outcome for stored in known.get(receipt.id, ())], texts)
+        _turn(receipt, [stored.outcome for stored in known.get(receipt.retrieval_id, ())], texts)
         for receipt in found.items
     ]
     return Listed(turns, found.total, found.next)

@@ -57,7 +57,7 @@ def _item(guide: Guide, view: WeightView, place: int) -> Item:
         propensity=1.0,
         served=False,
         cited=False,
-        slot=False,
+        exploration_slot=False,
         kind=Kind.META_GUIDELINE,
     )
 

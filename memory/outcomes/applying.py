@@ -32,7 +32,7 @@ from memory.outcomes.withdrawal import take_back
 from memory.receipts.entities import Outcome
 from memory.receipts.rebuild import learning_entry
 from memory.receipts.store.outcomes import Decision, OutcomeStore, StoredOutcome
-from memory.receipts.store.receipts import Binding, ReceiptStore
+from memory.receipts.store.receipts import ReceiptContext, ReceiptStore
 from memory.tasks.store.actors import ActorStore
 from memory.tenancy.entities import Act, Call, Learning, Namespace
 from memory.tenancy.store.namespaces import NamespaceStore
@@ -76,7 +76,7 @@ async def _apply_batch(
         pending = await OutcomeStore(connection, namespace_id).pending(BATCH)
         if not pending:
             return withdrawn, 0
-        bindings = await ReceiptStore(connection, namespace_id).bindings(
+        bindings = await ReceiptStore(connection, namespace_id).contexts(
             [one.outcome.retrieval_id for one in pending]
         )
         touched = [memory for binding in bindings.values() for memory in binding.cited]
@@ -114,7 +114,7 @@ class Lesson:
 
     namespace: Namespace
     states: Learned
-    bindings: Mapping[UUID, Binding]
+    bindings: Mapping[UUID, ReceiptContext]
     moves: list[Move] = field(default_factory=list[Move])
     rulings: list[Ruling] = field(default_factory=list[Ruling])
     metrics: dict[UUID, tuple[str, str]] = field(default_factory=dict[UUID, tuple[str, str]])
@@ -143,7 +143,7 @@ class Lesson:
     def policy(self) -> Policy:
         return policy_named(self.namespace.policy)
 
-    def _rule(self, outcome: Outcome, binding: Binding) -> tuple[Evidence, str | None]:
+    def _rule(self, outcome: Outcome, binding: ReceiptContext) -> tuple[Evidence, str | None]:
         fixed = self.metrics.get(binding.category_id)
         if fixed is not None:
             binding = replace(binding, metric=fixed[0], reward_kind=fixed[1])

@@ -24,7 +24,7 @@ from memory.outcomes.rewards import Rewards, digest, numeric, raw, reckoned
 from memory.outcomes.store.unpaired import HalfStore
 from memory.receipts.entities import SETTLEMENT, Outcome
 from memory.receipts.store.outcomes import OutcomeStore, StoredOutcome, stored_outcome
-from memory.receipts.store.receipts import Binding
+from memory.receipts.store.receipts import ReceiptContext
 from memory.tenancy.entities import Call, Role
 
 Row = dict[str, object]
@@ -72,7 +72,7 @@ class Desk:
     def __init__(
         self,
         call: Call,
-        bindings: Mapping[UUID, Binding],
+        bindings: Mapping[UUID, ReceiptContext],
         known: Mapping[UUID, list[StoredOutcome]],
         who: tuple[Reporters, Said],
     ) -> None:
@@ -174,11 +174,11 @@ class Desk:
         done: Row = {"status": "ignored", "evidence": "none", "reason": reason}
         return done | {"applied_at": self._call.now}
 
-    def _counting(self, binding: Binding, row: Row) -> Row:
+    def _counting(self, binding: ReceiptContext, row: Row) -> Row:
         return {"muted": self._said.muted(binding.cited)} | self._evidence(binding, row)
 
     async def _file(
-        self, stores: Stores, binding: Binding, row: Row, standing: Standing
+        self, stores: Stores, binding: ReceiptContext, row: Row, standing: Standing
     ) -> UUID | None:
         """Write it down in effect; a pair may become whole by it, and then the outcome of another
         retrieval is another.
@@ -192,12 +192,12 @@ class Desk:
         await stores.outcomes.add([row])
         return await pairing.close(binding, row, standing.replaces)
 
-    def _binding(self, retrieval_id: UUID) -> Binding:
+    def _binding(self, retrieval_id: UUID) -> ReceiptContext:
         if retrieval_id not in self._bindings:
             raise NotFound("no such retrieval", code="retrieval_not_found", field="retrieval_id")
         return self._bindings[retrieval_id]
 
-    def _require_right(self, binding: Binding, one: Report) -> None:
+    def _require_right(self, binding: ReceiptContext, one: Report) -> None:
         # A settlement is nobody's report, whoever's call brings it to a receipt.
         if one.evaluator == SETTLEMENT:
             return
@@ -213,7 +213,7 @@ class Desk:
             (s for s in known if s.sha256 == said and s.outcome.reason != "rolled_back"), None
         )
 
-    def _row(self, binding: Binding, one: Report, rewards: Rewards, position: int) -> Row:
+    def _row(self, binding: ReceiptContext, one: Report, rewards: Rewards, position: int) -> Row:
         given = raw(one)
         return {
             "id": new_id(),
@@ -250,7 +250,7 @@ class Desk:
             "key_id": self._call.key.id,
         }
 
-    def _evidence(self, binding: Binding, row: Row) -> Row:
+    def _evidence(self, binding: ReceiptContext, row: Row) -> Row:
         """What it will be evidence of, as things stand now; the applier rules again."""
         known_at = row["known_at"]
         assert isinstance(known_at, datetime)
@@ -264,7 +264,7 @@ class Desk:
         evidence, reason = rule(self._call.namespace, binding, told)
         return {"evidence": evidence, "reason": reason}
 
-    def _authored(self, binding: Binding) -> frozenset[UUID]:
+    def _authored(self, binding: ReceiptContext) -> frozenset[UUID]:
         served = [
             Authorship(memory, binding.authors[memory], memory in binding.shared)
             for memory in binding.cited
@@ -272,8 +272,8 @@ class Desk:
         return author_of(self._reporters.speaks_for, served, agents=self._reporters.agents)
 
 
-def _rivals(binding: Binding) -> tuple[str, ...] | None:
-    return rivals_of(binding.rankers) if binding.rivals else None
+def _rivals(binding: ReceiptContext) -> tuple[str, ...] | None:
+    return rivals_of(binding.rankers) if binding.all_rankers else None
 
 
 def utc_day(moment: datetime) -> tuple[datetime, datetime]:
@@ -282,7 +282,7 @@ def utc_day(moment: datetime) -> tuple[datetime, datetime]:
     return start, start + timedelta(days=1)
 
 
-def _verdicts(ids: Sequence[UUID], binding: Binding, name: str) -> Sequence[UUID]:
+def _verdicts(ids: Sequence[UUID], binding: ReceiptContext, name: str) -> Sequence[UUID]:
     unknown = [memory_id for memory_id in ids if memory_id not in binding.cited]
     if unknown:
         raise Rejected(f"{unknown[0]} was not served by this retrieval", field=name)

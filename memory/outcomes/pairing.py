@@ -18,7 +18,7 @@ from memory.outcomes.rewards import numeric, other_half
 from memory.outcomes.store.unpaired import Half, HalfStore
 from memory.receipts.entities import Outcome
 from memory.receipts.store.outcomes import OutcomeStore, StoredOutcome
-from memory.receipts.store.receipts import Binding
+from memory.receipts.store.receipts import ReceiptContext
 from memory.tenancy.entities import Call
 
 WINDOW = timedelta(hours=24)
@@ -44,7 +44,7 @@ class Pairing:
         self._halves = halves
         self._call = call
 
-    async def completed(self, binding: Binding, row: Row) -> Row:
+    async def completed(self, binding: ReceiptContext, row: Row) -> Row:
         """The outcome of a run with memory, with its other half if that was reported before."""
         if binding.arm not in ON_ARMS or row["reward_without"] is not None:
             return row
@@ -53,7 +53,9 @@ class Pairing:
             return row
         return row | (_joined(row, off) or {})
 
-    async def close(self, binding: Binding, row: Row, replaced: Outcome | None) -> UUID | None:
+    async def close(
+        self, binding: ReceiptContext, row: Row, replaced: Outcome | None
+    ) -> UUID | None:
         """The outcome is written: the run without memory is used, whichever came last; a pair that
         was made with an outcome now replaced is made anew. Returns the other retrieval whose
         outcome changed by it.
@@ -110,7 +112,7 @@ def alone(arm: str, row: Mapping[str, object]) -> bool:
     return arm != "forced_off"
 
 
-def _half(binding: Binding, row: Row) -> Half:
+def _half(binding: ReceiptContext, row: Row) -> Half:
     known_at = cast("datetime", row["known_at"])
     return Half(
         retrieval_id=binding.retrieval_id,

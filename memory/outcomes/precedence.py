@@ -13,7 +13,7 @@ from memory.outcomes.pairing import IN_EFFECT
 from memory.outcomes.rewards import Rewards
 from memory.receipts.entities import SETTLEMENT, Outcome
 from memory.receipts.store.outcomes import StoredOutcome
-from memory.receipts.store.receipts import Binding
+from memory.receipts.store.receipts import ReceiptContext
 from memory.tenancy.entities import Learning, Namespace
 
 
@@ -28,7 +28,7 @@ class Told:
     has_partner: bool
 
 
-def rule(namespace: Namespace, binding: Binding, told: Told) -> tuple[Evidence, str | None]:
+def rule(namespace: Namespace, binding: ReceiptContext, told: Told) -> tuple[Evidence, str | None]:
     """The kind of evidence, and why it moves nothing where it does not."""
     return classify(
         Circumstances(
@@ -45,7 +45,7 @@ def rule(namespace: Namespace, binding: Binding, told: Told) -> tuple[Evidence, 
     )
 
 
-def _other_metric(binding: Binding, told: Told) -> bool:
+def _other_metric(binding: ReceiptContext, told: Told) -> bool:
     """Whether the category's first outcome fixed another metric or reward kind."""
     fixed = (binding.metric, binding.reward_kind)
     return binding.metric is not None and fixed != (told.metric, told.reward_kind)

@@ -12,7 +12,7 @@ from memory.outcomes.intake import Desk, Reporters, Said, Stores, utc_day
 from memory.outcomes.store.unpaired import HalfStore
 from memory.receipts.entities import SETTLEMENT, Outcome, OutcomeFilter
 from memory.receipts.store.outcomes import OutcomeStore
-from memory.receipts.store.receipts import Binding, ReceiptStore
+from memory.receipts.store.receipts import ReceiptContext, ReceiptStore
 from memory.tasks.store.actors import ActorStore
 from memory.tenancy.entities import Act, Call, Clock, Role
 
@@ -36,7 +36,7 @@ async def report(
         outcomes = OutcomeStore(connection, call.namespace.id)
         stores = Stores(outcomes, HalfStore(connection, call.namespace.id))
         await outcomes.lock_retrievals(ids)
-        bindings = await ReceiptStore(connection, call.namespace.id).bindings(ids)
+        bindings = await ReceiptStore(connection, call.namespace.id).contexts(ids)
         desk = Desk(
             call=call,
             bindings=bindings,
@@ -93,7 +93,7 @@ async def _said(
     store: HalfStore,
     call: Call,
     reports: Sequence[tuple[UUID, Report]],
-    bindings: Mapping[UUID, Binding],
+    bindings: Mapping[UUID, ReceiptContext],
 ) -> Said:
     """One loud key does not move the bank alone: an agent's word counts so often a day.
 

@@ -90,7 +90,7 @@ async def _counted(
 ) -> CounterChanges:
     """What the withdrawn outcomes had been counted as, counted off."""
     ids = [stored.outcome.retrieval_id for stored in withdrawn]
-    bindings = await ReceiptStore(connection, namespace_id).bindings(ids)
+    bindings = await ReceiptStore(connection, namespace_id).contexts(ids)
     counted = CounterChanges()
     for stored in withdrawn:
         counted.count(learning_entry(stored, bindings[stored.outcome.retrieval_id]), by=-1)

@@ -1,4 +1,4 @@
-"""Every state is a fold of the ledger: this flow reads the ledger and folds it."""
+"""Every state is a fold of the ledger: the ledger is read and folded."""
 
 from collections.abc import Collection
 from datetime import datetime
@@ -11,7 +11,7 @@ from memory.belief.policy import policy_named
 from memory.belief.states import Evidence, Observation
 from memory.kernel.postgres.database import Connection
 from memory.receipts.store.outcomes import OutcomeStore, StoredOutcome
-from memory.receipts.store.receipts import Binding, ReceiptStore
+from memory.receipts.store.receipts import ReceiptContext, ReceiptStore
 from memory.tenancy.entities import Namespace
 
 
@@ -38,13 +38,13 @@ async def ledger(
     """
     found = await OutcomeStore(connection, namespace_id).in_ledger(since)
     outcomes = [one for one in found if one.outcome.id not in without]
-    bindings = await ReceiptStore(connection, namespace_id).bindings(
+    contexts = await ReceiptStore(connection, namespace_id).contexts(
         [stored.outcome.retrieval_id for stored in outcomes]
     )
     entries: list[tuple[tuple[int, int], Entry]] = []
     for stored in outcomes:
         assert stored.outcome.bank_version is not None
-        entry = learning_entry(stored, bindings[stored.outcome.retrieval_id])
+        entry = learning_entry(stored, contexts[stored.outcome.retrieval_id])
         entries.append(((stored.outcome.bank_version, 0), entry))
     for row in await OutcomeStore(connection, namespace_id).sets(since):
         operation = Operation(row["reason"])
@@ -53,7 +53,7 @@ async def ledger(
     return [entry for _, entry in sorted(entries, key=lambda placed: placed[0])]
 
 
-def learning_entry(stored: StoredOutcome, binding: Binding) -> Learn:
+def learning_entry(stored: StoredOutcome, context: ReceiptContext) -> Learn:
     """An outcome as learning sees it. Beliefs use the answer had memory been followed wholly."""
     outcome = stored.outcome
     evidence = Evidence(outcome.evidence)
@@ -62,26 +62,26 @@ def learning_entry(stored: StoredOutcome, binding: Binding) -> Learn:
         evidence=evidence,
         reward_on=None if control else outcome.reward_full,
         reward_off=outcome.reward if control else _off(evidence, outcome.reward_without),
-        memories=() if control else binding.cited,
+        memories=() if control else context.cited,
         author_of=frozenset((*stored.authored, *outcome.muted)),
         helpful=outcome.helpful,
         harmful=outcome.harmful,
         now=outcome.known_at,
     )
-    beside = _beside(stored, binding, evidence)
-    return Learn(binding.agent_id, binding.category_id, outcome.reward_kind, observation, beside)
+    beside = _beside(stored, context, evidence)
+    return Learn(context.agent_id, context.category_id, outcome.reward_kind, observation, beside)
 
 
-def _beside(stored: StoredOutcome, binding: Binding, evidence: Evidence) -> Beside:
+def _beside(stored: StoredOutcome, context: ReceiptContext, evidence: Evidence) -> Beside:
     """Effect by the answer as given; strength and guard by the one had memory been followed."""
     outcome = stored.outcome
     without = _off(evidence, outcome.reward_without)
     return Beside(
-        acted=Acted(binding.arm, binding.propensity, outcome.reward, without),
+        acted=Acted(context.arm, context.propensity, outcome.reward, without),
         numeric=stored.numeric if evidence is Evidence.PAIRED else None,
         losses=None if evidence is Evidence.CONTROL else _losses(stored),
-        draw=None if evidence is Evidence.CONTROL else _draw(stored, binding),
-        own_information=binding.own_information,
+        draw=None if evidence is Evidence.CONTROL else _draw(stored, context),
+        own_information=context.own_information,
     )
 
 
@@ -92,14 +92,14 @@ def _losses(stored: StoredOutcome) -> Losses | None:
     return {ranker: 1.0 - reward for ranker, reward in stored.ranker_rewards.items()}
 
 
-def _draw(stored: StoredOutcome, binding: Binding) -> Draw | None:
+def _draw(stored: StoredOutcome, context: ReceiptContext) -> Draw | None:
     """The ranker that was drawn from those of its time, where one was and nobody answered for the
     others. One alone was not drawn.
     """
-    alone = set(binding.rankers) == {binding.ranker}
-    if stored.ranker_rewards is not None or binding.rivals or alone:
+    alone = set(context.rankers) == {context.ranker}
+    if stored.ranker_rewards is not None or context.all_rankers or alone:
         return None
-    return Draw(binding.ranker, binding.rankers)
+    return Draw(context.ranker, context.rankers)
 
 
 def _off(evidence: Evidence, reward_without: float | None) -> float | None:

@@ -26,7 +26,7 @@ from memory.kernel.postgres.tables import (
     one_of,
 )
 
-ARMS = ("on", "control", "forced_on", "forced_off", "paired", "empty", "suspended", "probe")
+ARMS = ("on", "control", "forced_on", "forced_off", "paired", "empty", "suspended", "retest")
 
 
 retrieval = Table(
@@ -58,7 +58,7 @@ retrieval = Table(
     Column("score_floor", DOUBLE_PRECISION, nullable=False),
     Column("ranker", Text, nullable=False),
     Column("rankers", JSONB, nullable=False),
-    Column("rivals", Boolean, nullable=False),
+    Column("all_rankers", Boolean, nullable=False),
     Column("strength", DOUBLE_PRECISION, nullable=False),
     Column("policy", Text, nullable=False),
     Column("compiler", Text, nullable=False),
@@ -100,7 +100,7 @@ retrieval_item = Table(
     # guideline.
     Column("served", Boolean, nullable=False),
     Column("cited", Boolean, nullable=False),
-    Column("slot", Boolean, nullable=False),
+    Column("exploration_slot", Boolean, nullable=False),
     Index("ix_retrieval_item_namespace_id_memory_id", "namespace_id", "memory_id"),
 )
 

@@ -1,9 +1,7 @@
-"""What a retrieval finds before anything is ranked: who asks, in which category, and the exact
-head.
-"""
+"""What a retrieval is ranked in: who asks, in which category, and which memories are near."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from uuid import UUID
 
@@ -12,16 +10,18 @@ from memory.belief.policy import policy_named
 from memory.belief.store.states import StateStore
 from memory.constraints.sharing import Surroundings
 from memory.constraints.store.near import Binding, BindingStore
+from memory.inference.service import require_model
+from memory.kernel.engine import Engine
+from memory.kernel.errors import MemoryFault, Rejected
 from memory.kernel.ports import Embedding
-from memory.kernel.postgres.database import Connection
+from memory.kernel.postgres.database import Connection, undone
 from memory.memories.routing import Router
 from memory.meta_guidelines.store import GuidanceStore, Guide, Near
 from memory.receipts.entities import Format
 from memory.receipts.rebuild import past_states
-from memory.retrieval.entities import Ask, NearCategory, Query
+from memory.retrieval.entities import Advice, NearCategory, RetrievalRequest
 from memory.retrieval.head import margin, to_stored_precision
-from memory.retrieval.store.search import Probe, Scope, SearchStore
-from memory.retrieval.weighing import Weighed, weighed
+from memory.retrieval.store.search import Head, Probe, Scope, SearchStore
 from memory.tasks.entities import Agent, CategoryIds, CategoryName, Task
 from memory.tasks.service import GENERAL, NameResolver
 from memory.tasks.store.actors import ActorStore
@@ -35,58 +35,105 @@ NEAR = 5
 """How many of the nearest categories an explanation names."""
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """An ask that was found good: its task if it names one, its time, its queries with vectors."""
-
-    position: int
-    ask: Ask
-    task: Task | None
-    as_of: datetime
-    queries: tuple[Query, ...]
-    vectors: tuple[Embedding, ...]
-
-    @property
-    def text(self) -> str:
-        """What the agent is about to attempt, in its own words."""
-        if self.task is not None:
-            return self.task.text
-        assert self.ask.task is not None
-        return self.ask.task.text
-
-    @property
-    def category(self) -> CategoryName | None:
-        if self.task is not None:
-            return self.task.category_name
-        return self.ask.task.category_name if self.ask.task is not None else None
+Answer = Advice | MemoryFault
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
-    """Everything that ranking needs, read in one transaction.
-
-    `following` holds the agent's strengths, and the rankers' records of the category and of the
-    whole namespace; `past` every state of that time, where the retrieval asks about a time before
-    the newest outcome; `nearby` the categories nearest to the task, where the ask is explained.
+@dataclass(slots=True)
+class RequestBatch:
+    """The requests of one call by their place in it: those that can still be served, with the
+    tasks they name by id and the vectors of their queries, and the answers so far.
     """
 
-    asked: Asked
+    requests: dict[int, RetrievalRequest]
+    tasks: dict[int, Task] = field(default_factory=dict[int, Task])
+    vectors: dict[int, tuple[Embedding, ...]] = field(
+        default_factory=dict[int, tuple[Embedding, ...]]
+    )
+    answers: dict[int, Answer] = field(default_factory=dict[int, Answer])
+
+    def refuse(self, place: int, fault: MemoryFault) -> None:
+        self.requests.pop(place, None)
+        self.answers[place] = fault
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """Everything that ranking needs, read in one transaction.
+
+    `place`: that of the request in its batch. `task`: the stored one, where the request names it
+    by id. `states` holds the agent's strengths, and the rankers' records of the category and of
+    the whole namespace; `past` every state of that time, where the retrieval asks about a time
+    before the newest outcome. `head`: rows that contain the `head_size` most similar memories for
+    certain. `near`: the categories nearest to the task, where the retrieval is explained.
+    """
+
+    place: int
+    request: RetrievalRequest
+    as_of: datetime
+    task: Task | None
+    vectors: tuple[Embedding, ...]
     agent: Agent
     category_ids: CategoryIds
     category: CategoryName
     confidence: float
-    controls: int
-    following: Learned
-    weighed: Weighed
-    head_size: int
+    control_outcomes: int
+    states: Learned
     past: Learned | None
+    head: Head
+    head_size: int
+    constraints: tuple[Binding, ...] = ()
     guides: tuple[Guide, ...] = ()
-    nearby: tuple[NearCategory, ...] = ()
-    bound: tuple[Binding, ...] = ()
+    near: tuple[NearCategory, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """What the agent is about to attempt, in its own words."""
+        return text_of(self.request, self.task)
+
+    @property
+    def cell(self) -> tuple[UUID, UUID]:
+        return self.agent.id, self.category_ids.category
 
 
-class Finder:
-    """Finds for the asks of one transaction; agents, categories and cells are looked up once."""
+def text_of(request: RetrievalRequest, task: Task | None) -> str:
+    """The words of the task that a request is about."""
+    about = request.task if task is None else task
+    assert about is not None
+    return about.text
+
+
+async def load_contexts(engine: Engine, call: Call, batch: RequestBatch) -> list[Context]:
+    """What ranking needs for each request; one that cannot be looked for is refused."""
+    contexts: list[Context] = []
+    model_id = require_model(engine, call.namespace)
+    async with engine.database.transaction(call.namespace.id) as connection:
+        loader = ContextLoader(connection, call, model_id)
+        for place, request in list(batch.requests.items()):
+            try:
+                if request.is_preview:
+                    async with undone(connection):
+                        once = ContextLoader(connection, call, model_id)
+                        contexts.append(await once.load(batch, place))
+                else:
+                    contexts.append(await loader.load(batch, place))
+            except Rejected as fault:
+                batch.refuse(place, fault)
+    return contexts
+
+
+@dataclass(frozen=True, slots=True)
+class TaskCategory:
+    """The category of a task, and how sure it is: given, or found."""
+
+    ids: CategoryIds
+    name: CategoryName
+    confidence: float = 1.0
+
+
+class ContextLoader:
+    """Loads for the requests of one transaction; agents, categories, cells and whole banks are
+    looked up once.
+    """
 
     def __init__(self, connection: Connection, call: Call, model_id: UUID) -> None:
         self._connection = connection
@@ -94,88 +141,66 @@ class Finder:
         self._model_id = model_id
         self._actors = ActorStore(connection, call.namespace.id)
         self._names = NameResolver(connection, call)
-        self._controls: dict[tuple[UUID, UUID], int] = {}
-        self._following: dict[tuple[UUID, UUID], Learned] = {}
-        self._past: dict[datetime, Learned] = {}
+        self._states = StateStore(connection, call.namespace.id)
         self._router = Router(connection, call.namespace.id, model_id)
         self._policy = policy_named(call.namespace.policy)
         self._search = SearchStore(connection, call.namespace.id)
         self._surroundings = Surroundings(connection, call)
-        self._banks: dict[tuple[Scope, frozenset[str]], Weighed] = {}
+        self._controls: dict[tuple[UUID, UUID], int] = {}
+        self._cells: dict[tuple[UUID, UUID], Learned] = {}
+        self._past: dict[datetime, Learned] = {}
+        self._banks: dict[tuple[Scope, frozenset[str]], Head] = {}
 
-    async def find(self, asked: Asked) -> Found:
+    async def load(self, batch: RequestBatch, place: int) -> Context:
         """Search always runs, whatever the arm will be."""
-        agent = await self._names.ensure_agent(asked.ask.agent)
-        ids, category, confidence = await self._category(asked)
-        past = await self._states_of_then(asked.as_of)
-        scope = await self._scope(asked, agent, past)
-        rows = await self._weighed(asked, scope, past)
-        near = await self._near(asked, scope, ids)
-        bound = await self._bound(near)
-        some = bool(rows.head.rows or bound)
-        guides = await look(self._connection, self._call, asked.ask, near) if some else ()
-        return Found(
-            asked=asked,
+        request, task = batch.requests[place], batch.tasks.get(place)
+        vectors, as_of = batch.vectors[place], request.as_of
+        assert as_of is not None
+        agent = await self._names.ensure_agent(request.agent)
+        routed = await self._route(request, task, vectors)
+        past = await self._load_past(as_of)
+        scope = await self._scope(agent, as_of, past)
+        head = await self._search_head(request, vectors, scope)
+        near = await self._surround(vectors, scope, routed.ids)
+        constraints = await self._load_constraints(near)
+        some = bool(head.rows or constraints)
+        cell = (agent.id, routed.ids.category)
+        return Context(
+            place=place,
+            request=request,
+            as_of=as_of,
+            task=task,
+            vectors=vectors,
             agent=agent,
-            category_ids=ids,
-            category=category,
-            confidence=confidence,
-            controls=await self._control_outcomes(agent.id, ids.category),
-            following=past or await self._states_to_follow(agent.id, ids.category),
-            weighed=rows,
-            head_size=rows.head.matching if self._policy.whole_bank else HEAD * asked.ask.k,
+            category_ids=routed.ids,
+            category=routed.name,
+            confidence=routed.confidence,
+            control_outcomes=await self._count_controls(cell),
+            states=past or await self._load_cell(cell),
             past=past,
-            guides=guides,
-            nearby=await self._nearby(asked.vectors) if asked.ask.explain else (),
-            bound=bound,
+            head=head,
+            head_size=head.matching if self._policy.whole_bank else HEAD * request.k,
+            constraints=constraints,
+            guides=await self._load_guides(request, near) if some else (),
+            near=await self._nearest_categories(vectors) if request.explain else (),
         )
 
-    async def _scope(self, asked: Asked, agent: Agent, past: Learned | None) -> Scope:
-        replayed = past is not None or self._call.namespace.clock is Clock.REPLAY
-        reserve = await self._surroundings.reserve(agent, asked.as_of if replayed else None)
-        return Scope(
-            agent_id=agent.id,
-            private=self._call.key.sees_private(agent.name),
-            as_of=asked.as_of,
-            model_id=self._model_id,
-            past=past is not None,
-            strangers=reserve.strangers,
-            weaker=reserve.weaker,
-        )
+    async def _route(
+        self, request: RetrievalRequest, task: Task | None, vectors: Sequence[Embedding]
+    ) -> TaskCategory:
+        """The given category, for certain; else the nearest; else `general`."""
+        if task is not None:
+            return TaskCategory(task.category_ids, task.category_name)
+        given = None if request.task is None else request.task.category_name
+        if given is not None:
+            return TaskCategory(await self._names.ensure_category(given), given)
+        nearest = await self._router.place(vectors[0].vector)
+        if nearest is None:
+            return TaskCategory(await self._names.ensure_category(GENERAL), GENERAL, 0.0)
+        name = _name_of(nearest.ids, await self._actors.names())
+        return TaskCategory(nearest.ids, name, nearest.confidence)
 
-    async def _near(self, asked: Asked, scope: Scope, ids: CategoryIds) -> Near:
-        return Near(
-            agent_id=scope.agent_id,
-            category_ids=ids,
-            as_of=scope.as_of,
-            model_id=scope.model_id,
-            vectors=asked.vectors,
-            past=scope.past,
-            private=scope.private,
-            related=await self._surroundings.related(ids.category),
-        )
-
-    async def _bound(self, near: Near) -> tuple[Binding, ...]:
-        """Constraints near the task, where the namespace has any."""
-        if not (await self._surroundings.presence()).constraints:
-            return ()
-        return tuple(await BindingStore(self._connection, self._call.namespace.id).near(near))
-
-    async def _weighed(self, asked: Asked, scope: Scope, past: Learned | None) -> Weighed:
-        """The rows to rank. A whole bank is the same for all asks of one agent and time: it is
-        read and weighed once.
-        """
-        if not self._policy.whole_bank:
-            bound = margin(len(asked.vectors[0].vector))
-            head = await self._search.head(_probes(asked), scope, HEAD * asked.ask.k, bound)
-            return weighed(head, scope, self._policy, past)
-        fields = frozenset(query.target.value for query in asked.queries)
-        if (scope, fields) not in self._banks:
-            bank = await self._search.bank(fields, scope)
-            self._banks[scope, fields] = weighed(bank, scope, self._policy, past)
-        return self._banks[scope, fields]
-
-    async def _states_of_then(self, as_of: datetime) -> Learned | None:
+    async def _load_past(self, as_of: datetime) -> Learned | None:
         """The states of that time, where outcomes known later have been applied since."""
         newest = self._call.namespace.newest_known_at
         if newest is None or as_of >= newest:
@@ -184,65 +209,87 @@ class Finder:
             self._past[as_of] = await past_states(self._connection, self._call.namespace, as_of)
         return self._past[as_of]
 
-    async def _states_to_follow(self, agent_id: UUID, category_id: UUID) -> Learned:
-        cell = (agent_id, category_id)
-        if cell not in self._following:
-            states = StateStore(self._connection, self._call.namespace.id)
-            self._following[cell] = await states.load_for_cell(*cell)
-        return self._following[cell]
+    async def _scope(self, agent: Agent, as_of: datetime, past: Learned | None) -> Scope:
+        replayed = past is not None or self._call.namespace.clock is Clock.REPLAY
+        reserve = await self._surroundings.reserve(agent, as_of if replayed else None)
+        return Scope(
+            agent_id=agent.id,
+            private=self._call.key.sees_private(agent.name),
+            as_of=as_of,
+            model_id=self._model_id,
+            past=past is not None,
+            strangers=reserve.strangers,
+            weaker=reserve.weaker,
+        )
 
-    async def _control_outcomes(self, agent_id: UUID, category_id: UUID) -> int:
-        cell = (agent_id, category_id)
+    async def _search_head(
+        self, request: RetrievalRequest, vectors: Sequence[Embedding], scope: Scope
+    ) -> Head:
+        """The rows to rank. A whole bank is the same for all requests of one agent and time."""
+        if not self._policy.whole_bank:
+            probes = [
+                Probe(to_stored_precision(embedding.vector), query.target.value)
+                for query, embedding in zip(request.queries, vectors, strict=True)
+            ]
+            bound = margin(len(vectors[0].vector))
+            return await self._search.head(probes, scope, HEAD * request.k, bound)
+        fields = frozenset(query.target.value for query in request.queries)
+        if (scope, fields) not in self._banks:
+            self._banks[scope, fields] = await self._search.bank(fields, scope)
+        return self._banks[scope, fields]
+
+    async def _surround(
+        self, vectors: tuple[Embedding, ...], scope: Scope, ids: CategoryIds
+    ) -> Near:
+        return Near(
+            agent_id=scope.agent_id,
+            category_ids=ids,
+            as_of=scope.as_of,
+            model_id=scope.model_id,
+            vectors=vectors,
+            past=scope.past,
+            private=scope.private,
+            related=await self._surroundings.related(ids.category),
+        )
+
+    async def _load_constraints(self, near: Near) -> tuple[Binding, ...]:
+        """Constraints near the task, where the namespace has any."""
+        if not (await self._surroundings.presence()).constraints:
+            return ()
+        return tuple(await BindingStore(self._connection, self._call.namespace.id).near(near))
+
+    async def _load_guides(self, request: RetrievalRequest, near: Near) -> tuple[Guide, ...]:
+        """The meta-guidelines among which one may be chosen."""
+        if not wants_guidance(self._call, request):
+            return ()
+        return tuple(await GuidanceStore(self._connection, self._call.namespace.id).near(near))
+
+    async def _count_controls(self, cell: tuple[UUID, UUID]) -> int:
         if cell not in self._controls:
-            states = StateStore(self._connection, self._call.namespace.id)
-            self._controls[cell] = await states.controls(agent_id, category_id)
+            self._controls[cell] = await self._states.controls(*cell)
         return self._controls[cell]
 
-    async def _category(self, asked: Asked) -> tuple[CategoryIds, CategoryName, float]:
-        """The given category, for certain; else the nearest; else `general`."""
-        if asked.task is not None:
-            ids = asked.task.category_ids
-            return ids, asked.task.category_name, 1.0
-        if asked.category is not None:
-            return await self._names.ensure_category(asked.category), asked.category, 1.0
-        return await self._routed(asked.vectors)
+    async def _load_cell(self, cell: tuple[UUID, UUID]) -> Learned:
+        if cell not in self._cells:
+            self._cells[cell] = await self._states.load_for_cell(*cell)
+        return self._cells[cell]
 
-    async def _routed(
-        self, vectors: Sequence[Embedding]
-    ) -> tuple[CategoryIds, CategoryName, float]:
-        place = await self._router.place(vectors[0].vector)
-        if place is None:
-            return await self._names.ensure_category(GENERAL), GENERAL, 0.0
-        names = await self._actors.names()
-        below = place.ids.subcategory
-        name = CategoryName(names[place.ids.category], None if below is None else names[below])
-        return place.ids, name, place.confidence
-
-    async def _nearby(self, vectors: Sequence[Embedding]) -> tuple[NearCategory, ...]:
+    async def _nearest_categories(self, vectors: Sequence[Embedding]) -> tuple[NearCategory, ...]:
         ranked = await self._router.nearest(vectors[0].vector, NEAR)
         names = await self._actors.names()
-        return tuple(NearCategory(CategoryName(names[one]), cosine) for one, cosine in ranked)
+        return tuple(NearCategory(names[one], None, cosine) for one, cosine in ranked)
 
 
-def _probes(asked: Asked) -> list[Probe]:
-    return [
-        Probe(to_stored_precision(made.vector), query.target.value)
-        for query, made in zip(asked.queries, asked.vectors, strict=True)
-    ]
+def _name_of(ids: CategoryIds, names: Mapping[UUID, str]) -> CategoryName:
+    below = None if ids.subcategory is None else names[ids.subcategory]
+    return CategoryName(names[ids.category], below)
 
 
-def wanted(call: Call, ask: Ask) -> bool:
-    """Only a compiled guideline has a use for one: data and rivals are served as they are."""
+def wants_guidance(call: Call, request: RetrievalRequest) -> bool:
+    """Only a compiled guideline has a use for one: memories as data are served as they are."""
     return (
         call.namespace.settings.meta_guidelines
-        and ask.format is Format.GUIDELINE
-        and not ask.rivals
-        and ask.max_tokens > 0
+        and request.format is Format.GUIDELINE
+        and not request.all_rankers
+        and request.max_tokens > 0
     )
-
-
-async def look(connection: Connection, call: Call, ask: Ask, near: Near) -> tuple[Guide, ...]:
-    """The meta-guidelines among which one may be chosen."""
-    if not wanted(call, ask):
-        return ()
-    return tuple(await GuidanceStore(connection, call.namespace.id).near(near))

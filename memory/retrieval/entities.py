@@ -1,18 +1,21 @@
-"""What an agent asks and what it gets, and the workings of a retrieval for who asks why."""
+"""What an agent asks and what it gets, and how an answer came about for who asks why."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
+from typing import Literal
 from uuid import UUID
 
 from memory.constraints.entities import ServedConstraint
+from memory.guidelines.entities import Entry
 from memory.kernel.errors import Rejected
+from memory.kernel.fields import INPUT, OUTPUT, TaskText
 from memory.kernel.text import NAME, TASK, cleaned
 from memory.memories.entities import MemoryVersion
 from memory.meta_guidelines.entities import ServedGuidance
-from memory.receipts.entities import Fate, Format, Outcome, Receipt
-from memory.tasks.entities import CategoryName, Task, TaskDraft
+from memory.receipts.entities import Fate, Format, Outcome, Purpose, Receipt
+from memory.tasks.entities import Task, TaskDraft
 
 MAX_K = 64
 
@@ -26,14 +29,14 @@ MAX_QUERIES = 3
 MAX_BATCH = 256
 
 
-EXPLAINABLE = ("act", "preview")
+EXPLAINABLE = (Purpose.ACT, Purpose.PREVIEW)
 
 
 MIN_EXPIRY, MAX_EXPIRY = timedelta(minutes=1), timedelta(days=400)
 
 
 class Target(StrEnum):
-    """Which text of a memory a query is held against."""
+    """Which text of a memory a query is compared with."""
 
     SITUATION = "situation"
     LESSON = "lesson"
@@ -41,22 +44,26 @@ class Target(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """One angle of search: a text, and which text of a memory it is held against."""
+    """One angle of search."""
 
-    text: str
+    __pydantic_config__ = INPUT
+
+    text: TaskText
+    """What to look for."""
     target: Target = Target.SITUATION
+    """Which text of a memory it is compared with."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "text", cleaned(self.text, "queries.text", TASK))
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
+class RetrievalRequest:
     """What an agent asks before it acts.
 
-    k: 1…64 experiences. max_tokens: 0…32,000, 0 means an empty guideline. arm: auto, on or off.
-    purpose: act, paired (the caller promises a run with and one without), replay, or preview
-    (stores nothing). explain: the answer shows its workings; to act or to preview only.
+    k: 1…64 experiences. max_tokens: 0…32,000, 0 means an empty guideline. purpose: paired is the
+    caller's promise of a run with and one without, a preview stores nothing. explain: the answer
+    shows how it came about; to act or to preview only.
     """
 
     agent: str
@@ -64,9 +71,9 @@ class Ask:
     task_id: UUID | None = None
     k: int = 3
     max_tokens: int = 1_000
-    rivals: bool = False
-    arm: str = "auto"
-    purpose: str = "act"
+    all_rankers: bool = False
+    arm: Literal["auto", "on", "off"] = "auto"
+    purpose: Purpose = Purpose.ACT
     queries: tuple[Query, ...] = ()
     as_of: datetime | None = None
     expires_in: timedelta | None = None
@@ -75,13 +82,16 @@ class Ask:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "agent", cleaned(self.agent, "agent", NAME))
-        _within("k", self.k, 1, MAX_K)
-        _within("max_tokens", self.max_tokens, 0, MAX_TOKENS)
-        _within("queries", len(self.queries), 0, MAX_QUERIES)
+        _require_one_of("arm", self.arm, ("auto", "on", "off"))
+        _require_one_of("purpose", self.purpose, tuple(Purpose))
+        object.__setattr__(self, "purpose", Purpose(self.purpose))
+        _require_within("k", self.k, 1, MAX_K)
+        _require_within("max_tokens", self.max_tokens, 0, MAX_TOKENS)
+        _require_within("queries", len(self.queries), 0, MAX_QUERIES)
         if (self.task is None) == (self.task_id is None):
             raise Rejected("give exactly one of task and task_id", field="task")
-        if self.rivals and self.format is not Format.MEMORIES:
-            raise Rejected("rivals need format memories", field="rivals")
+        if self.all_rankers and self.format is not Format.MEMORIES:
+            raise Rejected("all_rankers needs format memories", field="all_rankers")
         if self.explain and self.purpose not in EXPLAINABLE:
             raise Rejected("only act and preview are explained", field="explain")
         if self.expires_in is not None and not MIN_EXPIRY <= self.expires_in <= MAX_EXPIRY:
@@ -91,18 +101,68 @@ class Ask:
                 limit=["PT1M", "P400D"],
             )
 
+    @property
+    def is_preview(self) -> bool:
+        return self.purpose is Purpose.PREVIEW
+
+
+def _require_one_of(field_name: str, value: str, choices: tuple[str, ...]) -> None:
+    if value not in choices:
+        named = ", ".join(choices)
+        raise Rejected(
+            f"{field_name} must be one of {named}", field=field_name, limit=[*map(str, choices)]
+        )
+
+
+def _require_within(field_name: str, value: int, low: int, high: int) -> None:
+    if not low <= value <= high:
+        raise Rejected(
+            f"{field_name} must lie in {low}…{high}", field=field_name, limit=[low, high]
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class ServedMemory:
-    """A served memory's content, beside its Item."""
+    """A served memory: its texts, and the numbers it was chosen by."""
+
+    __pydantic_config__ = OUTPUT
 
     memory_id: UUID
+    """Which memory."""
+    version: int
+    """The version of its text."""
+    rank: int
+    """Its place, from 1."""
+    similarity: float
+    """Cosine to the task, from 0 to 1."""
+    relevance: float
+    """Similarity, or the reranker's opinion."""
+    effective_weight: float
+    """What learning has made of it for this agent; 1 is neutral."""
+    ranking_weight: float
+    """The weight by which it was ordered."""
+    score: float
+    """Effective weight times relevance."""
+    scores: Mapping[str, float | None] | None
+    """With all rankers: its score by each, null where that ranker would not serve it."""
+    propensity: float
+    """The probability it had of being selected."""
+    cited: bool
+    """Whether the guideline says it, so that it can be credited."""
     situation: str
+    """When it applies."""
     lesson: str
+    """What to do then."""
     metadata: Mapping[str, object]
+    """What its author attached."""
     agent: str
-    category: CategoryName
+    """Who learned it."""
+    category: str
+    """The category it was learned in."""
+    subcategory: str | None
+    """The second level of it."""
     learned_at: datetime
+    """When it was learned."""
 
 
 class RoutedBy(StrEnum):
@@ -116,120 +176,151 @@ class RoutedBy(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class NearCategory:
-    """A category, and the cosine of its tasks' centroid to the task, in [0, 1]."""
+    """A category near the task."""
 
-    category: CategoryName
+    __pydantic_config__ = OUTPUT
+
+    category: str
+    """The first level."""
+    subcategory: str | None
+    """The second level."""
     similarity: float
+    """Cosine of its tasks' centroid to the task, from 0 to 1."""
 
 
 @dataclass(frozen=True, slots=True)
 class Routing:
-    """How the category was found; `near` has the nearest first, also where it was given."""
+    """How the category was found."""
+
+    __pydantic_config__ = OUTPUT
 
     by: RoutedBy
+    """Whose word it is."""
     confidence: float
+    """How sure it is, from 0 to 1."""
     near: tuple[NearCategory, ...]
+    """The nearest categories first, also where it was given."""
 
 
 @dataclass(frozen=True, slots=True)
-class ByRanker:
-    """What one ranker makes of a candidate: what it sorts by, the factor for the age of the
-    knowledge that is part of it, and what it would do with it.
-    """
+class RankerView:
+    """What one ranker makes of a candidate."""
+
+    __pydantic_config__ = OUTPUT
 
     order_score: float
+    """What it sorts by."""
     knowledge_age: float
+    """The factor for the age of the knowledge in it."""
     fate: Fate
+    """What it would do with the candidate."""
 
 
 @dataclass(frozen=True, slots=True)
 class Considered:
     """A candidate and what became of it.
 
-    `place`: in the order of the ranker that serves. `deviation`: what this agent's own record adds
-    to the effective weight. `served` and `cited`: whether the agent got it, whether the guideline
-    says it. `situation` and `lesson` are for a preview alone: an agent that acts reads what it was
-    served and nothing else, or the comparison with those who went without would be spoilt.
+    An agent that acts reads what it was served and nothing else, or the comparison with those who
+    went without would be spoilt: texts are for a preview alone.
     """
+
+    __pydantic_config__ = OUTPUT
 
     memory_id: UUID
+    """Which memory."""
     version: int
+    """The version of its text."""
     place: int
+    """Its place in the order of the ranker that serves, from 1."""
     fate: Fate
+    """What became of it."""
     why: str
+    """The same in words."""
     similarity: float
+    """Cosine to the task, from 0 to 1."""
     relevance: float
+    """Similarity, or the reranker's opinion."""
     effective_weight: float
+    """What learning has made of it for this agent; 1 is neutral."""
     ranking_weight: float
+    """The weight by which it is ordered."""
     deviation: float
+    """What this agent's own record adds to the effective weight."""
     score: float
+    """Effective weight times relevance."""
     propensity: float
+    """The probability it had of being selected."""
     served: bool
+    """Whether the agent got it."""
     cited: bool
+    """Whether the guideline says it."""
     credited: int
+    """How many outcomes have credited it."""
     probation: bool
-    group: str
+    """Whether it is on probation and counts half."""
+    source_group: str
+    """What at most one served memory may come from."""
     learned_at: datetime
+    """When it was learned."""
     agent: str
-    category: CategoryName
+    """Who learned it."""
+    category: str
+    """The category it was learned in."""
+    subcategory: str | None
+    """The second level of it."""
     situation: str | None
+    """When it applies; in a preview only."""
     lesson: str | None
-    rankers: Mapping[str, ByRanker]
-
-
-@dataclass(frozen=True, slots=True)
-class Workings:
-    """Every stage of one retrieval, beside its receipt.
-
-    `matching`: how many memories the agent may see; `head`: how many of them were candidates, of
-    which `considered` has those placed first and all that are served. `shares`: how far each
-    ranker is believed (π). `timings`: milliseconds by stage.
-    """
-
-    routing: Routing
-    matching: int
-    head: int
-    considered: tuple[Considered, ...]
-    shares: Mapping[str, float]
-    timings: Mapping[str, float]
-
-
-@dataclass(frozen=True, slots=True)
-class Served:
-    """The answer to an Ask: the receipt, and the content of what was served."""
-
-    receipt: Receipt
-    memories: tuple[ServedMemory, ...]
-    guidance: ServedGuidance | None = None
-    constraints: tuple[ServedConstraint, ...] = ()
-    workings: Workings | None = None
-
-
-def _within(field_name: str, value: int, low: int, high: int) -> None:
-    if not low <= value <= high:
-        raise Rejected(
-            f"{field_name} must lie in {low}…{high}", field=field_name, limit=[low, high]
-        )
+    """What to do then; in a preview only."""
+    rankers: Mapping[str, RankerView]
+    """What each ranker makes of it, by name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """A receipt, and a sentence for each of its memories."""
+    """Every stage of one retrieval, beside its receipt."""
+
+    __pydantic_config__ = OUTPUT
+
+    routing: Routing
+    """How the category was found."""
+    matching: int
+    """How many memories the agent may see."""
+    head: int
+    """How many of them were candidates."""
+    considered: tuple[Considered, ...]
+    """The candidates placed first, and all that are served."""
+    shares: Mapping[str, float]
+    """How far each ranker is believed (π)."""
+    timings: Mapping[str, float]
+    """Milliseconds by stage."""
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """The answer to a request: the receipt, and the content of what was served.
+
+    `entries` is what the guideline was compiled from.
+    """
 
     receipt: Receipt
-    sentences: Mapping[UUID, str]
+    memories: tuple[ServedMemory, ...] = ()
+    guidance: ServedGuidance | None = None
+    constraints: tuple[ServedConstraint, ...] = ()
+    entries: tuple[Entry, ...] = ()
+    explanation: Explanation | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Recount:
-    """One turn of the loop, from task to outcome.
+    """One turn of the loop, from task to outcome; the receipt's items have their sentences.
 
     `texts`: each memory's words as they were served, by id; a memory that was erased, or that the
     caller may not see, has none. `outcomes`: all that was reported, oldest first; `effective` is
     the one that counts, None while there is none.
     """
 
-    explanation: Explanation
+    receipt: Receipt
     task: Task | None
     texts: Mapping[UUID, MemoryVersion]
     outcomes: tuple[Outcome, ...]

@@ -46,7 +46,7 @@ class HeadRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Query:
+class QueryVector:
     """A vector as the embedder made it, and the field it is compared with."""
 
     field: Field
@@ -100,7 +100,7 @@ class Stored:
             by_field[row.field].append(row)
         self._fields = {field: _stack(of_field, places) for field, of_field in by_field.items()}
 
-    def similarities(self, queries: Sequence[Query]) -> Double:
+    def similarities(self, queries: Sequence[QueryVector]) -> Double:
         """The similarity of each memory, in the order of ids.
 
         It is the maximum over the queries of the cosine, clamped to [0, 1], each query against the
@@ -119,7 +119,7 @@ def nearest(similarities: Double, size: int) -> list[int]:
     return np.argsort(-similarities, kind="stable")[:size].tolist()
 
 
-def exact_head(rows: Sequence[HeadRow], queries: Sequence[Query], size: int) -> list[Similar]:
+def exact_head(rows: Sequence[HeadRow], queries: Sequence[QueryVector], size: int) -> list[Similar]:
     """The `size` most similar memories among `rows`: by similarity falling, then by id."""
     stored = Stored(rows)
     found = stored.similarities(queries)
@@ -153,7 +153,7 @@ def _stack(rows: Sequence[HeadRow], places: Mapping[UUID, int]) -> _Stack:
     )
 
 
-def _cosines(stack: _Stack, query: Query) -> Double:
+def _cosines(stack: _Stack, query: QueryVector) -> Double:
     asked = to_stored_precision(query.vector).astype(np.float64)
     dots: Double = stack.vectors @ asked
     norms: Double = np.sqrt(stack.squares * (asked @ asked))

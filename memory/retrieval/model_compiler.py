@@ -9,85 +9,80 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 
-from memory.guidelines.compiler import Budget, Guideline
+from memory.guidelines.compiler import Budget
 from memory.guidelines.model_role import CompileMaterial, compile_role
 from memory.kernel.engine import Engine
 from memory.llm.client import Desk, written
 from memory.llm.entities import Subject
 from memory.llm.roles import Note
-from memory.memories.entities import Trust
-from memory.receipts.entities import Format
-from memory.retrieval.context import Found
-from memory.retrieval.serving import SERVING, Ranked, Serving
+from memory.memories.entities import Kind, Trust
+from memory.receipts.entities import Format, Guideline, Item
+from memory.retrieval.context import Context
+from memory.retrieval.entities import Advice
 from memory.tenancy.entities import Call
 
 AT_ONCE = 8
 
 
-PREVIEW = "preview"
-
-
-Part = tuple[Found, Ranked, Serving]
-
-
-async def in_a_models_words(engine: Engine, call: Call, served: Sequence[Part]) -> list[Part]:
-    """Each serving as it was, or with the model's guideline; all share one deadline."""
+async def rewrite_guidelines(
+    engine: Engine, call: Call, contexts: Sequence[Context], advice: Sequence[Advice]
+) -> list[Advice]:
+    """Each advice as it was, or with the model's guideline; all share one deadline."""
     seconds = engine.settings.writing.compile.total_seconds()
     deadline = time.monotonic() + seconds
     places = asyncio.Semaphore(AT_ONCE)
 
-    async def one(part: Part) -> Part:
-        if not seconds or not _worth_writing(part):
-            return part
+    async def one(context: Context, plain: Advice) -> Advice:
+        if not seconds or not _is_worth_rewriting(plain):
+            return plain
         async with places:
-            return await _rewritten(engine, call, part, deadline - time.monotonic())
+            return await _rewrite(engine, call, context, plain, seconds=deadline - time.monotonic())
 
-    return list(await asyncio.gather(*(one(part) for part in served)))
+    pairs = zip(contexts, advice, strict=True)
+    return list(await asyncio.gather(*(one(context, plain) for context, plain in pairs)))
 
 
-def _worth_writing(part: Part) -> bool:
-    found, _, serving = part
-    ask = found.asked.ask
+def _is_worth_rewriting(plain: Advice) -> bool:
+    receipt = plain.receipt
     return (
-        ask.format is Format.GUIDELINE
-        and ask.purpose != PREVIEW
-        and serving.assignment.arm in SERVING
-        and bool(serving.guideline.lines)
+        receipt.format is Format.GUIDELINE
+        and not receipt.is_preview
+        and receipt.arm.is_served
+        and bool(receipt.guideline.lines)
     )
 
 
-async def _rewritten(engine: Engine, call: Call, part: Part, seconds: float) -> Part:
-    found, ranked, serving = part
+async def _rewrite(
+    engine: Engine, call: Call, context: Context, plain: Advice, *, seconds: float
+) -> Advice:
     if engine.writer is None or seconds <= 0:
-        return part
-    notes = _notes(serving)
+        return plain
+    notes = _notes(plain)
     role = compile_role(
         CompileMaterial(
-            found.asked.text,
-            found.category.name,
+            context.text,
+            context.category.name,
             notes,
-            None if serving.guidance is None else serving.guidance.instruction,
+            None if plain.guidance is None else plain.guidance.instruction,
         ),
-        serving.guideline,
-        Budget(found.asked.ask.max_tokens, engine.counter),
+        plain.receipt.guideline,
+        Budget(context.request.max_tokens, engine.counter),
     )
     subject = Subject(
-        retrieval_id=serving.receipt_id,
-        task_id=found.asked.task.id if found.asked.task else None,
-        agent=found.agent.name,
+        retrieval_id=plain.receipt.retrieval_id,
+        task_id=plain.receipt.task_id,
+        agent=context.agent.name,
         memory_ids=tuple(note.id for note in notes),
         key_id=call.key.id,
     )
     desk = Desk(engine, engine.writer, call.namespace.id, subject, call.now)
-    drafted = await written(desk, role, seconds)
-    if drafted is None:
-        return part
-    return found, ranked, _reworded(serving, drafted.value, engine.writer.name)
+    draft = await written(desk, role, seconds)
+    return plain if draft is None else _reword(plain, draft.value, engine.writer.name)
 
 
-def _notes(serving: Serving) -> tuple[Note, ...]:
+def _notes(plain: Advice) -> tuple[Note, ...]:
     """The served memories by falling score; what is in quarantine is shown to no model."""
-    strongest = sorted(serving.entries, key=lambda entry: (-entry.score, entry.id))
+    strongest = sorted(plain.entries, key=lambda entry: (-entry.score, entry.id))
     return tuple(
         Note(
             id=entry.id,
@@ -102,10 +97,18 @@ def _notes(serving: Serving) -> tuple[Note, ...]:
     )
 
 
-def _reworded(serving: Serving, guideline: Guideline, model: str) -> Serving:
+def _reword(plain: Advice, guideline: Guideline, model: str) -> Advice:
     """Only what the model's lines cite may be credited, and the meta-guideline it wrote them by."""
-    cited = {memory_id for line in guideline.lines for memory_id in line.memory_ids}
-    if serving.guidance is not None:
-        cited |= {item.memory_id for item in serving.items if item.kind == "meta_guideline"}
-    items = tuple(replace(item, cited=item.memory_id in cited) for item in serving.items)
-    return replace(serving, guideline=guideline, items=items, compiler=f"model/{model}")
+    guided = plain.guidance is not None
+
+    def is_cited(item: Item) -> bool:
+        if item.kind is Kind.META_GUIDELINE and guided:
+            return True
+        return item.memory_id in guideline.cited
+
+    items = tuple(replace(item, cited=is_cited(item)) for item in plain.receipt.items)
+    memories = tuple(
+        replace(memory, cited=memory.memory_id in guideline.cited) for memory in plain.memories
+    )
+    receipt = replace(plain.receipt, guideline=guideline, items=items, compiler=f"model/{model}")
+    return replace(plain, receipt=receipt, memories=memories)

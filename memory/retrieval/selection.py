@@ -1,4 +1,4 @@
-"""Selects from the head, or from a whole bank, what one retrieval serves.
+"""Selects from the head, or from a whole bank, what one retrieval serves, and whether it does.
 
 A ranker orders; two gates and the one-per-group rule thin; the slot explores. The slot: with a
 small probability the last place goes to a least-credited memory that passes the raw gate, whatever
@@ -14,6 +14,23 @@ its score, because a memory that is never served can never earn its place. Decis
 
 At most one memory on probation is served at a time, by the ranker or by the slot: an unverified one
 may cost a run, but several of them would cost its meaning, for nobody could say which one it was.
+
+The arm says who is served, who is the comparison, and how likely that was. Where several rules
+could apply, the first match wins:
+
+1. The caller wants memory off: `forced_off`, eligible or not. It may be the off-run of a pair, and
+   the receipt stores eligibility apart.
+2. Nothing passes the gates: `empty`, also for those who wanted memory on. There is nothing to
+   serve, so the retrieval says nothing about memory whatever it is called.
+3. The caller promises both runs: `paired`, also when it wants memory on. Never control, because
+   the caller makes the comparison itself.
+4. The caller wants memory on: `forced_on`.
+5. A preview is never control: it stores nothing and shows what would be served.
+6. In a suspended cell chance decides between `suspended` and, at the control rate, `retest`.
+7. Otherwise chance decides between `control` and `on`.
+
+So who promises a pair or wants memory on is served in a suspended cell as well: such a run can
+show that memory helps again.
 """
 
 import random
@@ -22,6 +39,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import islice
 from operator import itemgetter
+from typing import Literal
 from uuid import UUID
 
 import numpy as np
@@ -29,12 +47,21 @@ import numpy.typing as npt
 
 from memory.belief.rankers import FLAT_AGELESS, RANKERS, Candidate, order_scores, told_score
 from memory.kernel.errors import Rejected
-from memory.receipts.entities import Fate, Gates
+from memory.receipts.entities import Arm, Fate, Gates, Purpose, Reason
 
 MAX_K = 64
 
 
 SLOT_PROBABILITY = 0.03
+
+
+CONTROL_RATE = 0.05
+
+
+YOUNG_CONTROL_RATE = 0.2
+
+
+YOUNG_BELOW = 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,27 +82,27 @@ class Selection:
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class SelectedCandidate:
     """A candidate that is served: `rank` from 1, and the `propensity` it had of being served."""
 
     candidate: Candidate
     rank: int
     score: float
     propensity: float
-    slot: bool
+    exploration_slot: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Selected:
     """What is served, best first; the slot's memory, when drawn, is the last."""
 
-    items: tuple[Chosen, ...]
+    items: tuple[SelectedCandidate, ...]
     slot_drawn: bool
 
 
 @dataclass(frozen=True, slots=True)
-class Rival:
-    """A candidate that at least one ranker would serve, with what each tells of it.
+class RankedByAll:
+    """A candidate that at least one ranker would serve, with the score each gives it.
 
     A ranker that would not serve it has None.
     """
@@ -95,18 +122,21 @@ def select(
     Among those who could be served, the expected number of servings over chance is the propensity.
     `candidates` may be a shortlist; then `everyone` are those from whom the slot draws.
     """
-    served = _served(candidates, selection)
+    served = _fill_places(candidates, selection)
     if not slot_pool(candidates, selection, served):
-        return Selected(_ranked(served), slot_drawn=False)
-    kept = _kept(served, selection)
+        return Selected(_number(served), slot_drawn=False)
+    kept = _keep_places(served, selection)
     place = len(kept) + 1
     if chance.random() < selection.slot_probability:
         pool = slot_pool(candidates if everyone is None else everyone(), selection, served)
         drawn = pool[chance.randrange(len(pool))]
-        slot = _chosen(drawn, place, selection.slot_probability / len(pool), slot=True)
-        return Selected((*_ranked(kept), slot), slot_drawn=True)
-    undisplaced = (_chosen(c, place, 1 - selection.slot_probability) for c in served[len(kept) :])
-    return Selected((*_ranked(kept), *undisplaced), slot_drawn=False)
+        drawn_with = selection.slot_probability / len(pool)
+        slot = _select_one(drawn, place, drawn_with, slot=True)
+        return Selected((*_number(kept), slot), slot_drawn=True)
+    undisplaced = (
+        _select_one(c, place, 1 - selection.slot_probability) for c in served[len(kept) :]
+    )
+    return Selected((*_number(kept), *undisplaced), slot_drawn=False)
 
 
 def fates(
@@ -118,7 +148,7 @@ def fates(
     there is for such, until k places are taken. The slot is not looked at.
     """
     groups, weighted, probation = set[str](), RANKERS[selection.ranker].weighted, False
-    for candidate in _ordered(candidates, selection):
+    for candidate in _sort_candidates(candidates, selection):
         fate = selection.gates.bar(candidate, weighted=weighted)
         if fate is None and candidate.group in groups:
             fate = Fate.GROUP
@@ -145,39 +175,39 @@ def eligible(candidates: Sequence[Candidate], selection: Selection) -> bool:
     return any(selection.gates.admit(candidate, weighted=False) for candidate in candidates)
 
 
-def rival_selection(candidates: Sequence[Candidate], selection: Selection) -> tuple[Rival, ...]:
+def select_by_all(candidates: Sequence[Candidate], selection: Selection) -> tuple[RankedByAll, ...]:
     """The union of what the ten rankers would serve, without a slot, in `selection`'s order."""
     served = {
-        ranker: {c.id for c in _served(candidates, replace(selection, ranker=ranker))}
+        ranker: {c.id for c in _fill_places(candidates, replace(selection, ranker=ranker))}
         for ranker in RANKERS
     }
 
-    def told(ranker: str, candidate: Candidate) -> float | None:
+    def score(ranker: str, candidate: Candidate) -> float | None:
         if candidate.id not in served[ranker]:
             return None
         return told_score(ranker, candidate, selection.as_of)
 
     union = set[UUID]().union(*served.values())
     return tuple(
-        Rival(candidate, {ranker: told(ranker, candidate) for ranker in RANKERS})
-        for candidate in _ordered(candidates, selection)
+        RankedByAll(candidate, {ranker: score(ranker, candidate) for ranker in RANKERS})
+        for candidate in _sort_candidates(candidates, selection)
         if candidate.id in union
     )
 
 
-def _ordered(candidates: Sequence[Candidate], selection: Selection) -> list[Candidate]:
+def _sort_candidates(candidates: Sequence[Candidate], selection: Selection) -> list[Candidate]:
     scores = order_scores(selection.ranker, candidates, selection.as_of)
     keyed = [(-score, c.id, c) for score, c in zip(scores, candidates, strict=True)]
     return [candidate for *_, candidate in sorted(keyed, key=itemgetter(0, 1))]
 
 
-def _served(candidates: Sequence[Candidate], selection: Selection) -> list[Candidate]:
+def _fill_places(candidates: Sequence[Candidate], selection: Selection) -> list[Candidate]:
     """Those with a place, best first; the walk ends with the last place."""
     placed = (c for c, fate in fates(candidates, selection) if fate is Fate.SERVED)
     return list(islice(placed, selection.k))
 
 
-def _kept(served: Sequence[Candidate], selection: Selection) -> Sequence[Candidate]:
+def _keep_places(served: Sequence[Candidate], selection: Selection) -> Sequence[Candidate]:
     """Those whose place the slot leaves alone."""
     return served[:-1] if len(served) == selection.k else served
 
@@ -185,7 +215,7 @@ def _kept(served: Sequence[Candidate], selection: Selection) -> Sequence[Candida
 def _least_credited(
     candidates: Sequence[Candidate], selection: Selection, served: Sequence[Candidate]
 ) -> list[Candidate]:
-    kept = _kept(served, selection)
+    kept = _keep_places(served, selection)
     ids = {c.id for c in served}
     groups = {c.group for c in kept}
     taken = any(c.probation for c in kept)
@@ -201,19 +231,21 @@ def _least_credited(
     return sorted((c for c in near if c.credited == fewest), key=lambda c: c.id.int)
 
 
-def _ranked(served: Sequence[Candidate]) -> tuple[Chosen, ...]:
-    return tuple(_chosen(c, rank, 1.0) for rank, c in enumerate(served, start=1))
+def _number(served: Sequence[Candidate]) -> tuple[SelectedCandidate, ...]:
+    return tuple(_select_one(c, rank, 1.0) for rank, c in enumerate(served, start=1))
 
 
-def _chosen(candidate: Candidate, rank: int, propensity: float, *, slot: bool = False) -> Chosen:
-    return Chosen(candidate, rank, candidate.score, propensity, slot)
+def _select_one(
+    candidate: Candidate, rank: int, propensity: float, *, slot: bool = False
+) -> SelectedCandidate:
+    return SelectedCandidate(candidate, rank, candidate.score, propensity, slot)
 
 
 Double = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class Bank:
+class BankColumns:
     """What selecting looks at, by column; memories in the order of their ids."""
 
     effective: Double
@@ -222,24 +254,24 @@ class Bank:
     probation: Sequence[bool]
 
 
-def shortlist(bank: Bank, similarity: Double, selection: Selection) -> list[int]:
+def shortlist(bank: BankColumns, similarity: Double, selection: Selection) -> list[int]:
     """Places in the bank, where relevance is similarity; all of them where knowledge ages."""
     rule, gates = RANKERS[selection.ranker], selection.gates
     if rule.half_life is not None or not len(similarity):
         return list(range(len(similarity)))
     score = bank.ranking * similarity if rule.weighted else similarity
-    told = bank.effective * similarity if rule.weighted else similarity
+    shown = bank.effective * similarity if rule.weighted else similarity
     # Stable: equals stay in the order of their ids.
     order = np.argsort(-score, kind="stable")
     near = order[similarity[order] >= gates.raw]
-    admitted = near[told[near] >= gates.score]
+    admitted = near[shown[near] >= gates.score]
     some = {int(np.argmax(similarity))}
-    some.update(_until(bank, admitted.tolist(), selection.k))
-    some.update(_until(bank, near.tolist(), selection.k + 1))
+    some.update(_take_until(bank, admitted.tolist(), selection.k))
+    some.update(_take_until(bank, near.tolist(), selection.k + 1))
     return sorted(some)
 
 
-def _until(bank: Bank, places: Iterable[int], groups: int) -> Iterable[int]:
+def _take_until(bank: BankColumns, places: Iterable[int], groups: int) -> Iterable[int]:
     """The first places, until so many groups have a memory that is not on probation."""
     certain: set[str] = set()
     for place in places:
@@ -248,3 +280,62 @@ def _until(bank: Bank, places: Iterable[int], groups: int) -> Iterable[int]:
             certain.add(bank.groups[place])
         if len(certain) == groups:
             return
+
+
+@dataclass(frozen=True, slots=True)
+class ArmRequest:
+    """What the assignment depends on.
+
+    `control_outcomes` counts the outcomes of the cell's control arm so far: a young cell is given
+    more control. `control_rate` in [0, 1] replaces both built-in rates; 0 is no control arm.
+    """
+
+    arm: Literal["auto", "on", "off"]
+    purpose: Purpose
+    eligible: bool
+    control_outcomes: int
+    control_rate: float | None = None
+    suspended: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """The arm, the probability it had, and why."""
+
+    arm: Arm
+    propensity: float
+    reason: Reason
+
+
+def assign_arm(request: ArmRequest, chance: random.Random) -> Assignment:
+    """The arm of one retrieval; chance is asked only where the arm is randomised."""
+    certain = _certain_arm(request)
+    if certain is not None:
+        return certain
+    rate = control_rate(request)
+    if request.suspended:
+        if chance.random() < rate:
+            return Assignment(Arm.RETEST, rate, Reason.RETESTED)
+        return Assignment(Arm.SUSPENDED, 1 - rate, Reason.SUSPENDED)
+    if chance.random() < rate:
+        return Assignment(Arm.CONTROL, rate, Reason.RANDOMISED)
+    return Assignment(Arm.ON, 1 - rate, Reason.RANDOMISED)
+
+
+def control_rate(request: ArmRequest) -> float:
+    """The share of randomised retrievals that go without memory."""
+    if request.control_rate is not None:
+        return request.control_rate
+    return YOUNG_CONTROL_RATE if request.control_outcomes < YOUNG_BELOW else CONTROL_RATE
+
+
+def _certain_arm(request: ArmRequest) -> Assignment | None:
+    rules = (
+        (request.arm == "off", Arm.FORCED_OFF, Reason.CALLER_WANTS_OFF),
+        (not request.eligible, Arm.EMPTY, Reason.NOTHING_TO_SERVE),
+        (request.purpose is Purpose.PAIRED, Arm.PAIRED, Reason.CALLER_PAIRS),
+        (request.arm == "on", Arm.FORCED_ON, Reason.CALLER_WANTS_ON),
+        (request.purpose is Purpose.PREVIEW, Arm.ON, Reason.PREVIEW),
+    )
+    found = (Assignment(arm, 1.0, reason) for applies, arm, reason in rules if applies)
+    return next(found, None)

@@ -1,4 +1,7 @@
-"""An agent asks before it acts: task → embedding → exact head → ranking → guideline → receipt."""
+"""An agent asks before it acts, and can read its receipts later.
+
+requests → validate_asks → embed_queries → load_contexts → rank → assemble → commit_receipts
+"""
 
 import asyncio
 import time
@@ -10,87 +13,53 @@ from uuid import UUID
 from memory.inference.service import require_model
 from memory.kernel.engine import Engine
 from memory.kernel.errors import MemoryFault, Rejected
-from memory.kernel.postgres.database import undone
-from memory.receipts.entities import CutMemory, Format, GuidelineLine, Receipt
-from memory.receipts.store.receipts import NewReceipt, ReceiptStore, expiry
-from memory.retrieval.context import Asked, Finder, Found
-from memory.retrieval.entities import Ask, Query, Served
-from memory.retrieval.model_compiler import in_a_models_words
-from memory.retrieval.serving import Ranked, Serving, rank, serve
-from memory.retrieval.workings import workings_of
-from memory.tasks.entities import Task
+from memory.kernel.paging import Listed, Page, listed
+from memory.receipts.entities import Receipt, ReceiptFilter, Timings
+from memory.receipts.store.receipts import ReceiptStore
+from memory.retrieval.compile import assemble, known_at_of
+from memory.retrieval.context import Answer, Context, RequestBatch, load_contexts, text_of
+from memory.retrieval.entities import Advice, Query, RetrievalRequest
+from memory.retrieval.explanation import explain_items, explain_ranking
+from memory.retrieval.model_compiler import rewrite_guidelines
+from memory.retrieval.ranking import HeadRanker, Ranking
 from memory.tasks.store.tasks import Provenance, TaskStore
 from memory.tenancy.entities import Act, Call, Clock, utc
 
-PREVIEW = "preview"
+STATES = ("pending", "answered", "expired", "all")
 
 
-ARMS = ("auto", "on", "off")
-
-
-AS_ASSIGNED = ("arm", "propensity", "reason")
-
-
-AS_COMPILED = ("counter", "text", "tokens")
-
-
-AS_ASKED = ("purpose", "format", "k", "max_tokens", "rivals")
-
-
-PURPOSES = ("act", "paired", "replay", PREVIEW)
-
-
-Answer = Served | MemoryFault
-
-
-async def retrieve(engine: Engine, call: Call, asks: Sequence[Ask]) -> list[Answer]:
-    """Serve each ask; the answers are in the asks' order, each with a receipt that was
-    committed.
-    """
+async def retrieve(
+    engine: Engine, call: Call, requests: Sequence[RetrievalRequest]
+) -> list[Answer]:
+    """Advice for each request, in their order, each with a receipt that was committed."""
     call.key.require(Act.RETRIEVE)
     require_model(engine, call.namespace)
     clock = _Stopwatch()
-    answers: dict[int, Answer] = {}
-    asked = await _embedded(engine, await _checked(engine, call, asks, answers))
+    batch = RequestBatch(dict(enumerate(requests)))
+    await validate_asks(engine, call, batch)
+    await embed_queries(engine, batch)
     clock.lap("embed_ms")
 
-    found = await _found(engine, call, asked, answers)
+    contexts = await load_contexts(engine, call, batch)
     clock.lap("search_ms")
 
-    served: list[tuple[Found, Ranked, Serving]] = []
-    for one in found:
-        # A batch over a whole bank takes a while: others are served between its asks.
+    ranker = HeadRanker(engine, call)
+    rankings: list[Ranking] = []
+    advice: list[Advice] = []
+    for context in contexts:
+        # A batch over a whole bank takes a while: others are served between its requests.
         await asyncio.sleep(0)
-        ranked = rank(engine, call, one, await _relevance(engine, one))
-        served.append((one, ranked, serve(engine, call, one, ranked)))
+        ranking = ranker.rank(context, await rerank(engine, context))
+        rankings.append(ranking)
+        advice.append(assemble(engine, call, ranking))
     clock.lap("rank_ms")
 
     if engine.writer is not None:
-        served = await in_a_models_words(engine, call, served)
+        advice = await rewrite_guidelines(engine, call, contexts, advice)
         clock.lap("write_ms")
 
-    answers |= await _committed(engine, call, served, clock)
-    return [answers[position] for position in range(len(asks))]
-
-
-async def _found(
-    engine: Engine, call: Call, asked: Sequence[Asked], answers: dict[int, Answer]
-) -> list[Found]:
-    """What ranking needs for each ask; what cannot be looked for goes to `answers`."""
-    found: list[Found] = []
-    model_id = require_model(engine, call.namespace)
-    async with engine.database.transaction(call.namespace.id) as connection:
-        finder = Finder(connection, call, model_id)
-        for one in asked:
-            try:
-                if one.ask.purpose == PREVIEW:
-                    async with undone(connection):
-                        found.append(await Finder(connection, call, model_id).find(one))
-                else:
-                    found.append(await finder.find(one))
-            except Rejected as fault:
-                answers[one.position] = fault
-    return found
+    await commit_receipts(engine, call, batch, rankings=rankings, advice=advice, laps=clock.laps)
+    return [batch.answers[place] for place in range(len(requests))]
 
 
 class _Stopwatch:
@@ -106,50 +75,30 @@ class _Stopwatch:
         self._last = now
 
 
-async def _checked(
-    engine: Engine, call: Call, asks: Sequence[Ask], answers: dict[int, Answer]
-) -> list[Asked]:
-    """The asks that can be served; what is wrong with the others goes to `answers`."""
-    good: list[Asked] = []
-    tasks = await _tasks(engine, call, asks, answers)
-    for position, ask in enumerate(asks):
-        if position in answers:
-            continue
+async def validate_asks(engine: Engine, call: Call, batch: RequestBatch) -> None:
+    """Fills in what a request leaves open, its time and its queries; refuses what is wrong."""
+    await _load_tasks(engine, call, batch)
+    for place, request in list(batch.requests.items()):
         try:
-            call.key.require_agent(ask.agent)
-            _require_words(ask)
-            task = tasks.get(position)
-            as_of = _as_of(call, ask.as_of)
-            text = task.text if task is not None else ask.task.text if ask.task else ""
-            queries = ask.queries or (Query(text),)
-            good.append(Asked(position, ask, task, as_of, queries, ()))
+            call.key.require_agent(request.agent)
+            as_of = _as_of(call, request.as_of)
+            queries = request.queries or (Query(text_of(request, batch.tasks.get(place))),)
+            batch.requests[place] = replace(request, as_of=as_of, queries=queries)
         except MemoryFault as fault:
-            answers[position] = fault
-    return good
+            batch.refuse(place, fault)
 
 
-async def _tasks(
-    engine: Engine, call: Call, asks: Sequence[Ask], answers: dict[int, Answer]
-) -> dict[int, Task]:
+async def _load_tasks(engine: Engine, call: Call, batch: RequestBatch) -> None:
     """Tasks that are asked about by id."""
-    named = [(position, ask.task_id) for position, ask in enumerate(asks) if ask.task_id]
-    found: dict[int, Task] = {}
+    named = {place: one.task_id for place, one in batch.requests.items() if one.task_id}
     if not named:
-        return found
+        return
     async with engine.database.transaction(call.namespace.id) as connection:
-        for position, task_id in named:
+        for place, task_id in named.items():
             try:
-                found[position] = await TaskStore(connection, call.namespace.id).get(task_id)
+                batch.tasks[place] = await TaskStore(connection, call.namespace.id).get(task_id)
             except MemoryFault as fault:
-                answers[position] = fault
-    return found
-
-
-def _require_words(ask: Ask) -> None:
-    if ask.arm not in ARMS:
-        raise Rejected("arm must be auto, on or off", field="arm", limit=list(ARMS))
-    if ask.purpose not in PURPOSES:
-        raise Rejected(f"purpose must be one of {PURPOSES}", field="purpose", limit=list(PURPOSES))
+                batch.refuse(place, fault)
 
 
 def _as_of(call: Call, given: datetime | None) -> datetime:
@@ -162,107 +111,95 @@ def _as_of(call: Call, given: datetime | None) -> datetime:
     return as_of
 
 
-async def _embedded(engine: Engine, asked: Sequence[Asked]) -> list[Asked]:
-    """All queries of all asks, in as few batches as the device takes."""
-    texts = [[query.text for query in one.queries] for one in asked]
+async def embed_queries(engine: Engine, batch: RequestBatch) -> None:
+    """All queries of all requests, in as few batches as the device takes."""
+    texts = [[query.text for query in request.queries] for request in batch.requests.values()]
     vectors = await asyncio.gather(*(engine.embedder.embed(part) for part in texts))
-    return [replace(one, vectors=tuple(v)) for one, v in zip(asked, vectors, strict=True)]
+    batch.vectors = {
+        place: tuple(some) for place, some in zip(batch.requests, vectors, strict=True)
+    }
 
 
-async def _relevance(engine: Engine, found: Found) -> Mapping[UUID, float]:
+async def rerank(engine: Engine, context: Context) -> Mapping[UUID, float]:
     """The reranker's opinion of the head; nothing without one, and no transaction is open."""
-    if engine.reranker is None or not found.weighed.head.rows:
+    rows = context.head.rows
+    if engine.reranker is None or not rows:
         return {}
-    texts = [f"{row.situation}\n{row.lesson}" for row in found.weighed.head.rows]
-    scores = await engine.reranker.relevance(found.asked.text, texts)
-    return {row.id: score for row, score in zip(found.weighed.head.rows, scores, strict=True)}
+    texts = [f"{row.situation}\n{row.lesson}" for row in rows]
+    scores = await engine.reranker.relevance(context.text, texts)
+    return {row.id: score for row, score in zip(rows, scores, strict=True)}
 
 
-async def _committed(
+async def commit_receipts(
     engine: Engine,
     call: Call,
-    served: Sequence[tuple[Found, Ranked, Serving]],
-    clock: _Stopwatch,
-) -> dict[int, Answer]:
+    batch: RequestBatch,
+    *,
+    rankings: Sequence[Ranking],
+    advice: Sequence[Advice],
+    laps: Mapping[str, float],
+) -> None:
     """Receipts are durable before any answer leaves; a preview leaves none."""
-    answers: dict[int, Answer] = {}
-    receipts: list[NewReceipt] = []
+    receipts: list[Receipt] = []
     async with engine.database.transaction(call.namespace.id) as connection:
         tasks = TaskStore(connection, call.namespace.id)
-        for found, ranked, serving in served:
-            position = found.asked.position
+        for ranking, one in zip(rankings, advice, strict=True):
+            place, request = ranking.context.place, ranking.context.request
             try:
-                task_id = await _task_id(tasks, call, found)
+                task_id = await _ensure_task(tasks, call, ranking.context)
             except MemoryFault as fault:
-                answers[position] = fault
+                batch.refuse(place, fault)
                 continue
-            receipt = _receipt(engine, call, (found, ranked, serving, clock), task_id)
-            answer = Served(receipt, serving.memories, serving.guidance, serving.constraints)
-            if found.asked.ask.explain:
-                workings = workings_of(call, found, ranked, serving, clock.laps)
-                answer = replace(answer, workings=workings)
-            answers[position] = answer
-            if found.asked.ask.purpose != PREVIEW:
-                receipts.append(
-                    NewReceipt(receipt, found.agent, found.category_ids, engine.model.id)
-                )
+            receipt = replace(one.receipt, task_id=task_id, timings=Timings(**laps))
+            answer = replace(one, receipt=receipt)
+            batch.answers[place] = _explain(call, ranking, answer, laps)
+            if not request.is_preview:
+                receipts.append(receipt)
         if receipts:
             await ReceiptStore(connection, call.namespace.id).open(receipts)
-    return answers
 
 
-async def _task_id(tasks: TaskStore, call: Call, found: Found) -> UUID | None:
+def _explain(call: Call, ranking: Ranking, advice: Advice, laps: Mapping[str, float]) -> Advice:
+    """How it came about, where that was asked."""
+    if not ranking.context.request.explain:
+        return advice
+    explanation = explain_ranking(call, ranking, advice, laps)
+    return replace(advice, receipt=explain_items(advice.receipt), explanation=explanation)
+
+
+async def _ensure_task(tasks: TaskStore, call: Call, context: Context) -> UUID | None:
     """The task the receipt is about, stored now if it is new; a preview stores none."""
-    asked = found.asked
-    if asked.task is not None:
-        return asked.task.id
-    if asked.ask.purpose == PREVIEW:
+    if context.task is not None:
+        return context.task.id
+    if context.request.is_preview:
         return None
-    assert asked.ask.task is not None
-    draft = asked.ask.task.in_category(found.category)
-    written = Provenance(call.key.id, _known_at(call, found), call.now)
-    task, _ = await tasks.ensure(draft, found.category_ids, written)
+    assert context.request.task is not None
+    draft = context.request.task.in_category(context.category)
+    provenance = Provenance(call.key.id, known_at_of(call, context), call.now)
+    task, _ = await tasks.ensure(draft, context.category_ids, provenance)
     return task.id
 
 
-def _known_at(call: Call, found: Found) -> datetime:
-    return call.now if call.namespace.clock is Clock.WALL else found.asked.as_of
+async def get_receipt(engine: Engine, call: Call, retrieval_id: UUID) -> Receipt:
+    async with engine.database.transaction(call.namespace.id) as connection:
+        return await ReceiptStore(connection, call.namespace.id).get(retrieval_id)
 
 
-def _receipt(
-    engine: Engine,
-    call: Call,
-    parts: tuple[Found, Ranked, Serving, _Stopwatch],
-    task_id: UUID | None,
-) -> Receipt:
-    found, ranked, serving, clock = parts
-    ask, guideline = found.asked.ask, serving.guideline
-    known_at = _known_at(call, found)
-    return Receipt(
-        id=serving.receipt_id,
-        agent=found.agent.name,
-        task_id=task_id,
-        category=found.category,
-        confidence=found.confidence,
-        **{name: getattr(serving.assignment, name) for name in AS_ASSIGNED},
-        eligible=serving.eligible,
-        **{name: getattr(ask, name) for name in AS_ASKED},
-        bank_version=found.weighed.head.bank_version,
-        as_of=found.asked.as_of,
-        raw_gate=ranked.selection.gates.raw,
-        score_floor=ranked.selection.gates.score,
-        ranker=ranked.selection.ranker,
-        rankers=ranked.rankers,
-        strength=ranked.followed.strength,
-        policy=call.namespace.policy,
-        compiler=serving.compiler if ask.format is Format.GUIDELINE else "none",
-        **{name: getattr(guideline, name) for name in AS_COMPILED},
-        lines=tuple(GuidelineLine(line.text, line.memory_ids) for line in guideline.lines),
-        cut=tuple(CutMemory(cut.memory_id, cut.reason) for cut in guideline.cut),
-        items=serving.items,
-        timings=dict(clock.laps),
-        known_at=known_at,
-        recorded_at=call.now,
-        expires_at=expiry(known_at, ask.expires_in, engine.settings.receipt_expiry),
-        key_id=call.key.id,
-    )
+async def explain(engine: Engine, call: Call, retrieval_id: UUID) -> Receipt:
+    """The receipt, each of its memories with a sentence on why it stands where it stands."""
+    return explain_items(await get_receipt(engine, call, retrieval_id))
+
+
+async def list_receipts(
+    engine: Engine, call: Call, wanted: ReceiptFilter, page: Page
+) -> Listed[Receipt]:
+    """By the time they were made. In a replay namespace the newest applied fact is the present."""
+    if wanted.state not in STATES:
+        raise Rejected(f"state must be one of {STATES}", field="state", limit=list(STATES))
+    now = call.now
+    if call.namespace.clock is Clock.REPLAY:
+        now = call.namespace.newest_known_at or call.namespace.created_at
+    async with engine.database.transaction(call.namespace.id) as connection:
+        store = ReceiptStore(connection, call.namespace.id)
+        found, total = await store.browse(wanted, page, now)
+    return listed(found, page, total, lambda receipt: (str(receipt.retrieval_id),))

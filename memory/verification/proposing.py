@@ -118,4 +118,4 @@ def _guideline(engine: Engine, new: NewMemory, category: Category) -> str:
         learned_at=new.learned_at,
     )
     budget = Budget(MAX_TOKENS, engine.counter)
-    return compile_guideline([entry], budget, Framing(category.name)).text
+    return compile_guideline([entry], budget, Framing(category.name)).text or ""

@@ -7,12 +7,19 @@ from uuid import UUID
 
 from fastapi import Response
 
-from memory.guidelines.entities import CutReason
 from memory.kernel.errors import MemoryFault, Rejected
 from memory.kernel.paging import Page
-from memory.receipts.entities import Fate, Item
-from memory.retrieval.entities import MAX_K, MAX_TOKENS, Ask, Considered, RoutedBy, Served, Workings
-from memory.retrieval.receipts import WHY_CUT
+from memory.receipts.entities import Fate, Item, Purpose
+from memory.retrieval.entities import (
+    MAX_K,
+    MAX_TOKENS,
+    Advice,
+    Considered,
+    Explanation,
+    RetrievalRequest,
+    RoutedBy,
+)
+from memory.retrieval.explanation import WHY_CUT
 from memory.retrieval.service import retrieve
 from memory.tasks.entities import TaskDraft
 from memory.tasks.service import list_agents, list_categories
@@ -43,7 +50,7 @@ router = guarded_at("/dashboard/ns/{namespace}/playground")
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class RankerSelection:
     """What one ranker would serve, by the places that the table of candidates has."""
 
     ranker: str
@@ -53,12 +60,12 @@ class Placed:
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
-    """A retrieval with its workings, as the page tells them."""
+class TriedTask:
+    """A retrieval with its explanation, as the page shows them."""
 
-    served: Served
-    workings: Workings
-    rankers: Sequence[Placed]
+    advice: Advice
+    explanation: Explanation
+    rankers: Sequence[RankerSelection]
     cut: Mapping[UUID, str]
     timings: Sequence[tuple[str, float]]
     kept_out: Sequence[tuple[str, int]]
@@ -76,7 +83,7 @@ async def try_task(viewer: Retrieves, form: FormDep) -> Response:
     """A preview: served as an agent would be, without a receipt."""
     typed = {name: form.get(name) for name in DEFAULTS}
     try:
-        [answer] = await retrieve(viewer.engine, viewer.call, [_ask(viewer, form)])
+        [answer] = await retrieve(viewer.engine, viewer.call, [_request(viewer, form)])
     except MemoryFault as fault:
         answer = fault
     if isinstance(answer, MemoryFault):
@@ -87,7 +94,7 @@ async def try_task(viewer: Retrieves, form: FormDep) -> Response:
 async def _shown(
     viewer: Viewer,
     typed: Mapping[str, str],
-    tried: Tried | None = None,
+    tried: TriedTask | None = None,
     fault: MemoryFault | None = None,
 ) -> Response:
     agents = await list_agents(viewer.engine, viewer.call, NAMES)
@@ -107,25 +114,25 @@ async def _shown(
     )
 
 
-def tried(served: Served) -> Tried:
-    """The workings, turned for the page."""
-    assert served.workings is not None
-    workings, receipt = served.workings, served.receipt
-    fates = [one.fate for one in workings.considered]
-    return Tried(
-        served=served,
-        workings=workings,
+def tried(advice: Advice) -> TriedTask:
+    """The explanation, turned for the page."""
+    assert advice.explanation is not None
+    explanation, receipt = advice.explanation, advice.receipt
+    fates = [one.fate for one in explanation.considered]
+    return TriedTask(
+        advice=advice,
+        explanation=explanation,
         rankers=[
-            Placed(
+            RankerSelection(
                 ranker=ranker,
                 share=share,
                 chance=receipt.rankers.get(ranker, 0.0),
-                served=[o for o in workings.considered if _serves(o, ranker)],
+                served=[o for o in explanation.considered if _serves(o, ranker)],
             )
-            for ranker, share in workings.shares.items()
+            for ranker, share in explanation.shares.items()
         ],
-        cut={cut.memory_id: WHY_CUT[CutReason(cut.reason)] for cut in receipt.cut},
-        timings=[(STAGES.get(name, name), ms) for name, ms in workings.timings.items()],
+        cut={cut.memory_id: WHY_CUT[cut.reason] for cut in receipt.guideline.cut},
+        timings=[(STAGES.get(name, name), ms) for name, ms in explanation.timings.items()],
         kept_out=[(fate.value, fates.count(fate)) for fate in Fate if fate in fates],
         items={item.memory_id: item for item in receipt.items},
     )
@@ -136,13 +143,13 @@ def _serves(one: Considered, ranker: str) -> bool:
     return by is not None and by.fate is Fate.SERVED
 
 
-def _ask(viewer: Viewer, form: Form) -> Ask:
-    return Ask(
+def _request(viewer: Viewer, form: Form) -> RetrievalRequest:
+    return RetrievalRequest(
         agent=form.get("agent"),
         task=TaskDraft(form.get("task"), category=form.given("category")),
         k=_whole(form, "k"),
         max_tokens=_whole(form, "max_tokens"),
-        purpose="preview",
+        purpose=Purpose.PREVIEW,
         as_of=_as_of(viewer, form),
         explain=True,
     )

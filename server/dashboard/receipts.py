@@ -1,10 +1,9 @@
-"""Receipts and outcomes: what was served, as it was, and what was said of it since."""
+"""Receipts and outcomes: what was served, as it was, and the outcomes reported since."""
 
 from uuid import UUID
 
 from fastapi import Response
 
-from memory.guidelines.entities import CutReason
 from memory.insight.recounting import list_turns, recount
 from memory.insight.weights import present
 from memory.kernel.errors import MemoryFault, Rejected
@@ -13,9 +12,9 @@ from memory.kernel.text import NAME, optional
 from memory.outcomes.entities import Report, Reported
 from memory.outcomes.service import STATES as OUTCOME_STATES
 from memory.outcomes.service import list_outcomes, report
-from memory.receipts.entities import OutcomeFilter, ReceiptFilter
-from memory.retrieval.arms import Arm
-from memory.retrieval.receipts import STATES, WHY_CUT
+from memory.receipts.entities import Arm, OutcomeFilter, ReceiptFilter
+from memory.retrieval.explanation import WHY_CUT
+from memory.retrieval.service import STATES
 from memory.tasks.entities import CategoryName
 from memory.tasks.service import list_agents, list_categories
 from memory.tenancy.entities import Clock
@@ -78,10 +77,10 @@ async def show_receipt(viewer: Reads, retrieval_id: UUID) -> Response:
 async def correct(viewer: Reports, retrieval_id: UUID, form: FormDep) -> Response:
     """A person's word on a run; where it corrects one, it stands in its place or is refused."""
     try:
-        told = await report(viewer.engine, viewer.call, [(retrieval_id, _report(form))])
+        answers = await report(viewer.engine, viewer.call, [(retrieval_id, _report(form))])
     except MemoryFault as fault:
         return await _recounted(viewer, retrieval_id, fault)
-    [answer] = told
+    [answer] = answers
     if not isinstance(answer, Reported):
         return await _recounted(viewer, retrieval_id, answer)
     outcome = answer.outcome
@@ -93,20 +92,20 @@ async def correct(viewer: Reports, retrieval_id: UUID, form: FormDep) -> Respons
 async def _recounted(
     viewer: Viewer, retrieval_id: UUID, fault: MemoryFault | None = None
 ) -> Response:
-    told = await recount(viewer.engine, viewer.call, retrieval_id)
-    receipt = told.explanation.receipt
+    turn = await recount(viewer.engine, viewer.call, retrieval_id)
+    receipt = turn.receipt
     return page(
         viewer,
         "receipt.html",
         200 if fault is None else status_of(fault),
-        told=told,
+        turn=turn,
         receipt=receipt,
-        cut={cut.memory_id: WHY_CUT[CutReason(cut.reason)] for cut in receipt.cut},
-        category=_category(receipt.category),
+        cut={cut.memory_id: WHY_CUT[cut.reason] for cut in receipt.guideline.cut},
+        category=_category(receipt.category_name),
         expired=receipt.expires_at <= present(viewer.call),
         replay=viewer.call.namespace.clock is Clock.REPLAY,
         verifiers=VERIFIERS,
-        without=next((o.reward_without for o in told.outcomes if o.id == told.effective), None),
+        without=next((o.reward_without for o in turn.outcomes if o.id == turn.effective), None),
         fault=fault,
     )
 

@@ -56,12 +56,12 @@ GLOSSARY: dict[str, str] = {
     "guideline": "the advice compiled for one task in one retrieval",
     "arm": (
         "how a retrieval was served: on, control, forced on, forced off, paired, empty, "
-        "suspended or retest (`probe`)"
+        "suspended or retest"
     ),
     "control": (
         "the arm that gets no memory, chosen at random, so that there is something to compare with"
     ),
-    "probe": (
+    "retest arm": (
         "a retrieval that a suspended cell serves at random, to see whether memory helps again"
     ),
     "propensity": "the probability with which chance chose what happened",

@@ -11,6 +11,8 @@ from server.schemas.constraints import SupportOut
 class ConstraintServed(Out):
     """A served constraint, and the numbers it was chosen by. `similarity` is that of the nearest
     task it was learned from, the first of `task_ids`.
+
+    Differs from `ServedConstraint`: its words are flat, beside the numbers of its item.
     """
 
     memory_id: UUID

@@ -45,7 +45,7 @@ class PredictionIn(In):
     answers: dict[str, Probabilities] | None = Field(
         None,
         max_length=len(RANKERS),
-        description="one forecast for each ranker, where the receipt has rivals",
+        description="one forecast for each ranker, where the receipt is of all rankers",
     )
     rationale: Rationale | None = None
     known_at: Moment | None = None

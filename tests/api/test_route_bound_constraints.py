@@ -83,7 +83,7 @@ async def test_rivals_have_scores_and_constraints_have_none(client, namespace):
     experience = {"situation": TASK, "category": "mathematics"}
     lesson = await remembered(client, namespace, **experience)
 
-    body = await asked(client, namespace, format="memories", rivals=True, k=1)
+    body = await asked(client, namespace, format="memories", all_rankers=True, k=1)
 
     assert [memory["memory_id"] for memory in body["memories"]] == [lesson]
     assert [one["memory_id"] for one in body["constraints"]] == [memory_id]

@@ -82,7 +82,7 @@ async def test_each_memory_is_explained_in_a_sentence(client, namespace):
 async def test_memories_as_data_need_no_prose(client, namespace):
     await remembered(client, namespace)
 
-    body = await retrieved(client, namespace, format="memories", rivals=True)
+    body = await retrieved(client, namespace, format="memories", all_rankers=True)
 
     assert body["memories"][0]["cited"] is True
     assert sum(body["rankers"].values()) == pytest.approx(1)
@@ -153,7 +153,7 @@ async def test_in_replay_a_retrieval_says_when_and_sees_only_what_was_known(clie
         ({"max_tokens": -1}, "max_tokens"),
         ({"arm": "left"}, "arm"),
         ({"purpose": "fun"}, "purpose"),
-        ({"rivals": True}, "rivals"),
+        ({"all_rankers": True}, "all_rankers"),
         ({"queries": [{"text": "a"}] * 4}, "queries"),
         ({"queries": [{"text": "a", "target": "x"}]}, "queries.0.target"),
         ({"expires_in": 1}, "expires_in"),

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
-from memlift_client import Effect, Estimate, Guideline, MemoryServed, Retrieval
+from memlift_client import Effect, Estimate, Guideline, Retrieval, ServedMemory
 
 from clients.demo.statistics import Scored
 from clients.demo.streams import Question, Resolution, Stream
@@ -49,7 +49,7 @@ def a_retrieval(*served: tuple[object, dict[str, float | None]], **changes: obje
     """What was retrieved: for each memory the outcome it carries, and each ranker's score."""
     memories = tuple(
         made(
-            MemoryServed,
+            ServedMemory,
             memory_id=f"m{n}",
             version=1,
             rank=n,

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import httpx
-from memlift_client import Guideline, MemoryServed, Retrieval
+from memlift_client import Guideline, Retrieval, ServedMemory
 
 from tests.fixtures.answers import a_document
 
@@ -67,7 +67,7 @@ def _served(rank: int, memory: Fields) -> Fields:
     named = {"memory_id": f"m-{rank}", "version": 1, "rank": rank}
     scores = {FLAT: 0.5, WEIGHTED: None if rank else 1.0}
     members = {**named, **numbers, "scores": scores, "metadata": memory["metadata"]}
-    return a_document(MemoryServed, **members)
+    return a_document(ServedMemory, **members)
 
 
 ANSWER: Fields = a_document(

@@ -91,7 +91,7 @@ def test_all_rankers_are_asked_for_and_nothing_is_withheld():
     replayed(bank)
 
     asked = bank.asked["r-a"]
-    assert (asked["rivals"], asked["purpose"], asked["format"]) == (True, "paired", "memories")
+    assert (asked["all_rankers"], asked["purpose"], asked["format"]) == (True, "paired", "memories")
 
 
 def test_both_runs_are_reported_with_the_truth():

@@ -17,12 +17,12 @@ from memory.meta_guidelines.entities import MetaGuidelineDraft
 from memory.meta_guidelines.service import add
 from memory.outcomes.applying import apply_now
 from memory.receipts.entities import Format, Item
-from memory.retrieval.entities import Served
-from memory.retrieval.receipts import explain, get_receipt
+from memory.retrieval.entities import Advice
+from memory.retrieval.service import explain, get_receipt
 from memory.tasks.entities import AgentDraft, CategoryName, TaskDraft
 from memory.tasks.service import add_agent
 from memory.tenancy.entities import Call, Key, Role
-from tests.fixtures.builders import a_draft
+from tests.fixtures.builders import a_draft, sentences_of
 from tests.fixtures.engine import DAY, NOON, OPEN, Caller, a_namespace
 from tests.flows.binding_builders import MATHS, Laid, copies, lay
 from tests.storage.steps import a_call, remembered, reported, served
@@ -33,7 +33,7 @@ PRICE = Laid("a price is asked for")
 FAR = CategoryName("gardening")
 
 
-def bound(answer: Served) -> list[Item]:
+def bound(answer: Advice) -> list[Item]:
     return [item for item in answer.receipt.items if item.kind is Kind.CONSTRAINT]
 
 
@@ -55,16 +55,18 @@ async def test_a_bank_of_constraints_alone_answers_any_agent(
     assert (item.similarity, item.propensity, item.scores) == (pytest.approx(1, abs=1e-3), 1, None)
     said = "«When a price is asked for, enforce the check for a price is asked for; avoid guessing»"
     assert f"- constraint by «memlift-contrast» (2026-03-01, weight 1.00, unverified): {said}" in (
-        answer.receipt.text or ""
+        answer.receipt.guideline.text or ""
     )
     assert answer.memories == ()
     [told] = answer.constraints
     assert (told.memory_id, told.wording, told.origin) == (laid, PRICE.wording, "distilled")
     assert (told.support.contrasts, told.support.tasks, told.support.agent_pairs) == (1, 1, 1)
     assert len(told.task_ids) == 1
-    assert await get_receipt(engine, await calls(wall), answer.receipt.id) == answer.receipt
-    told = await explain(engine, await calls(wall), answer.receipt.id)
-    assert told.sentences[laid].startswith("A constraint: similarity 1.000 of the nearest task")
+    assert (
+        await get_receipt(engine, await calls(wall), answer.receipt.retrieval_id) == answer.receipt
+    )
+    told = await explain(engine, await calls(wall), answer.receipt.retrieval_id)
+    assert sentences_of(told)[laid].startswith("A constraint: similarity 1.000 of the nearest task")
 
 
 async def advised(engine: Engine, call: Call) -> None:
@@ -109,12 +111,14 @@ async def test_the_budget_holds_for_constraints_as_well(engine: Engine, calls: C
     await lay(engine, await calls(wall), *copies(PRICE, 3))
     whole = await served(engine, await calls(wall), task=ASKED)
 
-    cut = await served(engine, await calls(wall), task=ASKED, max_tokens=whole.receipt.tokens - 1)
+    cut = await served(
+        engine, await calls(wall), task=ASKED, max_tokens=whole.receipt.guideline.tokens - 1
+    )
 
-    assert len(whole.receipt.lines) == 3
-    assert len(cut.receipt.lines) == 2
-    assert cut.receipt.tokens < whole.receipt.tokens
-    assert [one.reason for one in cut.receipt.cut] == ["budget"]
+    assert len(whole.receipt.guideline.lines) == 3
+    assert len(cut.receipt.guideline.lines) == 2
+    assert cut.receipt.guideline.tokens < whole.receipt.guideline.tokens
+    assert [one.reason for one in cut.receipt.guideline.cut] == ["budget"]
     assert [item.cited for item in bound(cut)] == [True, True, False]
 
 
@@ -130,7 +134,7 @@ async def test_two_constraints_with_one_obligation_are_two_lines(
 
     answer = await served(engine, await calls(wall), task=ASKED)
 
-    assert [len(line.memory_ids) for line in answer.receipt.lines] == [1, 1]
+    assert [len(line.memory_ids) for line in answer.receipt.guideline.lines] == [1, 1]
 
 
 async def test_as_data_constraints_have_a_list_of_their_own_and_no_score_a_ranker(
@@ -142,13 +146,13 @@ async def test_as_data_constraints_have_a_list_of_their_own_and_no_score_a_ranke
     data = {"task": ASKED, "format": Format.MEMORIES}
 
     plain = await served(engine, await calls(wall), **data)
-    rivals = await served(engine, await calls(wall), rivals=True, **data)
+    of_all = await served(engine, await calls(wall), all_rankers=True, **data)
 
-    for answer in (plain, rivals):
+    for answer in (plain, of_all):
         assert [memory.memory_id for memory in answer.memories] == [lesson.id]
         assert [one.memory_id for one in answer.constraints] == [laid]
         assert [(i.cited, i.scores, i.propensity) for i in bound(answer)] == [(True, None, 1.0)]
-        assert answer.receipt.text == ""
+        assert answer.receipt.guideline.text == ""
 
 
 async def test_an_arm_without_memory_keeps_constraints_back(
@@ -158,7 +162,7 @@ async def test_an_arm_without_memory_keeps_constraints_back(
 
     answer = await served(engine, await calls(wall), task=ASKED, arm="off")
 
-    assert (answer.constraints, answer.receipt.text) == ((), "")
+    assert (answer.constraints, answer.receipt.guideline.text) == ((), "")
     assert [(i.memory_id, i.served, i.cited) for i in bound(answer)] == [(laid, False, False)]
     assert answer.receipt.eligible
 
@@ -372,7 +376,7 @@ async def test_a_model_that_writes_the_guideline_is_given_the_constraints(
     )
 
     assert answer.receipt.compiler.startswith("model/")
-    assert [line.memory_ids for line in answer.receipt.lines] == [(laid,)]
+    assert [line.memory_ids for line in answer.receipt.guideline.lines] == [(laid,)]
     assert [(item.memory_id, item.cited) for item in bound(answer)] == [(laid, True)]
 
 

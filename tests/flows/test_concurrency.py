@@ -27,7 +27,7 @@ from memory.outcomes.applying import drain
 from memory.outcomes.entities import Report, Reported
 from memory.outcomes.service import list_outcomes, report
 from memory.receipts.entities import OutcomeFilter
-from memory.retrieval.entities import Served
+from memory.retrieval.entities import Advice
 from memory.retrieval.service import retrieve
 from memory.tenancy.entities import Attempt, Call, Clock, Key, Recorded
 from memory.tenancy.service import abandon, begin, finish
@@ -47,9 +47,9 @@ async def other(engine: Engine, database_url: str) -> AsyncGenerator[Engine]:
     await opened.close()
 
 
-async def retrievals(engine: Engine, call: Call, many: int, **ask: object) -> list[Served]:
+async def retrievals(engine: Engine, call: Call, many: int, **ask: object) -> list[Advice]:
     answers = await retrieve(engine, call, [an_ask(**ask)] * many)
-    return [answer for answer in answers if isinstance(answer, Served)]
+    return [answer for answer in answers if isinstance(answer, Advice)]
 
 
 async def drained(engine: Engine, namespace_id: UUID, until: asyncio.Event) -> None:
@@ -106,7 +106,7 @@ async def test_a_better_verified_outcome_and_the_applier_agree_on_who_was_first(
     async with appliers(call, other):
         for answer in reversed(answers):
             better = a_report(verifier="human", reward=0.9)
-            [reply] = await report(engine, call, [(answer.receipt.id, better)])
+            [reply] = await report(engine, call, [(answer.receipt.retrieval_id, better)])
             taken += isinstance(reply, Reported)
             refused += isinstance(reply, Conflict) and reply.kind == "outcome_applied"
 
@@ -124,7 +124,7 @@ async def test_an_outcome_superseded_while_it_is_applied_is_taken_back(
     await remembered(engine, call, a_draft())
     answer = await served(engine, call)
     await reported(engine, call, answer, verifier="self")
-    better = (answer.receipt.id, a_report(verifier="human", reward=0.1))
+    better = (answer.receipt.retrieval_id, a_report(verifier="human", reward=0.1))
 
     async with other.database.transaction(call.namespace.id) as connection:
         # Holds the applier at its last step: it has learned, and waits to take the version.
@@ -170,7 +170,7 @@ class Storm:
 
     engines: tuple[Engine, Engine]
     call: Call
-    batches: Sequence[Sequence[Served]]
+    batches: Sequence[Sequence[Advice]]
     lessons: Sequence[UUID]
     accepted: list[UUID] = field(default_factory=list[UUID])
 
@@ -221,12 +221,12 @@ async def test_clients_decay_and_changes_of_status_lose_no_outcome(
 
 
 async def insisted(
-    engine: Engine, call: Call, answer: Served, one: Report
+    engine: Engine, call: Call, answer: Advice, one: Report
 ) -> Reported | MemoryFault:
     """Reports until the server is not too busy to take it."""
     while True:
         with suppress(Overloaded):
-            [reply] = await report(engine, call, [(answer.receipt.id, one)])
+            [reply] = await report(engine, call, [(answer.receipt.retrieval_id, one)])
             return reply
 
 

@@ -1,4 +1,4 @@
-"""A retrieval shows its workings: what they say is what happened."""
+"""A retrieval shows its explanation: what they say is what happened."""
 
 from dataclasses import replace
 
@@ -30,8 +30,8 @@ async def a_bank(engine: Engine, call, words=WORDS) -> None:
 
 async def explained(engine: Engine, call, **changes: object):
     answer = await served(engine, call, **({"explain": True, "purpose": "preview"} | changes))
-    assert answer.workings is not None
-    return answer, answer.workings
+    assert answer.explanation is not None
+    return answer, answer.explanation
 
 
 async def test_what_is_told_of_each_served_memory_is_what_it_was_chosen_by(
@@ -39,26 +39,26 @@ async def test_what_is_told_of_each_served_memory_is_what_it_was_chosen_by(
 ) -> None:
     await a_bank(engine, await calls(wall))
 
-    answer, workings = await explained(engine, await calls(wall), k=2)
+    answer, explanation = await explained(engine, await calls(wall), k=2)
 
-    told = {one.memory_id: one for one in workings.considered if one.served}
+    told = {one.memory_id: one for one in explanation.considered if one.served}
     assert told.keys() == {item.memory_id for item in answer.receipt.items}
     for item in answer.receipt.items:
         one = told[item.memory_id]
         for name in ("similarity", "relevance", "effective_weight", "ranking_weight", "score"):
             assert getattr(one, name) == getattr(item, name)
         assert (one.propensity, one.cited) == (item.propensity, item.cited)
-    assert (workings.matching, workings.head) == (4, 4)
+    assert (explanation.matching, explanation.head) == (4, 4)
 
 
 async def test_who_is_not_served_is_told_why(engine: Engine, calls: Caller, wall: str) -> None:
     await a_bank(engine, await calls(wall))
 
-    _, workings = await explained(engine, await calls(wall), k=1)
+    _, explanation = await explained(engine, await calls(wall), k=1)
 
-    fates = [one.fate for one in workings.considered]
+    fates = [one.fate for one in explanation.considered]
     assert fates == [Fate.SERVED, Fate.BEYOND_K, Fate.BEYOND_K, Fate.BEYOND_K]
-    assert workings.considered[1].why == "better placed memories have taken all 1 places"
+    assert explanation.considered[1].why == "better placed memories have taken all 1 places"
 
 
 async def test_a_candidate_below_the_gate_is_told_both_numbers(
@@ -69,9 +69,9 @@ async def test_a_candidate_below_the_gate_is_told_both_numbers(
     await remembered(engine, call, a_draft(situation="sorting numbers", lesson="pick pivots"))
     await a_bank(engine, call, ("base rates",))
 
-    _, workings = await explained(engine, await calls(slug))
+    _, explanation = await explained(engine, await calls(slug))
 
-    barred = workings.considered[-1]
+    barred = explanation.considered[-1]
     assert barred.fate is Fate.RAW_GATE
     assert f"{barred.similarity:.3f} is below the gate 0.500" in barred.why
 
@@ -81,13 +81,15 @@ async def test_a_lesson_that_the_budget_cut_is_served_and_told_so(
 ) -> None:
     await a_bank(engine, await calls(wall))
 
-    answer, workings = await explained(engine, await calls(wall), k=4, max_tokens=75)
+    answer, explanation = await explained(engine, await calls(wall), k=4, max_tokens=75)
 
-    cut = {one.memory_id for one in answer.receipt.cut}
-    told = {one.memory_id for one in workings.considered if "the budget was spent" in one.why}
+    cut = {one.memory_id for one in answer.receipt.guideline.cut}
+    told = {one.memory_id for one in explanation.considered if "the budget was spent" in one.why}
     assert cut
     assert told == cut
-    assert all(one.served and not one.cited for one in workings.considered if one.memory_id in cut)
+    assert all(
+        one.served and not one.cited for one in explanation.considered if one.memory_id in cut
+    )
 
 
 async def test_each_ranker_tells_its_order_and_the_age_in_it(
@@ -97,14 +99,14 @@ async def test_each_ranker_tells_its_order_and_the_age_in_it(
     old = call.now.replace(year=call.now.year - 1)
     await remembered(engine, call, a_draft(learned_at=old))
 
-    _, workings = await explained(engine, await calls(past), as_of=call.now)
+    _, explanation = await explained(engine, await calls(past), as_of=call.now)
 
-    [one] = workings.considered
+    [one] = explanation.considered
     assert one.rankers.keys() == set(RANKERS)
     assert one.rankers["flat/none"].order_score == one.relevance
     assert one.rankers["flat/180d"].knowledge_age == pytest.approx(2 ** (-365 / 180))
     assert one.rankers["flat/180d"].order_score == pytest.approx(one.relevance * 2 ** (-365 / 180))
-    assert sum(workings.shares.values()) == pytest.approx(1)
+    assert sum(explanation.shares.values()) == pytest.approx(1)
 
 
 async def test_an_agents_own_record_is_told_apart_from_what_all_have_seen(
@@ -140,7 +142,7 @@ async def test_the_route_names_the_runners_up(engine: Engine, calls: Caller, wal
 
     assert routed.routing.by is RoutedBy.NEAREST
     near = routed.routing.near
-    assert [one.category.name for one in near] == ["weather", "maths"]
+    assert [one.category for one in near] == ["weather", "maths"]
     assert routed.routing.confidence == pytest.approx(near[0].similarity - near[1].similarity)
     assert (given.routing.by, given.routing.near) == (RoutedBy.CALLER, near)
 
@@ -163,14 +165,14 @@ async def test_rivals_say_how_many_rankers_serve_each(
 ) -> None:
     await a_bank(engine, await calls(wall))
 
-    answer, workings = await explained(
-        engine, await calls(wall), k=1, rivals=True, format=Format.MEMORIES
+    answer, explanation = await explained(
+        engine, await calls(wall), k=1, all_rankers=True, format=Format.MEMORIES
     )
 
     served_ids = {item.memory_id for item in answer.receipt.items}
-    told = {one.memory_id for one in workings.considered if one.fate is Fate.SERVED}
+    told = {one.memory_id for one in explanation.considered if one.fate is Fate.SERVED}
     assert told == served_ids
-    assert workings.considered[0].why == "served by 10 of 10 rankers"
+    assert explanation.considered[0].why == "served by 10 of 10 rankers"
 
 
 async def test_a_policy_without_guard_has_one_ranker(
@@ -179,11 +181,11 @@ async def test_a_policy_without_guard_has_one_ranker(
     slug = await a_namespace(engine, operator, policy="paper")
     await a_bank(engine, await calls(slug))
 
-    answer, workings = await explained(engine, await calls(slug), k=1)
+    answer, explanation = await explained(engine, await calls(slug), k=1)
 
-    assert workings.shares == {"weighted/none": 1}
-    assert {name for one in workings.considered for name in one.rankers} == {"weighted/none"}
-    assert [one.memory_id for one in workings.considered if one.served] == [
+    assert explanation.shares == {"weighted/none": 1}
+    assert {name for one in explanation.considered for name in one.rankers} == {"weighted/none"}
+    assert [one.memory_id for one in explanation.considered if one.served] == [
         item.memory_id for item in answer.receipt.items
     ]
 

@@ -13,7 +13,7 @@ from memory.kernel.errors import Rejected
 from memory.outcomes.applying import apply_now
 from memory.outcomes.service import report
 from memory.receipts.entities import Format
-from memory.retrieval.entities import Served
+from memory.retrieval.entities import Advice
 from memory.tasks.entities import AgentDraft
 from memory.tasks.service import add_agent
 from memory.tenancy.entities import NamespaceSettings
@@ -24,7 +24,7 @@ from tests.storage.steps import live_and_rebuilt, remembered, reported, served
 FORECAST = {"reward": None, "metric": "brier"}
 
 
-async def a_pair(engine: Engine, calls: Caller, slug: str, day: int, **numbers: object) -> Served:
+async def a_pair(engine: Engine, calls: Caller, slug: str, day: int, **numbers: object) -> Advice:
     """A forecast with memory and without it, and what came true, on that day."""
     at = NOON + day * DAY
     run = await served(engine, await calls(slug), as_of=at, purpose="paired", agent="solver")
@@ -66,12 +66,12 @@ async def test_strength_falls_where_memory_misleads_and_the_cell_is_suspended_on
     assert {one.receipt.arm for one in asked} == {"suspended"}, "control is switched off here"
     assert asked[0].receipt.reason == "suspended_negative_transfer"
     assert not asked[0].memories
-    assert not asked[0].receipt.text
+    assert not asked[0].receipt.guideline.text
     live, again = await live_and_rebuilt(engine, await calls(past))
     assert live == again
 
 
-async def test_a_suspended_cell_is_probed_at_the_control_rate_and_returns(
+async def test_a_suspended_cell_is_retested_at_the_control_rate_and_returns(
     engine: Engine, calls: Caller, operator
 ):
     settings = NamespaceSettings(raw_gate=0.01, score_floor=0.001, control_rate=0.3, slot_rate=0.0)
@@ -81,10 +81,10 @@ async def test_a_suspended_cell_is_probed_at_the_control_rate_and_returns(
         await a_pair(engine, calls, slug, day, **forecast(0.6, 0.9, 1))
     asked = [await served(engine, await calls(slug), as_of=NOON + 10 * DAY) for _ in range(60)]
     arms = [one.receipt.arm for one in asked]
-    assert {*arms} == {"suspended", "probe"}
-    assert 6 <= arms.count("probe") <= 32
-    probe = next(one for one in asked if one.receipt.arm == "probe")
-    assert (probe.receipt.propensity, bool(probe.memories)) == (0.3, True)
+    assert {*arms} == {"suspended", "retest"}
+    assert 6 <= arms.count("retest") <= 32
+    retest = next(one for one in asked if one.receipt.arm == "retest")
+    assert (retest.receipt.propensity, bool(retest.memories)) == (0.3, True)
 
     for day in range(10, 16):
         await a_pair(engine, calls, slug, day, **forecast(0.9, 0.1, 1))
@@ -101,7 +101,7 @@ async def test_strength_is_told_in_the_guideline(engine: Engine, calls: Caller, 
     run = await served(engine, await calls(past), as_of=NOON + DAY)
 
     assert run.receipt.strength == pytest.approx(0.25)
-    assert "memory has earned 25 % of a full correction" in (run.receipt.text or "")
+    assert "memory has earned 25 % of a full correction" in (run.receipt.guideline.text or "")
 
 
 async def test_an_agent_with_information_of_its_own_starts_without_memory(
@@ -139,7 +139,7 @@ async def test_rankers_that_lose_are_believed_less(engine: Engine, calls: Caller
             engine,
             await calls(past),
             as_of=at,
-            rivals=True,
+            all_rankers=True,
             format=Format.MEMORIES,
             purpose="paired",
         )
@@ -149,7 +149,7 @@ async def test_rankers_that_lose_are_believed_less(engine: Engine, calls: Caller
         await reported(engine, await calls(past), run, **FORECAST, known_at=at, **told)
         await apply_now(engine, await calls(past))
     last = await served(
-        engine, await calls(past), as_of=NOON + 12 * DAY, rivals=True, format=Format.MEMORIES
+        engine, await calls(past), as_of=NOON + 12 * DAY, all_rankers=True, format=Format.MEMORIES
     )
 
     assert first is not None
@@ -199,13 +199,15 @@ async def test_answers_that_do_not_score_every_ranker_are_refused(
     engine: Engine, calls: Caller, past: str, answers: dict[str, object]
 ):
     await remembered(engine, await calls(past), a_draft(learned_at=NOON))
-    run = await served(engine, await calls(past), as_of=NOON, rivals=True, format=Format.MEMORIES)
+    run = await served(
+        engine, await calls(past), as_of=NOON, all_rankers=True, format=Format.MEMORIES
+    )
     told = forecast(0.3, 0.5, 0) | {"answers": answers}
 
     [fault] = await report(
         engine,
         await calls(past),
-        [(run.receipt.id, a_report(**FORECAST, known_at=NOON, **told))],
+        [(run.receipt.retrieval_id, a_report(**FORECAST, known_at=NOON, **told))],
     )
 
     assert isinstance(fault, Rejected)

@@ -17,7 +17,7 @@ from memory.memories.entities import MemoryEdit, MemoryFilter, Remembered, Statu
 from memory.memories.service import get_memory, list_memories
 from memory.outcomes.applying import apply_now
 from memory.outcomes.service import get_outcome
-from memory.retrieval.entities import Served
+from memory.retrieval.entities import Advice
 from memory.tenancy.entities import Call, Clock, Key
 from tests.fixtures.builders import a_draft
 from tests.fixtures.engine import DAY, NOON, Caller, a_namespace
@@ -176,9 +176,9 @@ async def test_restoring_what_was_not_used_gives_it_as_long_again(
     assert set(retirements(late)) == {unused}
 
 
-async def transcript(engine: Engine, call: Call, answer: Served, **changes: object) -> Remembered:
+async def transcript(engine: Engine, call: Call, answer: Advice, **changes: object) -> Remembered:
     """What an agent writes that writes down everything it saw."""
-    told = f"The task was a forecast of rain.\n{answer.receipt.text}\nI answered 0.3."
+    told = f"The task was a forecast of rain.\n{answer.receipt.guideline.text}\nI answered 0.3."
     draft = a_draft(**{"situation": "what happened", "lesson": told} | changes)
     [answered] = await remember(engine, call, [draft])
     assert isinstance(answered, Remembered), answered

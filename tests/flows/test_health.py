@@ -17,7 +17,7 @@ from memory.kernel.paging import Page
 from memory.kernel.postgres.leadership import JobRun
 from memory.memories.service import get_memory
 from memory.outcomes.applying import apply_now
-from memory.retrieval.entities import Served
+from memory.retrieval.entities import Advice
 from memory.retrieval.service import retrieve
 from memory.tasks.entities import CategoryName, TaskDraft
 from memory.tenancy.entities import Call, Clock, Key
@@ -28,10 +28,10 @@ from tests.storage.steps import a_call, remembered, reported, served
 PAGE = Page(200)
 
 
-async def retrievals(engine: Engine, call: Call, many: int, **ask: object) -> list[Served]:
+async def retrievals(engine: Engine, call: Call, many: int, **ask: object) -> list[Advice]:
     answers = await retrieve(engine, call, [an_ask(**ask)] * many)
     assert not [answer for answer in answers if isinstance(answer, MemoryFault)]
-    return [answer for answer in answers if isinstance(answer, Served)]
+    return [answer for answer in answers if isinstance(answer, Advice)]
 
 
 async def checked(engine: Engine, call: Call, days: int, *, dry: bool = False) -> JobRun:

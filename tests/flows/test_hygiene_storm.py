@@ -24,7 +24,7 @@ from memory.outcomes.applying import drain
 from memory.outcomes.entities import Report, Reported
 from memory.outcomes.service import list_outcomes, report
 from memory.receipts.entities import OutcomeFilter
-from memory.retrieval.entities import Served
+from memory.retrieval.entities import Advice
 from memory.retrieval.service import retrieve
 from memory.tenancy.entities import Call, Clock, Key
 from tests.fixtures.builders import a_draft, a_report, an_ask
@@ -71,7 +71,7 @@ class Storm:
 
     engines: tuple[Engine, Engine]
     call: Call
-    batches: Sequence[Sequence[Served]]
+    batches: Sequence[Sequence[Advice]]
     lessons: Sequence[UUID]
     accepted: list[UUID] = field(default_factory=list[UUID])
 
@@ -80,7 +80,10 @@ class Storm:
         order = list(self.batches[seed])
         Random(seed).shuffle(order)
         reports: list[tuple[UUID, Report]] = [
-            (answer.receipt.id, a_report(reward=seed / CLIENTS, known_at=NOON + seed * DAY))
+            (
+                answer.receipt.retrieval_id,
+                a_report(reward=seed / CLIENTS, known_at=NOON + seed * DAY),
+            )
             for answer in order
         ]
         for reply in await report(self.engines[seed % 2], self.call, reports):
@@ -135,9 +138,9 @@ async def test_reports_decay_merges_and_erasures_at_once_end_in_what_the_ledger_
     assert call.namespace.n_memories == await living(engine, call)
 
 
-async def served_often(engine: Engine, call: Call) -> list[Served]:
+async def served_often(engine: Engine, call: Call) -> list[Advice]:
     answers = await retrieve(engine, call, [an_ask(as_of=NOON, k=10)] * RECEIPTS)
-    return [answer for answer in answers if isinstance(answer, Served)]
+    return [answer for answer in answers if isinstance(answer, Advice)]
 
 
 async def living(engine: Engine, call: Call) -> int:
@@ -181,6 +184,6 @@ async def test_a_hundred_praises_and_a_hundred_blames_come_to_what_the_ledger_sa
     assert (await a_call(engine, operator, wall)).namespace.n_memories == 0
 
 
-async def four(engine: Engine, call: Call) -> list[Served]:
+async def four(engine: Engine, call: Call) -> list[Advice]:
     answers = await retrieve(engine, call, [an_ask()] * 4)
-    return [answer for answer in answers if isinstance(answer, Served)]
+    return [answer for answer in answers if isinstance(answer, Advice)]

@@ -26,9 +26,8 @@ from memory.memories.service import get_memory, list_memories, list_versions
 from memory.outcomes.applying import apply_now
 from memory.outcomes.service import get_outcome, list_outcomes, report
 from memory.receipts.entities import OutcomeFilter, ReceiptFilter
-from memory.retrieval.entities import Served
-from memory.retrieval.receipts import explain, get_receipt, list_receipts
-from memory.retrieval.service import retrieve
+from memory.retrieval.entities import Advice
+from memory.retrieval.service import explain, get_receipt, list_receipts, retrieve
 from memory.schema import ISOLATED
 from memory.tasks.entities import TaskDraft
 from memory.tasks.service import add_task, get_agent, get_task, list_agents, list_tasks
@@ -80,7 +79,7 @@ async def test_markers_of_two_namespaces_never_meet(slow: Engine, operator: Key)
             await reported(slow, call, answer)
             await apply_now(slow, call)
             said = [memory.lesson for memory in answer.memories]
-            return marker, f"{answer.receipt.text}{said}"
+            return marker, f"{answer.receipt.guideline.text}{said}"
 
     turns = await asyncio.gather(*(turn(i) for i in range(200)))
 
@@ -116,7 +115,7 @@ class Foreign:
     outcome: UUID
     prediction: UUID
     settlement: UUID
-    own: Served
+    own: Advice
 
 
 @pytest.fixture
@@ -131,7 +130,7 @@ async def foreign(engine: Engine, operator: Key) -> Foreign:
     here = await a_call(engine, operator, await a_namespace(engine, operator))
     await remembered(engine, here, a_draft(lesson="of one's own", agent="local"))
     own = await served(engine, here, agent="local")
-    ids = (lesson.id, task.id, answer.receipt.id, outcome.id, forecast.id, resolved.id)
+    ids = (lesson.id, task.id, answer.receipt.retrieval_id, outcome.id, forecast.id, resolved.id)
     return Foreign(engine, here, there, *ids, own)
 
 
@@ -161,7 +160,7 @@ FOREIGN: dict[str, Callable[[Foreign], Awaitable[object]]] = {
     "explain": lambda f: explain(f.engine, f.here, f.retrieval),
     "report": lambda f: single(report(f.engine, f.here, [(f.retrieval, a_report())])),
     "supersede": lambda f: single(
-        report(f.engine, f.here, [(f.own.receipt.id, a_report(supersedes=f.outcome))])
+        report(f.engine, f.here, [(f.own.receipt.retrieval_id, a_report(supersedes=f.outcome))])
     ),
     "predict": lambda f: single(predict(f.engine, f.here, [a_prediction(task_id=f.task)])),
     "predict_by_receipt": lambda f: single(
@@ -198,7 +197,9 @@ async def test_a_verdict_on_a_foreign_memory_is_refused(foreign: Foreign) -> Non
     verdict = a_report(helpful=(foreign.memory,))
 
     with pytest.raises(MemoryFault, match="was not served"):
-        await single(report(foreign.engine, foreign.here, [(foreign.own.receipt.id, verdict)]))
+        await single(
+            report(foreign.engine, foreign.here, [(foreign.own.receipt.retrieval_id, verdict)])
+        )
 
 
 ERASURES: dict[str, Callable[[Foreign], Erasure]] = {

@@ -158,7 +158,7 @@ async def test_a_retrieval_before_an_edit_reads_the_text_of_its_own_time(
     answer = await served(engine, call, as_of=NOON + 5 * DAY, k=4)
 
     assert lessons[0] in [item.memory_id for item in answer.receipt.items]
-    assert "future" not in (answer.receipt.text or "")
+    assert "future" not in (answer.receipt.guideline.text or "")
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from memory.kernel.engine import Engine
 from memory.memories.entities import MemoryEdit
 from memory.outcomes.applying import apply_now
 from memory.receipts.entities import Format
-from memory.retrieval.entities import Served
+from memory.retrieval.entities import Advice
 from memory.tasks.entities import TaskDraft
 from memory.tenancy.entities import Call
 from tests.fixtures.builders import a_draft, a_forecast, a_prediction, a_window, yes_or_no
@@ -19,14 +19,14 @@ from tests.storage.steps import predicted, remembered, served, settled
 
 MICROSECOND = timedelta(microseconds=1)
 LATER = NOON + 10 * DAY
-MEMORIES: Mapping[str, object] = {"format": Format.MEMORIES, "rivals": True, "k": 5}
+MEMORIES: Mapping[str, object] = {"format": Format.MEMORIES, "all_rankers": True, "k": 5}
 
 
-async def asked(engine: Engine, call: Call, as_of: datetime, **changes: object) -> Served:
+async def asked(engine: Engine, call: Call, as_of: datetime, **changes: object) -> Advice:
     return await served(engine, call, as_of=as_of, **(MEMORIES | changes))
 
 
-def seen(answer: Served) -> list[object]:
+def seen(answer: Advice) -> list[object]:
     """All that ranking came to, and what was read."""
     texts = {memory.memory_id: (memory.situation, memory.lesson) for memory in answer.memories}
     return [
@@ -40,7 +40,9 @@ async def learned(engine: Engine, call: Call, p: float, known_at: datetime, even
     task = a_window(key=event, group_key=event)
     run = await asked(engine, call, known_at - DAY, task=task)
     forecast = a_forecast(p, baseline=yes_or_no(0.5))
-    draft = a_prediction(forecast=forecast, retrieval_id=run.receipt.id, known_at=known_at - DAY)
+    draft = a_prediction(
+        forecast=forecast, retrieval_id=run.receipt.retrieval_id, known_at=known_at - DAY
+    )
     await predicted(engine, call, draft)
     await settled(engine, call, event=event, known_at=known_at)
     await apply_now(engine, call)
@@ -115,7 +117,7 @@ async def test_a_retrieval_replayed_gives_the_same_memories_and_scores_as_then(
 ):
     await learned(engine, await calls(past), 0.9, NOON, "first")
     times = [NOON + day * DAY for day in range(1, 4)]
-    then: list[Served] = []
+    then: list[Advice] = []
     for day, at in enumerate(times):
         then.append(await asked(engine, await calls(past), at))
         await learned(engine, await calls(past), (0.9, 0.2, 0.7)[day], at + DAY / 2, f"e{day}")

@@ -24,9 +24,8 @@ from memory.outcomes.entities import Reported
 from memory.outcomes.service import get_outcome, report
 from memory.receipts.entities import Format, ReceiptFilter
 from memory.receipts.rebuild import rebuilt
-from memory.retrieval.entities import Served
-from memory.retrieval.receipts import get_receipt, list_receipts
-from memory.retrieval.service import retrieve
+from memory.retrieval.entities import Advice
+from memory.retrieval.service import get_receipt, list_receipts, retrieve
 from memory.tasks.entities import TaskDraft
 from memory.tasks.service import list_agents
 from memory.tenancy.entities import Role, Taxonomy
@@ -41,14 +40,14 @@ async def remembered(engine: Engine, call, *drafts) -> list[Remembered]:
     return answers
 
 
-async def served(engine: Engine, call, **changes) -> Served:
+async def served(engine: Engine, call, **changes) -> Advice:
     [answer] = await retrieve(engine, call, [an_ask(**changes)])
-    assert isinstance(answer, Served), answer
+    assert isinstance(answer, Advice), answer
     return answer
 
 
-async def reported(engine: Engine, call, answer: Served, **changes) -> Reported:
-    [answer] = await report(engine, call, [(answer.receipt.id, a_report(**changes))])
+async def reported(engine: Engine, call, answer: Advice, **changes) -> Reported:
+    [answer] = await report(engine, call, [(answer.receipt.retrieval_id, a_report(**changes))])
     assert isinstance(answer, Reported), answer
     return answer
 
@@ -60,7 +59,7 @@ async def test_a_remembered_lesson_is_served_and_cited(engine: Engine, calls: Ca
 
     assert [item.memory_id for item in answer.receipt.items] == [lesson.id]
     assert answer.receipt.items[0].cited
-    assert "base rate" in (answer.receipt.text or "")
+    assert "base rate" in (answer.receipt.guideline.text or "")
 
 
 async def test_fifty_equal_writes_at_once_are_one_memory(engine: Engine, calls: Caller, wall: str):
@@ -160,8 +159,8 @@ async def test_only_the_opener_an_evaluator_or_a_manager_may_report(
     evaluator = await calls(wall, role=Role.EVALUATOR)
     answer = await served(engine, mine)
 
-    [refused] = await report(engine, other, [(answer.receipt.id, a_report())])
-    [taken] = await report(engine, evaluator, [(answer.receipt.id, a_report())])
+    [refused] = await report(engine, other, [(answer.receipt.retrieval_id, a_report())])
+    [taken] = await report(engine, evaluator, [(answer.receipt.retrieval_id, a_report())])
 
     assert isinstance(refused, Forbidden)
     assert isinstance(taken, Reported)
@@ -282,7 +281,7 @@ async def test_a_retrieval_in_the_past_sees_the_bank_of_that_time(
     assert [item.memory_id for item in before_any.receipt.items] == [lesson.id]
     assert before_any.receipt.items[0].effective_weight == 1.0
     assert after_one.receipt.items[0].effective_weight > 1.0
-    assert "base rate" in (after_one.receipt.text or "")
+    assert "base rate" in (after_one.receipt.guideline.text or "")
     assert len(now.receipt.items) == 2
 
 
@@ -325,9 +324,9 @@ async def test_an_erased_memory_is_gone_from_answers_guidelines_and_search(
 
     erased = await erase(engine, await calls(wall), Erasure(memory_id=lesson.id))
 
-    receipt = await get_receipt(engine, await calls(wall), answer.receipt.id)
+    receipt = await get_receipt(engine, await calls(wall), answer.receipt.retrieval_id)
     assert (erased.memories, erased.versions, erased.embeddings, erased.lines) == (1, 1, 2, 1)
-    assert "base rate" not in f"{receipt.text}{receipt.lines}"
+    assert "base rate" not in f"{receipt.guideline.text}{receipt.guideline.lines}"
     assert receipt.items[0].memory_id == lesson.id
     assert (await served(engine, await calls(wall))).receipt.items == ()
     with pytest.raises(MemoryFault, match="no such memory"):
@@ -341,7 +340,7 @@ async def test_memories_as_data_all_count_as_cited(engine: Engine, calls: Caller
 
     assert answer.receipt.items[0].cited
     assert answer.memories[0].metadata == {"outcome": 1}
-    assert answer.receipt.text == ""
+    assert answer.receipt.guideline.text == ""
 
 
 async def test_the_second_level_of_a_category_shares_its_cell(
@@ -431,7 +430,7 @@ async def test_a_preview_leaves_no_trace(engine: Engine, calls: Caller, wall: st
 
 async def test_long_answers_of_ten_rankers_are_kept(engine: Engine, calls: Caller, wall: str):
     await remembered(engine, await calls(wall), a_draft())
-    answer = await served(engine, await calls(wall), rivals=True, format=Format.MEMORIES)
+    answer = await served(engine, await calls(wall), all_rankers=True, format=Format.MEMORIES)
     forecast = {"p": [0.123456789] * 64}
 
     one = await reported(

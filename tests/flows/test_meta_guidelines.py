@@ -19,14 +19,13 @@ from memory.meta_guidelines.entities import MetaGuideline, MetaGuidelineDraft
 from memory.meta_guidelines.service import add, browse, get
 from memory.outcomes.applying import apply_now
 from memory.receipts.entities import Format, Item
-from memory.retrieval.entities import Served
-from memory.retrieval.receipts import explain, get_receipt
-from memory.retrieval.service import retrieve
+from memory.retrieval.entities import Advice
+from memory.retrieval.service import explain, get_receipt, retrieve
 from memory.tasks.entities import OWN_AGENT, CategoryName
 from memory.tasks.service import list_agents
 from memory.tasks.store.actors import ActorStore
 from memory.tenancy.entities import Call, Clock, Key, Role
-from tests.fixtures.builders import a_draft, an_ask
+from tests.fixtures.builders import a_draft, an_ask, sentences_of
 from tests.fixtures.engine import DAY, NOON, OPEN, Caller, a_namespace
 from tests.storage.steps import live_and_rebuilt, remembered, reported, served
 
@@ -56,7 +55,7 @@ def a_meta(**changes: object) -> MetaGuidelineDraft:
     return MetaGuidelineDraft(**(fields | changes))  # pyright: ignore[reportArgumentType] - by name
 
 
-def guide_of(answer: Served) -> Item | None:
+def guide_of(answer: Advice) -> Item | None:
     found = [item for item in answer.receipt.items if item.kind is Kind.META_GUIDELINE]
     assert len(found) <= 1
     return found[0] if found else None
@@ -79,9 +78,9 @@ async def test_a_meta_guideline_that_was_brought_guides_the_guideline(
     assert (guide.served, guide.cited, guide.rank) == (True, True, 2)
     assert guide.memory_id == meta.id
     assert [memory.memory_id for memory in answer.memories] == [lesson.id]
-    assert "How to use these notes, by «curator»" in (answer.receipt.text or "")
+    assert "How to use these notes, by «curator»" in (answer.receipt.guideline.text or "")
     assert answer.guidance is not None
-    assert answer.guidance.instruction in (answer.receipt.text or "")
+    assert answer.guidance.instruction in (answer.receipt.guideline.text or "")
 
 
 async def test_nothing_is_advised_that_nobody_learned_or_brought(
@@ -175,7 +174,7 @@ async def test_an_arm_without_memory_records_what_would_have_guided(
     guide = guide_of(answer)
     assert guide is not None
     assert (guide.served, guide.cited, answer.guidance) == (False, False, None)
-    assert answer.receipt.text == ""
+    assert answer.receipt.guideline.text == ""
 
 
 async def test_the_receipt_reads_back_with_its_kinds(engine: Engine, calls: Caller, guided: str):
@@ -183,7 +182,7 @@ async def test_the_receipt_reads_back_with_its_kinds(engine: Engine, calls: Call
     await add(engine, await calls(guided), a_meta())
     answer = await served(engine, await calls(guided))
 
-    receipt = await get_receipt(engine, await calls(guided), answer.receipt.id)
+    receipt = await get_receipt(engine, await calls(guided), answer.receipt.retrieval_id)
 
     assert [item.kind for item in receipt.items] == [Kind.EXPERIENCE, Kind.META_GUIDELINE]
     assert receipt.items == answer.receipt.items
@@ -195,7 +194,7 @@ async def test_each_guideline_of_a_batch_is_guided(engine: Engine, calls: Caller
 
     answers = await retrieve(engine, await calls(guided), [an_ask(), an_ask(agent="rival")])
 
-    assert all(isinstance(one, Served) and guide_of(one) for one in answers)
+    assert all(isinstance(one, Advice) and guide_of(one) for one in answers)
     assert len(await metas(engine, await calls(guided))) == 1
 
 
@@ -209,7 +208,7 @@ async def test_no_caller_speaks_in_the_servers_name(engine: Engine, calls: Calle
     "changes",
     [
         {"format": Format.MEMORIES},
-        {"format": Format.MEMORIES, "rivals": True},
+        {"format": Format.MEMORIES, "all_rankers": True},
         {"max_tokens": 0},
     ],
 )
@@ -282,12 +281,14 @@ async def test_directives_shape_the_guideline_and_what_is_cut_is_named(
 
     answer = await served(engine, await calls(guided))
 
-    assert [(cut.memory_id, cut.reason) for cut in answer.receipt.cut] == [(foreign.id, "category")]
+    assert [(cut.memory_id, cut.reason) for cut in answer.receipt.guideline.cut] == [
+        (foreign.id, "category")
+    ]
     cited = {item.memory_id: item.cited for item in answer.receipt.items}
     assert cited == {native.id: True, foreign.id: False, meta.id: True}
-    told = await explain(engine, await calls(guided), answer.receipt.id)
-    assert "leaves out other categories" in told.sentences[foreign.id]
-    assert "The meta-guideline of this guideline" in told.sentences[meta.id]
+    told = await explain(engine, await calls(guided), answer.receipt.retrieval_id)
+    assert "leaves out other categories" in sentences_of(told)[foreign.id]
+    assert "The meta-guideline of this guideline" in sentences_of(told)[meta.id]
 
 
 async def test_an_outcome_credits_it_like_the_memories_it_stood_with(

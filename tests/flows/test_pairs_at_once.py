@@ -11,7 +11,7 @@ from memory.outcomes.applying import apply_now
 from memory.outcomes.entities import Reported
 from memory.outcomes.service import list_outcomes, report
 from memory.receipts.entities import Outcome, OutcomeFilter
-from memory.retrieval.entities import Served
+from memory.retrieval.entities import Advice
 from memory.tasks.entities import TaskDraft
 from memory.tenancy.entities import Call
 from tests.fixtures.builders import a_draft, a_report
@@ -22,14 +22,14 @@ RAIN = TaskDraft("a forecast of rain", key="rain", category="weather")
 ROUNDS = 8
 
 
-async def both_runs(engine: Engine, call: Call) -> tuple[Served, Served]:
+async def both_runs(engine: Engine, call: Call) -> tuple[Advice, Advice]:
     """A run that was promised its pair, and one without memory."""
     on = await served(engine, call, purpose="paired", as_of=NOON, task=RAIN)
     return on, await served(engine, call, arm="off", as_of=NOON, task=RAIN)
 
 
-async def in_effect(engine: Engine, call: Call, run: Served) -> list[Outcome]:
-    wanted = OutcomeFilter(retrieval_id=run.receipt.id)
+async def in_effect(engine: Engine, call: Call, run: Advice) -> list[Outcome]:
+    wanted = OutcomeFilter(retrieval_id=run.receipt.retrieval_id)
     found = (await list_outcomes(engine, call, wanted, Page(200))).items
     return [one for one in found if one.status in ("accepted", "applied")]
 
@@ -43,8 +43,8 @@ async def test_a_call_that_completes_a_pair_and_then_speaks_of_it_is_taken_whole
     on, off = await both_runs(engine, call)
     await reported(engine, call, on, reward=0.9, known_at=NOON)
     reports = [
-        (off.receipt.id, a_report(reward=0.4, known_at=NOON)),
-        (on.receipt.id, a_report(reward=0.6, verifier=verifier, known_at=NOON)),
+        (off.receipt.retrieval_id, a_report(reward=0.4, known_at=NOON)),
+        (on.receipt.retrieval_id, a_report(reward=0.6, verifier=verifier, known_at=NOON)),
     ]
 
     answers = await report(engine, call, reports)
@@ -63,9 +63,9 @@ async def test_a_correction_that_races_the_other_half_is_never_a_fault(
     call = await calls(past)
     await remembered(engine, call, a_draft(learned_at=NOON))
 
-    async def tell(run: Served, **said: object) -> Reported | MemoryFault:
+    async def tell(run: Advice, **said: object) -> Reported | MemoryFault:
         one = a_report(known_at=NOON, **said)
-        return (await report(engine, call, [(run.receipt.id, one)]))[0]
+        return (await report(engine, call, [(run.receipt.retrieval_id, one)]))[0]
 
     for _ in range(ROUNDS):
         on, off = await both_runs(engine, call)

@@ -140,7 +140,7 @@ async def test_what_was_known_before_the_settlement_and_arrives_after_it_is_scor
     await settled(engine, call, known_at=NOON)
     agent = await calls(past, role=Role.AGENT)
 
-    mine = a_prediction(0.9, known_at=NOON - MICROSECOND, retrieval_id=receipt.receipt.id)
+    mine = a_prediction(0.9, known_at=NOON - MICROSECOND, retrieval_id=receipt.receipt.retrieval_id)
     revised = await taken(engine, call, mine)
     other = await taken(engine, agent, a_prediction(0.1, agent="late", known_at=NOON - DAY))
 
@@ -162,7 +162,7 @@ async def test_a_receipt_names_agent_and_task_and_both_must_fit(
 ):
     call = await calls(past)
     answer = await served(engine, call, task=a_window(), as_of=NOON)
-    receipt = answer.receipt.id
+    receipt = answer.receipt.retrieval_id
 
     [own] = await predicted(engine, call, a_prediction(retrieval_id=receipt, known_at=NOON))
     someone = a_prediction(agent="another", retrieval_id=receipt, known_at=NOON)
@@ -183,7 +183,7 @@ async def test_an_agents_key_names_the_receipts_it_opened_and_speaks_for_its_age
     key = await calls(past, role=Role.AGENT, agents=("solver",))
 
     borrowed = await fault_of(
-        engine, key, a_prediction(retrieval_id=answer.receipt.id, known_at=NOON)
+        engine, key, a_prediction(retrieval_id=answer.receipt.retrieval_id, known_at=NOON)
     )
     posing = await fault_of(engine, key, a_prediction(agent="another", known_at=NOON))
 
@@ -195,22 +195,22 @@ async def test_an_agents_key_names_the_receipts_it_opened_and_speaks_for_its_age
 
 
 @pytest.mark.parametrize(
-    ("rivals", "answering"),
+    ("all_rankers", "answering"),
     [(False, tuple(RANKERS)), (True, tuple(RANKERS)[1:]), (True, (*tuple(RANKERS)[1:], "mine"))],
-    ids=["no rivals", "one short", "another name"],
+    ids=["one ranker", "one short", "another name"],
 )
-async def test_answers_are_of_all_rankers_and_for_a_receipt_with_rivals(
-    engine: Engine, calls: Caller, past: str, *, rivals: bool, answering: tuple[str, ...]
+async def test_answers_are_of_all_rankers_and_for_a_receipt_of_all_rankers(
+    engine: Engine, calls: Caller, past: str, *, all_rankers: bool, answering: tuple[str, ...]
 ):
     call = await calls(past)
-    asked = {"rivals": rivals, "format": Format.MEMORIES, "as_of": NOON}
+    asked = {"all_rankers": all_rankers, "format": Format.MEMORIES, "as_of": NOON}
     answer = await served(engine, call, task=a_window(), **asked)
     forecast = a_forecast(0.5, answers=dict.fromkeys(answering, yes_or_no(0.5)))
 
     refused = await fault_of(
         engine,
         call,
-        a_prediction(forecast=forecast, retrieval_id=answer.receipt.id, known_at=NOON),
+        a_prediction(forecast=forecast, retrieval_id=answer.receipt.retrieval_id, known_at=NOON),
     )
 
     assert (type(refused), refused.field) == (Rejected, "answers")

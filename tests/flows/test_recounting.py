@@ -13,9 +13,9 @@ from memory.kernel.errors import NotFound
 from memory.kernel.paging import Page
 from memory.memories.entities import MemoryEdit
 from memory.receipts.entities import ReceiptFilter
-from memory.retrieval.receipts import list_receipts
+from memory.retrieval.service import list_receipts
 from memory.tasks.entities import TaskDraft
-from tests.fixtures.builders import a_draft
+from tests.fixtures.builders import a_draft, sentences_of
 from tests.fixtures.engine import DAY, Caller
 from tests.storage.steps import a_call, remembered, reported, served
 
@@ -28,11 +28,11 @@ async def test_the_words_are_those_that_were_served_whatever_became_of_them(
     edit = MemoryEdit(lesson="look at the wind")
     await edit_memory(engine, await calls(wall), known.id, edit, 1)
 
-    told = await recount(engine, await calls(wall), answer.receipt.id)
+    told = await recount(engine, await calls(wall), answer.receipt.retrieval_id)
 
-    assert told.explanation.receipt == answer.receipt
+    assert told.receipt == answer.receipt
     assert told.texts[known.id].lesson == a_draft().lesson
-    assert told.explanation.sentences.keys() == {known.id}
+    assert sentences_of(told.receipt).keys() == {known.id}
     assert told.task is not None
     assert told.task.text == "a forecast of rain"
 
@@ -44,9 +44,9 @@ async def test_an_erased_memory_leaves_its_place_without_words(
     answer = await served(engine, await calls(wall))
     await erase(engine, await calls(wall), Erasure(memory_id=known.id))
 
-    told = await recount(engine, await calls(wall), answer.receipt.id)
+    told = await recount(engine, await calls(wall), answer.receipt.retrieval_id)
 
-    assert [item.memory_id for item in told.explanation.receipt.items] == [known.id]
+    assert [item.memory_id for item in told.receipt.items] == [known.id]
     assert told.texts == {}
 
 
@@ -59,7 +59,7 @@ async def test_of_several_outcomes_the_best_verified_is_in_effect(
     judged = await reported(engine, await calls(wall), answer, reward=0.2, verifier="human")
     await reported(engine, await calls(wall), answer, reward=0.5, verifier="test")
 
-    told = await recount(engine, await calls(wall), answer.receipt.id)
+    told = await recount(engine, await calls(wall), answer.receipt.retrieval_id)
 
     assert [one.reward for one in told.outcomes] == [0.9, 0.2, 0.5]
     assert told.effective == judged.outcome.id
@@ -70,7 +70,7 @@ async def test_without_an_outcome_none_is_in_effect(
 ) -> None:
     answer = await served(engine, await calls(wall))
 
-    told = await recount(engine, await calls(wall), answer.receipt.id)
+    told = await recount(engine, await calls(wall), answer.receipt.retrieval_id)
 
     assert (told.outcomes, told.effective) == ((), None)
     with pytest.raises(NotFound):
@@ -90,9 +90,9 @@ async def test_receipts_are_listed_by_what_became_of_them(
     async def found(when=call, **wanted: object) -> list:
         listed = await list_receipts(engine, when, ReceiptFilter(**wanted), Page(5))
         assert listed.total == len(listed.items)
-        return [receipt.id for receipt in listed.items]
+        return [receipt.retrieval_id for receipt in listed.items]
 
-    one, two = answered.receipt.id, other.receipt.id
+    one, two = answered.receipt.retrieval_id, other.receipt.retrieval_id
     assert await found() == [one, two]
     assert await found(newest_first=True) == [two, one]
     assert await found(state="answered") == [one]
@@ -107,11 +107,11 @@ async def test_receipts_are_listed_by_what_became_of_them(
 async def test_the_newest_come_first_on_every_page(
     engine: Engine, calls: Caller, wall: str
 ) -> None:
-    made = [(await served(engine, await calls(wall))).receipt.id for _ in range(5)]
+    made = [(await served(engine, await calls(wall))).receipt.retrieval_id for _ in range(5)]
     wanted, seen, after = ReceiptFilter(newest_first=True), [], None
     while True:
         listed = await list_receipts(engine, await calls(wall), wanted, Page(2, after))
-        seen += [receipt.id for receipt in listed.items]
+        seen += [receipt.retrieval_id for receipt in listed.items]
         after = listed.next
         if after is None:
             break

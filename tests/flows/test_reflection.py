@@ -111,9 +111,9 @@ async def test_a_candidate_guides_the_next_like_task_unverified(
     assert answer.guidance is not None
     assert answer.guidance.memory_id == meta.id
     assert "by «memlift-reflection» (2026-03-03, weight 0.80, unverified)" in (
-        answer.receipt.text or ""
+        answer.receipt.guideline.text or ""
     )
-    assert {cut.reason for cut in answer.receipt.cut} == {"category"}
+    assert {cut.reason for cut in answer.receipt.guideline.cut} == {"category"}
 
 
 @pytest.mark.parametrize("gap", [0.3, 0.0, -0.019])

@@ -27,7 +27,7 @@ from memory.kernel.paging import Page
 from memory.outcomes.applying import apply_now
 from memory.outcomes.service import get_outcome, list_outcomes, report
 from memory.receipts.entities import Format, Outcome, OutcomeFilter
-from memory.retrieval.entities import Served
+from memory.retrieval.entities import Advice
 from memory.tenancy.entities import Call, Role
 from tests.fixtures.builders import (
     a_draft,
@@ -64,12 +64,12 @@ async def outcomes(engine: Engine, call: Call) -> Sequence[Outcome]:
     return (await list_outcomes(engine, call, OutcomeFilter(), PAGE)).items
 
 
-async def a_run(engine: Engine, call: Call, **changes: object) -> Served:
-    asked = {"task": a_window(), "as_of": NOON, "rivals": True, "format": Format.MEMORIES}
+async def a_run(engine: Engine, call: Call, **changes: object) -> Advice:
+    asked = {"task": a_window(), "as_of": NOON, "all_rankers": True, "format": Format.MEMORIES}
     return await served(engine, call, **(asked | changes))
 
 
-async def a_forecast_run(engine: Engine, call: Call, p: float = 0.8, **changes: object) -> Served:
+async def a_forecast_run(engine: Engine, call: Call, p: float = 0.8, **changes: object) -> Advice:
     """A retrieval, and the prediction that names it, with everything it may carry."""
     run = await a_run(engine, call, **changes)
     forecast = a_forecast(
@@ -79,7 +79,10 @@ async def a_forecast_run(engine: Engine, call: Call, p: float = 0.8, **changes: 
         answers={ranker: yes_or_no(n / 10) for n, ranker in enumerate(RANKERS)},
     )
     draft = a_prediction(
-        agent=run.receipt.agent, forecast=forecast, retrieval_id=run.receipt.id, known_at=NOON
+        agent=run.receipt.agent,
+        forecast=forecast,
+        retrieval_id=run.receipt.retrieval_id,
+        known_at=NOON,
     )
     await predicted(engine, call, draft)
     return run
@@ -106,7 +109,7 @@ async def test_a_settlement_makes_one_outcome_a_prediction_with_all_that_it_carr
     [told] = await outcomes(engine, call)
     assert told.id == score.outcome_id
     assert (told.retrieval_id, told.metric, told.reward_kind) == (
-        run.receipt.id,
+        run.receipt.retrieval_id,
         "brier",
         "continuous",
     )
@@ -287,14 +290,14 @@ async def test_other_receipts_of_the_same_agent_and_window_are_no_evidence(
     made = await settled(engine, call, known_at=NOON + DAY)
 
     told = {one.retrieval_id: one for one in await outcomes(engine, call)}
-    assert (told[named.receipt.id].status, told[named.receipt.id].evidence) == (
+    assert (told[named.receipt.retrieval_id].status, told[named.receipt.retrieval_id].evidence) == (
         "accepted",
         "paired",
     )
-    aside = told[first.receipt.id]
+    aside = told[first.receipt.retrieval_id]
     assert (aside.status, aside.evidence, aside.reason) == ("ignored", "none", "other_receipt")
-    assert others.receipt.id not in told
-    assert made.scores[0].outcome_id == told[named.receipt.id].id
+    assert others.receipt.retrieval_id not in told
+    assert made.scores[0].outcome_id == told[named.receipt.retrieval_id].id
 
 
 async def test_a_prediction_without_a_receipt_is_scored_and_no_receipt_learns_of_it(
@@ -307,7 +310,7 @@ async def test_a_prediction_without_a_receipt_is_scored_and_no_receipt_learns_of
 
     assert (made.scores[0].status, made.scores[0].outcome_id) == ("scored", None)
     [told] = await outcomes(engine, call)
-    assert (told.retrieval_id, told.reason) == (run.receipt.id, "other_receipt")
+    assert (told.retrieval_id, told.reason) == (run.receipt.retrieval_id, "other_receipt")
 
 
 async def test_a_settlement_is_believed_over_the_agent_and_less_than_a_human(
@@ -324,7 +327,9 @@ async def test_a_settlement_is_believed_over_the_agent_and_less_than_a_human(
 
     told = await outcomes(engine, call)
     states = [
-        sorted((o.status, o.reason or "") for o in told if o.retrieval_id == run.receipt.id)
+        sorted(
+            (o.status, o.reason or "") for o in told if o.retrieval_id == run.receipt.retrieval_id
+        )
         for run in (agents, named, people)
     ]
     assert states == [
@@ -339,7 +344,7 @@ async def test_nobody_reports_under_the_name_of_settlements(engine: Engine, call
     run = await a_run(engine, call)
 
     [refused] = await report(
-        engine, call, [(run.receipt.id, a_report(evaluator="settlement", known_at=NOON))]
+        engine, call, [(run.receipt.retrieval_id, a_report(evaluator="settlement", known_at=NOON))]
     )
 
     assert isinstance(refused, Rejected)
@@ -363,7 +368,7 @@ async def test_in_a_namespace_of_today_the_server_says_when(
     await remembered(engine, await calls(wall), a_draft())
     now = await calls(wall)
     run = await served(engine, now, task=a_window())
-    draft = a_prediction(retrieval_id=run.receipt.id)
+    draft = a_prediction(retrieval_id=run.receipt.retrieval_id)
     await predicted(engine, now, draft)
     later = replace(now, now=NOON + DAY)
 
@@ -437,7 +442,7 @@ async def test_a_correction_scores_anew_and_names_what_it_takes_the_place_of(
     assert withdrawn.withdrawn_version is not None
     await exact(engine, await calls(past))
     [stood] = [o for o in await outcomes(engine, call) if o.status == "applied"]
-    assert stood.retrieval_id == run.receipt.id
+    assert stood.retrieval_id == run.receipt.retrieval_id
 
 
 def outcome_of(settlement: Settlement) -> UUID:
@@ -498,7 +503,9 @@ async def test_a_correction_that_was_known_earlier_may_count_another_receipt(
 ):
     runs = [await a_run(engine, call, as_of=NOON + day * DAY) for day in (0, 1)]
     for day, run in enumerate(runs):
-        draft = a_prediction(0.6 + day / 5, retrieval_id=run.receipt.id, known_at=NOON + day * DAY)
+        draft = a_prediction(
+            0.6 + day / 5, retrieval_id=run.receipt.retrieval_id, known_at=NOON + day * DAY
+        )
         await predicted(engine, call, draft)
     first = await settled(engine, call, known_at=NOON + 2 * DAY)
     await apply_now(engine, call)
@@ -508,7 +515,9 @@ async def test_a_correction_that_was_known_earlier_may_count_another_receipt(
     assert (first.scores[0].revision, second.scores[0].revision) == (2, 1)
     told = await outcomes(engine, call)
     states = [
-        sorted((o.status, o.reason or "") for o in told if o.retrieval_id == run.receipt.id)
+        sorted(
+            (o.status, o.reason or "") for o in told if o.retrieval_id == run.receipt.retrieval_id
+        )
         for run in runs
     ]
     assert states == [
@@ -522,8 +531,8 @@ async def test_a_correction_that_was_known_earlier_may_count_another_receipt(
 async def test_a_promised_pair_of_which_one_run_was_predicted_waits_for_the_other(
     engine: Engine, call: Call
 ):
-    on = await a_run(engine, call, purpose="paired", rivals=False)
-    await predicted(engine, call, a_prediction(retrieval_id=on.receipt.id, known_at=NOON))
+    on = await a_run(engine, call, purpose="paired", all_rankers=False)
+    await predicted(engine, call, a_prediction(retrieval_id=on.receipt.retrieval_id, known_at=NOON))
 
     await settled(engine, call, known_at=NOON + DAY)
 

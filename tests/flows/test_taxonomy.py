@@ -124,8 +124,8 @@ async def test_a_task_is_routed_to_what_describes_it_on_both_levels(engine, call
     storm = await served(engine, call, **an_ask_of("thunder and lightning in the clouds"))
     share = await served(engine, call, **an_ask_of("what price will the shares have"))
 
-    assert storm.receipt.category == CategoryName("weather", "storms")
-    assert share.receipt.category == CategoryName("markets")
+    assert storm.receipt.category_name == CategoryName("weather", "storms")
+    assert share.receipt.category_name == CategoryName("markets")
     assert storm.receipt.confidence > 0
 
 

@@ -23,7 +23,7 @@ from memory.outcomes.applying import apply_now
 from memory.outcomes.entities import Reported
 from memory.outcomes.service import get_outcome, list_outcomes, report
 from memory.receipts.entities import Outcome, OutcomeFilter
-from memory.retrieval.entities import Served
+from memory.retrieval.entities import Advice
 from memory.tasks.entities import AgentDraft, TaskDraft
 from memory.tasks.service import add_agent
 from memory.tasks.store.actors import ActorStore
@@ -49,7 +49,7 @@ async def outcomes(engine: Engine, call: Call) -> Sequence[Outcome]:
     return (await list_outcomes(engine, call, OutcomeFilter(), PAGE)).items
 
 
-async def both_runs(engine: Engine, call: Call, **off: object) -> tuple[Served, Served]:
+async def both_runs(engine: Engine, call: Call, **off: object) -> tuple[Advice, Advice]:
     """One run with memory, a pair promised, and one without."""
     on = await served(engine, call, purpose="paired", as_of=NOON, task=RAIN)
     asked = {"arm": "off", "as_of": NOON, "task": RAIN} | off
@@ -72,7 +72,7 @@ async def test_two_runs_reported_apart_make_a_pair_whichever_comes_first(
 
     told = await outcomes(engine, call)
     [pair] = [one for one in told if one.evidence == "paired"]
-    [half] = [one for one in told if one.retrieval_id == off.receipt.id]
+    [half] = [one for one in told if one.retrieval_id == off.receipt.retrieval_id]
     assert (pair.reward, pair.reward_without, pair.status) == (0.9, 0.4, "applied")
     assert (half.reason, half.partner_id, pair.partner_id) == ("half_of_pair", pair.id, half.id)
     assert len(live.memories) == 1
@@ -136,8 +136,8 @@ async def test_a_run_without_memory_serves_one_pair(engine: Engine, calls: Calle
 
     told = {one.retrieval_id: one for one in await outcomes(engine, call)}
 
-    assert told[on.receipt.id].evidence == "paired"
-    assert told[again.receipt.id].reason == "half_missing"
+    assert told[on.receipt.retrieval_id].evidence == "paired"
+    assert told[again.receipt.retrieval_id].reason == "half_missing"
 
 
 async def test_the_half_without_memory_may_come_later(engine: Engine, calls: Caller, past: str):
@@ -448,7 +448,7 @@ async def test_a_run_reported_twice_still_serves_one_pair(engine: Engine, calls:
     await apply_now(engine, await calls(past))
 
     pairs = [one for one in await outcomes(engine, call) if one.evidence == "paired"]
-    assert [one.retrieval_id for one in pairs] == [on.receipt.id]
+    assert [one.retrieval_id for one in pairs] == [on.receipt.retrieval_id]
 
 
 async def test_a_correction_of_one_half_makes_the_pair_anew(

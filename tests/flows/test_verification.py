@@ -37,9 +37,9 @@ async def test_a_candidate_is_not_served_before_it_is_admitted(
 ) -> None:
     opened = await a_candidate(engine, operator, wall)
     tester = await calls(wall, role=Role.AGENT)
-    before = (await served(engine, tester)).receipt.text or ""
+    before = (await served(engine, tester)).receipt.guideline.text or ""
     ticket = await claimed(engine, tester)
-    during = (await served(engine, await calls(wall, role=Role.AGENT))).receipt.text or ""
+    during = (await served(engine, await calls(wall, role=Role.AGENT))).receipt.guideline.text or ""
 
     done = await tried(engine, tester, ticket, 0.9)
 
@@ -49,7 +49,7 @@ async def test_a_candidate_is_not_served_before_it_is_admitted(
     assert (done.ticket.state, done.ticket.decision) == (TicketState.DECIDED, "admitted")
     assert "look at the wind" in ticket.guideline
     assert "look at the wind" not in before + during
-    assert "look at the wind" in ((await served(engine, call)).receipt.text or "")
+    assert "look at the wind" in ((await served(engine, call)).receipt.guideline.text or "")
     live, again = await live_and_rebuilt(engine, call)
     assert live == again
 
@@ -68,7 +68,7 @@ async def test_a_candidate_that_brings_nothing_is_rejected_and_kept(
     assert (memory.status, memory.status_reason) == (Status.REJECTED, "gain_too_small")
     assert (done.ticket.decision, done.ticket.evidence) == ("rejected", "same_task")
     assert call.namespace.n_memories == living - 1
-    assert "look at the wind" not in ((await served(engine, call)).receipt.text or "")
+    assert "look at the wind" not in ((await served(engine, call)).receipt.guideline.text or "")
 
 
 async def test_every_change_of_status_takes_a_version_of_the_bank(
@@ -361,7 +361,7 @@ async def test_in_replay_a_candidate_is_learned_when_it_is_admitted(
     assert (await memory_of(engine, call, ticket)).learned_at == NOON + 3 * DAY
     for days, there in ((2, False), (3, True)):
         answer = await served(engine, call, as_of=NOON + days * DAY)
-        assert ("wind" in (answer.receipt.text or "")) is there
+        assert ("wind" in (answer.receipt.guideline.text or "")) is there
 
 
 async def test_one_report_sent_five_times_at_once_is_taken_once(

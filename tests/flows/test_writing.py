@@ -13,7 +13,7 @@ from memory.kernel.ports import Prompt, Reply
 from memory.llm.entities import Subject
 from memory.llm.provider import ProviderWriter
 from memory.llm.store import WritingStore
-from memory.retrieval.model_compiler import in_a_models_words
+from memory.retrieval.model_compiler import rewrite_guidelines
 from memory.tasks.entities import TaskDraft
 from memory.tasks.service import add_task
 from tests.fixtures.engine import DAY, NOON, Caller
@@ -150,7 +150,7 @@ async def test_without_a_language_model_nothing_is_drawn_and_nothing_kept(
 
     assert await a_summary(asking, call) is None
     assert await a_reflection(asking, call) is None
-    assert await in_a_models_words(asking, call, []) == []
+    assert await rewrite_guidelines(asking, call, [], []) == []
     assert not await on_record(asking, call)
 
 

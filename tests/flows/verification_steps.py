@@ -9,7 +9,7 @@ from memory.kernel.postgres.leadership import JobRun
 from memory.memories.entities import Memory
 from memory.memories.service import get_memory
 from memory.outcomes.applying import apply_now
-from memory.retrieval.entities import Served
+from memory.retrieval.entities import Advice
 from memory.tasks.entities import CategoryName, TaskDraft
 from memory.tenancy.entities import Call, Key
 from memory.verification.entities import (
@@ -39,7 +39,7 @@ async def a_run(
     number: int,
     lesson: str | None = None,
     **changes: object,
-) -> Served:
+) -> Advice:
     """A served task with its outcome, which brings a lesson or none; paired where it brings both
     rewards.
     """

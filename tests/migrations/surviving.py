@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from datetime import UTC, date, datetime
 from hashlib import sha256
-from typing import Any
+from typing import Any, cast
 from uuid import UUID
 
 import httpx
@@ -50,6 +50,13 @@ LEDGER = (
     *("reward_kind", "day", "kind", "reason", "policy", "touched_before", "touched_after"),
     *("weight_before", "weight_after", "outcome_id", "known_at", "recorded_at", "superseded_by"),
 )
+FIRST_WORDS = {
+    "all_rankers": "rivals",
+    "exploration_slot": "slot",
+    "retest": "probe",
+    "retested": "probed",
+}
+"""What is called otherwise today, and how the first release called it."""
 Json = dict[str, Any]
 
 
@@ -149,7 +156,17 @@ async def every(client: httpx.AsyncClient, path: str) -> list[Json]:
 async def _get(client: httpx.AsyncClient, path: str, **query: str) -> Json:
     answer = await client.get(path, params=query)
     assert answer.status_code == 200, answer.text
-    return answer.json()
+    return _in_first_words(answer.json())
+
+
+def _in_first_words(value: Any) -> Any:
+    """The same answer, as the first release would have worded it."""
+    if isinstance(value, dict):
+        named = cast("Json", value).items()
+        return {FIRST_WORDS.get(name, name): _in_first_words(part) for name, part in named}
+    if isinstance(value, list):
+        return [_in_first_words(part) for part in cast("list[Any]", value)]
+    return FIRST_WORDS.get(value, value) if isinstance(value, str) else value
 
 
 def _receipt(one: Json) -> Json:

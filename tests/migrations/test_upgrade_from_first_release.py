@@ -182,7 +182,7 @@ async def test_records_of_other_rankers_are_read_folded_and_rebuilt(
     url = await asyncio.to_thread(first_release)
     await asyncio.to_thread(upgrade, url)
     async with serving(url, tmp_path) as server:
-        ask = {"agent": "solver", "task": TASK, "rivals": True, "format": "memories"}
+        ask = {"agent": "solver", "task": TASK, "all_rankers": True, "format": "memories"}
         unanswered = await server.post("wall", "/retrievals", ask)
         await asyncio.to_thread(of_other_rankers, superuser_url, url)
 

@@ -10,10 +10,10 @@ from memlift_client import (
     AgentFields,
     Guideline,
     MemLift,
-    MemoryServed,
     Prediction,
     Retrieval,
     RetryPolicy,
+    ServedMemory,
 )
 from memlift_client._reading import read
 
@@ -100,7 +100,7 @@ class Parrot:
 
     without: float | None = 0.4
     given: float | None = 0.7
-    wish: Wish = field(default_factory=lambda: Wish(3, rivals=False, format="guideline"))
+    wish: Wish = field(default_factory=lambda: Wish(3, all_rankers=False, format="guideline"))
 
     def alone(self, event: Event) -> Answer:
         return self._said(self.without)
@@ -137,10 +137,10 @@ def an_event(**parts: Any) -> Event:
     return Event(**{"slug": "e", "title": "Will it?", "outcomes": ("Yes", "No")} | parts)
 
 
-def a_memory(score: float, metadata: Body, aged: float | None = None) -> MemoryServed:
+def a_memory(score: float, metadata: Body, aged: float | None = None) -> ServedMemory:
     """With a score by two rankers; None is not in the second one's list."""
     return made(
-        MemoryServed,
+        ServedMemory,
         memory_id="m",
         version=1,
         similarity=0.5,
@@ -153,6 +153,6 @@ def a_memory(score: float, metadata: Body, aged: float | None = None) -> MemoryS
     )
 
 
-def a_retrieval(*memories: MemoryServed, **parts: Any) -> Retrieval:
+def a_retrieval(*memories: ServedMemory, **parts: Any) -> Retrieval:
     served = replace(read(Retrieval, RETRIEVED), rankers={FLAT: 0.8, AGED: 0.2}, memories=memories)
     return replace(served, guideline=made(Guideline, text="", counter="words"), **parts)

@@ -21,7 +21,7 @@ def test_both_answers_are_handed_in_under_the_receipt():
 
     assert answer.probabilities == {"Yes": 0.7, "No": 1 - 0.7}
     [ask] = server.bodies("retrievals")
-    assert (ask["purpose"], ask["rivals"], ask["k"]) == ("paired", False, 3)
+    assert (ask["purpose"], ask["all_rankers"], ask["k"]) == ("paired", False, 3)
     assert ask["task"] == {
         "text": "Will it?",
         "key": "e#0",

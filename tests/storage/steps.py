@@ -20,7 +20,7 @@ from memory.memories.entities import ExperienceDraft, Remembered
 from memory.outcomes.entities import Reported
 from memory.outcomes.service import report
 from memory.receipts.rebuild import rebuilt
-from memory.retrieval.entities import Served
+from memory.retrieval.entities import Advice
 from memory.retrieval.service import retrieve
 from memory.tenancy.entities import Call, Key
 from memory.tenancy.service import open_namespace
@@ -36,14 +36,14 @@ async def remembered(engine: Engine, call: Call, *drafts: ExperienceDraft) -> li
     return [_kept(answer) for answer in await remember(engine, call, drafts)]
 
 
-async def served(engine: Engine, call: Call, **changes: object) -> Served:
+async def served(engine: Engine, call: Call, **changes: object) -> Advice:
     [answer] = await retrieve(engine, call, [an_ask(**changes)])
-    assert isinstance(answer, Served), answer
+    assert isinstance(answer, Advice), answer
     return answer
 
 
-async def reported(engine: Engine, call: Call, answer: Served, **changes: object) -> Reported:
-    [reply] = await report(engine, call, [(answer.receipt.id, a_report(**changes))])
+async def reported(engine: Engine, call: Call, answer: Advice, **changes: object) -> Reported:
+    [reply] = await report(engine, call, [(answer.receipt.retrieval_id, a_report(**changes))])
     assert isinstance(reply, Reported), reply
     return reply
 

@@ -16,7 +16,7 @@ from memory.erasure.service import erase
 from memory.kernel.engine import Engine
 from memory.memories.entities import MemoryEdit
 from memory.receipts.entities import Item, Receipt
-from memory.retrieval.entities import Query, Served, Target
+from memory.retrieval.entities import Advice, Query, Target
 from memory.retrieval.service import retrieve
 from memory.retrieval.store.search import Probe, Scope, SearchStore
 from memory.tasks.entities import TaskDraft
@@ -410,7 +410,7 @@ async def test_each_ask_of_a_batch_is_served_from_the_whole_bank_as_plain_arithm
     answers = await retrieve(dictating, call, asks)
 
     for (probes, k, as_of), answer in zip(wanted, answers, strict=True):
-        assert isinstance(answer, Served)
+        assert isinstance(answer, Advice)
         due = ranked(rows, probes, k, ("paper", "weighted/none"), as_of)
         told = [
             (i.memory_id, i.similarity, i.effective_weight, i.ranking_weight)

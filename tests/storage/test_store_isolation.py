@@ -88,9 +88,9 @@ from memory.memories.store.status import StatusStore, StatusTransition
 from memory.memories.tables import memory
 from memory.meta_guidelines.store import GuidanceStore, Near
 from memory.outcomes.store.unpaired import Half, HalfStore
-from memory.receipts.entities import OutcomeFilter, ReceiptFilter
+from memory.receipts.entities import OutcomeFilter, Receipt, ReceiptFilter
 from memory.receipts.store.outcomes import Decision, OutcomeStore
-from memory.receipts.store.receipts import NewReceipt, ReceiptStore
+from memory.receipts.store.receipts import ReceiptStore
 from memory.receipts.tables import outcome, retrieval
 from memory.retrieval.store.search import Probe, Scope, SearchStore
 from memory.schema import ISOLATED
@@ -173,7 +173,7 @@ class Foreign:
     contrast: UUID
     contradiction: UUID
     side: UUID
-    receipt: NewReceipt
+    receipt: Receipt
     row: Mapping[str, object]
 
     @property
@@ -647,7 +647,7 @@ FINDS_NOTHING: dict[str, Ask] = {
     "OutcomeStore.supersede": lambda f: f.outcomes.supersede([f.outcome], "superseded", NOON),
     "ReceiptStore.get": lambda f: f.receipts.get(f.retrieval),
     "ReceiptStore.browse": lambda f: f.receipts.browse(ReceiptFilter(), PAGE, NOON),
-    "ReceiptStore.bindings": lambda f: f.receipts.bindings([f.retrieval]),
+    "ReceiptStore.contexts": lambda f: f.receipts.contexts([f.retrieval]),
     "RelabelStore.tops": lambda f: f.relabelling.tops(),
     "RelabelStore.memories": lambda f: f.relabelling.memories(f.wanted),
     "RelabelStore.tasks": lambda f: f.relabelling.tasks(f.wanted),
@@ -681,7 +681,7 @@ FINDS_NOTHING: dict[str, Ask] = {
     "PredictionStore.settle": lambda f: f.predictions.settle(
         {f.prediction: ("pending", f.settlement)}
     ),
-    "ReceiptStore.claims": lambda f: f.receipts.claims([f.retrieval]),
+    "ReceiptStore.owners": lambda f: f.receipts.owners([f.retrieval]),
     "ReceiptStore.of_attempts": lambda f: f.receipts.of_attempts([(f.agent, f.task)]),
     "SettlementStore.windows": lambda f: f.settlements.windows(["rain"]),
     "SettlementStore.windows_of": lambda f: f.settlements.windows_of([f.task]),
@@ -856,12 +856,10 @@ async def foreign(engine: Engine, both: Neighbours, connection: Connection) -> F
         found["contradiction"], found["side"] = quarrel
         found["ticket"] = (await inside.scalars(select(ticket.c.id))).one()
         receipt = await ReceiptStore(inside, full.namespace.id).get(found["retrieval"])
-        acted = await ActorStore(inside, full.namespace.id).get_agent(receipt.agent)
         known = await inside.execute(select(outcome).where(outcome.c.id == found["outcome"]))
         row = {**known.mappings().one(), "id": new_id(), "status": "superseded"}
-    again = NewReceipt(receipt, acted, CategoryIds(found["category"]), engine.model.id)
     shared = {"here": empty.namespace.id, "key": full.key.id, "model": engine.model.id}
-    return Foreign(connection=connection, receipt=again, row=row, **shared, **found)
+    return Foreign(connection=connection, receipt=receipt, row=row, **shared, **found)
 
 
 DIGEST = " UNION ALL ".join(

@@ -55,7 +55,7 @@ LOTS = 8
 EVIDENCE = {
     "paired": Evidence.PAIRED,
     "on": Evidence.SINGLE,
-    "probe": Evidence.SINGLE,
+    "retest": Evidence.SINGLE,
     "control": Evidence.CONTROL,
 }
 

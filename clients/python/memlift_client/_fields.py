@@ -179,10 +179,12 @@ class MetaGuidelineEditFields(TypedDict, total=False):
 
 
 class QueryFields(TypedDict, total=False):
-    """One angle of search: a text, and which text of a memory it is held against."""
+    """One angle of search."""
 
     target: Literal["situation", "lesson"]
+    """Which text of a memory it is compared with."""
     text: Required[str]
+    """What to look for."""
 
 
 class RefineFields(TypedDict, total=False):
@@ -493,7 +495,7 @@ class PredictionFields(TypedDict, total=False):
 
     agent: Required[str]
     answers: Mapping[str, Mapping[str, float]] | None
-    """one forecast for each ranker, where the receipt has rivals"""
+    """one forecast for each ranker, where the receipt is of all rankers"""
     baseline_probabilities: Mapping[str, float] | None
     """the same agent's without the guideline"""
     full_probabilities: Mapping[str, float] | None
@@ -508,21 +510,25 @@ class PredictionFields(TypedDict, total=False):
 
 
 class RetrievalFields(TypedDict, total=False):
-    """What an agent asks before it acts; `as_of` is required in `replay` namespaces."""
+    """
+    What an agent asks before it acts; `as_of` is required in `replay` namespaces.
+
+    Differs from `RetrievalRequest`: the category of its task is flat and its expiry in seconds.
+    """
 
     agent: Required[str]
+    all_rankers: bool
     arm: Literal["auto", "on", "off"]
     as_of: datetime | None
     expires_in: float | None
     """seconds after which the outcome moves nothing"""
     explain: bool
-    """show the workings; with purpose act or preview"""
+    """show how it came about; with purpose act or preview"""
     format: Literal["guideline", "memories"]
     k: int
     max_tokens: int
     purpose: Literal["act", "paired", "replay", "preview"]
     queries: Sequence[QueryFields]
-    rivals: bool
     task: TaskFields | None
     task_id: str | None
 

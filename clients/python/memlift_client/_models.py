@@ -138,20 +138,6 @@ class BulkItem:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class ByRanker:
-    """
-    What one ranker makes of a candidate: `order_score` is what it sorts by, `knowledge_age` the
-    factor in it, `fate` what it would do.
-    """
-
-    fate: Literal[
-        "served", "slot", "displaced", "raw_gate", "score_floor", "group", "probation", "beyond_k"
-    ]
-    knowledge_age: float
-    order_score: float
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class Candidate:
     """
     A bad outcome, and what became of its lesson: `memory_id` is the memory made of it, or the
@@ -203,38 +189,6 @@ class Competence:
     competence: float
     mean: float
     n: int
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Considered:
-    """A candidate and what became of it; texts only where the purpose is `preview`."""
-
-    agent: str
-    category: str
-    cited: bool
-    credited: int
-    deviation: float
-    effective_weight: float
-    fate: Literal[
-        "served", "slot", "displaced", "raw_gate", "score_floor", "group", "probation", "beyond_k"
-    ]
-    learned_at: datetime
-    lesson: str | None
-    memory_id: str
-    place: int
-    probation: bool
-    propensity: float
-    rankers: Mapping[str, ByRanker]
-    ranking_weight: float
-    relevance: float
-    score: float
-    served: bool
-    similarity: float
-    situation: str | None
-    source_group: str
-    subcategory: str | None
-    version: int
-    why: str
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -300,10 +254,14 @@ class Coverage:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Cut:
-    """A memory that was left out, and why."""
+    """A memory that did not enter the guideline."""
 
     memory_id: str
-    reason: str
+    """Which memory."""
+    reason: Literal[
+        "budget", "quarantined", "empty", "left_out", "category", "disagreement", "max_memories"
+    ]
+    """Why it was left out."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -441,31 +399,56 @@ class Estimate:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Gates:
-    """Raw gate on similarity, floor on the score."""
+    """
+    Floors that keep memories out; 0 is off.
+
+    A flat ranker takes every weight for 1, here too: what weights keep out, the flat rankers, which
+    are there to show what weights are worth, would otherwise never serve.
+    """
 
     raw: float
+    """The floor on similarity."""
     score: float
+    """The floor on effective weight times relevance."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Item:
-    """One memory in a receipt, also one that a control arm kept back."""
+    """
+    One memory in a receipt, also one that a control arm kept back, with the numbers it was
+    chosen by.
+    """
 
     cited: bool
+    """Whether the guideline says it, so that it can be credited."""
     effective_weight: float
+    """What learning has made of it for this agent; 1 is neutral."""
+    exploration_slot: bool
+    """Whether it was drawn into the last place for having been credited least."""
     kind: Literal["experience", "constraint", "meta_guideline"]
+    """What kind of memory it is."""
     memory_id: str
+    """Which memory."""
     propensity: float
+    """The probability it had of being selected."""
     rank: int
+    """Its place, from 1; constraints and the meta-guideline stand behind experiences."""
     ranking_weight: float
+    """The weight by which it was ordered."""
     relevance: float
+    """Similarity, or what the reranker or the category makes of it."""
     score: float
+    """Effective weight times relevance."""
     scores: Mapping[str, float | None] | None
+    """With all rankers: its score by each, null where that ranker would not serve it."""
+    sentence: str | None
+    """Why it stands where it stands, where that was asked."""
     served: bool
+    """Whether the agent got it; a control arm records what it would have got."""
     similarity: float
-    slot: bool
+    """Cosine to the task, from 0 to 1."""
     version: int
-    sentence: str | None = None
+    """The version of its text that was served."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -549,10 +532,12 @@ class Key:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Line:
-    """A line of a guideline, and the memories it says."""
+    """One line of a guideline."""
 
     memory_ids: tuple[str, ...]
+    """The memories it cites, strongest first."""
     text: str
+    """The line as it was shown."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -687,30 +672,6 @@ class MemoryChange:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class MemoryServed:
-    """A served memory: its texts, and the numbers it was chosen by."""
-
-    agent: str
-    category: str
-    cited: bool
-    effective_weight: float
-    learned_at: datetime
-    lesson: str
-    memory_id: str
-    metadata: Mapping[str, object]
-    propensity: float
-    rank: int
-    ranking_weight: float
-    relevance: float
-    score: float
-    scores: Mapping[str, float | None] | None
-    similarity: float
-    situation: str
-    subcategory: str | None
-    version: int
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class MemoryVersion:
     """The texts of one version of a memory."""
 
@@ -806,11 +767,14 @@ class MetaGuidelineServed:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class NearCategory:
-    """A category near the task; `similarity` to the centroid of its tasks."""
+    """A category near the task."""
 
     category: str
+    """The first level."""
     similarity: float
+    """Cosine of its tasks' centroid to the task, from 0 to 1."""
     subcategory: str | None
+    """The second level."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -904,6 +868,27 @@ class PredictionScore:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class RankerView:
+    """What one ranker makes of a candidate."""
+
+    fate: Literal[
+        "served",
+        "exploration_slot",
+        "displaced",
+        "raw_gate",
+        "score_floor",
+        "group",
+        "probation",
+        "beyond_k",
+    ]
+    """What it would do with the candidate."""
+    knowledge_age: float
+    """The factor for the age of the knowledge in it."""
+    order_score: float
+    """What it sorts by."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Rankers:
     """The guard's record of one category, or (null) of the whole namespace."""
 
@@ -960,11 +945,56 @@ class Revision:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Routing:
-    """How the category was found. `near`: the nearest categories, also where it was given."""
+    """How the category was found."""
 
     by: Literal["task", "caller", "nearest", "none_near"]
+    """Whose word it is."""
     confidence: float
+    """How sure it is, from 0 to 1."""
     near: tuple[NearCategory, ...]
+    """The nearest categories first, also where it was given."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ServedMemory:
+    """A served memory: its texts, and the numbers it was chosen by."""
+
+    agent: str
+    """Who learned it."""
+    category: str
+    """The category it was learned in."""
+    cited: bool
+    """Whether the guideline says it, so that it can be credited."""
+    effective_weight: float
+    """What learning has made of it for this agent; 1 is neutral."""
+    learned_at: datetime
+    """When it was learned."""
+    lesson: str
+    """What to do then."""
+    memory_id: str
+    """Which memory."""
+    metadata: Mapping[str, object]
+    """What its author attached."""
+    propensity: float
+    """The probability it had of being selected."""
+    rank: int
+    """Its place, from 1."""
+    ranking_weight: float
+    """The weight by which it was ordered."""
+    relevance: float
+    """Similarity, or the reranker's opinion."""
+    score: float
+    """Effective weight times relevance."""
+    scores: Mapping[str, float | None] | None
+    """With all rankers: its score by each, null where that ranker would not serve it."""
+    similarity: float
+    """Cosine to the task, from 0 to 1."""
+    situation: str
+    """When it applies."""
+    subcategory: str | None
+    """The second level of it."""
+    version: int
+    """The version of its text."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -1085,11 +1115,14 @@ class Task:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Timings:
-    """Milliseconds of each step before the commit; ranking includes compiling."""
+    """Milliseconds of each step before the commit; a step that did not run took none."""
 
     embed_ms: float
+    """Embedding the queries."""
     rank_ms: float
+    """Ranking, selecting and compiling."""
     search_ms: float
+    """Routing and the exact search."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -1248,21 +1281,6 @@ class WeightShares:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Workings:
-    """
-    Every stage of a retrieval. `matching`: memories the agent may see; `head`: candidates among
-    them; `shares`: how far each ranker is believed; `timings`: milliseconds by stage.
-    """
-
-    considered: tuple[Considered, ...]
-    head: int
-    matching: int
-    routing: Routing
-    shares: Mapping[str, float]
-    timings: Mapping[str, float]
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class Writing:
     """
     One try. `prompt` and `answer` are empty where they were erased, where nothing was sent, and
@@ -1302,6 +1320,74 @@ class Branch:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Considered:
+    """
+    A candidate and what became of it.
+
+    An agent that acts reads what it was served and nothing else, or the comparison with those who
+    went without would be spoilt: texts are for a preview alone.
+    """
+
+    agent: str
+    """Who learned it."""
+    category: str
+    """The category it was learned in."""
+    cited: bool
+    """Whether the guideline says it."""
+    credited: int
+    """How many outcomes have credited it."""
+    deviation: float
+    """What this agent's own record adds to the effective weight."""
+    effective_weight: float
+    """What learning has made of it for this agent; 1 is neutral."""
+    fate: Literal[
+        "served",
+        "exploration_slot",
+        "displaced",
+        "raw_gate",
+        "score_floor",
+        "group",
+        "probation",
+        "beyond_k",
+    ]
+    """What became of it."""
+    learned_at: datetime
+    """When it was learned."""
+    lesson: str | None
+    """What to do then; in a preview only."""
+    memory_id: str
+    """Which memory."""
+    place: int
+    """Its place in the order of the ranker that serves, from 1."""
+    probation: bool
+    """Whether it is on probation and counts half."""
+    propensity: float
+    """The probability it had of being selected."""
+    rankers: Mapping[str, RankerView]
+    """What each ranker makes of it, by name."""
+    ranking_weight: float
+    """The weight by which it is ordered."""
+    relevance: float
+    """Similarity, or the reranker's opinion."""
+    score: float
+    """Effective weight times relevance."""
+    served: bool
+    """Whether the agent got it."""
+    similarity: float
+    """Cosine to the task, from 0 to 1."""
+    situation: str | None
+    """When it applies; in a preview only."""
+    source_group: str
+    """What at most one served memory may come from."""
+    subcategory: str | None
+    """The second level of it."""
+    version: int
+    """The version of its text."""
+    why: str
+    """The same in words."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Constraint:
     """A constraint as it stands; `origin` is distilled or written."""
 
@@ -1337,6 +1423,8 @@ class ConstraintServed:
     """
     A served constraint, and the numbers it was chosen by. `similarity` is that of the nearest
     task it was learned from, the first of `task_ids`.
+
+    Differs from `ServedConstraint`: its words are flat, beside the numbers of its item.
     """
 
     agent: str
@@ -1405,14 +1493,36 @@ class Erased:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Explanation:
+    """Every stage of one retrieval, beside its receipt."""
+
+    considered: tuple[Considered, ...]
+    """The candidates placed first, and all that are served."""
+    head: int
+    """How many of them were candidates."""
+    matching: int
+    """How many memories the agent may see."""
+    routing: Routing
+    shares: Mapping[str, float]
+    """How far each ranker is believed (π)."""
+    timings: Mapping[str, float]
+    """Milliseconds by stage."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Guideline:
-    """Advice compiled for one task; `tokens` as `counter` counts them."""
+    """Advice compiled for one task; what was selected is cited by a line or named once in `cut`."""
 
     counter: str
+    """Which tokenizer counted."""
     cut: tuple[Cut, ...]
+    """What did not enter, and why."""
     lines: tuple[Line, ...]
+    """What it says, line by line, below its header."""
     text: str | None
+    """The whole text, empty where nothing was served; null once its words were erased."""
     tokens: int
+    """How long the text is, as `counter` counts."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -1496,38 +1606,82 @@ class PredictionWhole:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Receipt(HasReceipt):
-    """The record of a retrieval. `sentence` of an item is filled in by `explain`."""
+    """The record of a retrieval, to which its outcome binds."""
 
     agent: str
-    arm: str
+    """Who asked."""
+    all_rankers: bool
+    """Whether the selections of all rankers were served."""
+    arm: Literal[
+        "on", "control", "forced_on", "forced_off", "paired", "empty", "suspended", "retest"
+    ]
+    """How it was served."""
     as_of: datetime
+    """The time as of which it was answered."""
     bank_version: int
+    """The version of the bank that was searched."""
     category: str
+    """The task's category, given or found."""
     compiler: str
+    """What wrote the guideline; `none` where data was asked for."""
     confidence: float
+    """How sure the category is, from 0 to 1; 1 where it was given."""
     eligible: bool
+    """Whether anything passed the gates."""
     expires_at: datetime
+    """From when on an outcome moves nothing."""
     format: Literal["guideline", "memories"]
+    """Whether prose or data was asked for."""
     gates: Gates
+    """The floors in force."""
     guideline: Guideline
+    """The advice, and what was left out of it."""
     items: tuple[Item, ...]
+    """The memories that were selected, by rank; empty in lists."""
     k: int
+    """The most experiences that were wanted."""
     key_id: str | None
+    """The key that asked."""
     known_at: datetime
+    """When it happened: the server's clock, or the stream's."""
     max_tokens: int
+    """The budget of the guideline."""
     policy: str
+    """How weights were learned."""
     propensity: float
-    purpose: str
+    """The probability that chance gave to the arm."""
+    purpose: Literal["act", "paired", "replay", "preview"]
+    """What the caller was going to do with it."""
     ranker: str
+    """The ranker that ordered."""
     rankers: Mapping[str, float]
-    reason: str | None
+    """Each ranker's probability of being drawn; with all rankers, its share of the answer."""
+    reason: (
+        Literal[
+            "caller_wants_off",
+            "nothing_to_serve",
+            "caller_pairs",
+            "caller_wants_on",
+            "preview",
+            "randomised",
+            "suspended_negative_transfer",
+            "retested",
+        ]
+        | None
+    )
+    """Why it has this arm."""
     recorded_at: datetime
+    """When it was stored."""
     retrieval_id: str
-    rivals: bool
+    """Names the retrieval; an outcome is reported under it."""
     strength: float
+    """How far memory was to be followed, from 0 to 1."""
     subcategory: str | None
+    """The second level of it."""
     task_id: str | None
+    """The task it was about; null for a preview."""
     timings: Timings
+    """How long it took."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -1535,10 +1689,14 @@ class Retrieval(HasReceipt):
     """
     A guideline with its receipt. With arm `control`, `forced_off`, `empty` or `suspended` the
     guideline is empty and `reason` says why; a preview has no receipt.
+
+    Differs from `Receipt`: it has the content of what was served instead of the items.
     """
 
     agent: str
-    arm: str
+    arm: Literal[
+        "on", "control", "forced_on", "forced_off", "paired", "empty", "suspended", "retest"
+    ]
     as_of: datetime
     bank_version: int
     category: str
@@ -1549,20 +1707,32 @@ class Retrieval(HasReceipt):
     expires_at: datetime
     gates: Gates
     guideline: Guideline
-    memories: tuple[MemoryServed, ...]
+    memories: tuple[ServedMemory, ...]
     meta_guideline: MetaGuidelineServed | None
     policy: str
     propensity: float
-    purpose: str
+    purpose: Literal["act", "paired", "replay", "preview"]
     ranker: str
     rankers: Mapping[str, float]
-    reason: str | None
+    reason: (
+        Literal[
+            "caller_wants_off",
+            "nothing_to_serve",
+            "caller_pairs",
+            "caller_wants_on",
+            "preview",
+            "randomised",
+            "suspended_negative_transfer",
+            "retested",
+        ]
+        | None
+    )
     retrieval_id: str | None
     strength: float
     subcategory: str | None
     task_id: str | None
     timings: Timings
-    explanation: Workings | None = None
+    explanation: Explanation | None = None
     sentences: Mapping[str, str] | None = None
 
 
@@ -1657,7 +1827,6 @@ __all__ = [
     "Audit",
     "Branch",
     "BulkItem",
-    "ByRanker",
     "Candidate",
     "Category",
     "Check",
@@ -1682,6 +1851,7 @@ __all__ = [
     "ErasedCounts",
     "ErasureReach",
     "Estimate",
+    "Explanation",
     "Gates",
     "Guideline",
     "Health",
@@ -1698,7 +1868,6 @@ __all__ = [
     "Me",
     "Memory",
     "MemoryChange",
-    "MemoryServed",
     "MemoryVersion",
     "MetaGuideline",
     "MetaGuidelineServed",
@@ -1711,6 +1880,7 @@ __all__ = [
     "Prediction",
     "PredictionScore",
     "PredictionWhole",
+    "RankerView",
     "Rankers",
     "Ready",
     "Receipt",
@@ -1719,6 +1889,7 @@ __all__ = [
     "Revision",
     "RolledBack",
     "Routing",
+    "ServedMemory",
     "Settings",
     "Settlement",
     "SettlementScore",
@@ -1740,6 +1911,5 @@ __all__ = [
     "WeightEvent",
     "WeightRow",
     "WeightShares",
-    "Workings",
     "Writing",
 ]

@@ -1040,7 +1040,7 @@ def list_retrievals(
     state: Literal["pending", "answered", "expired", "all"] | None = None,
     category: str | None = None,
     arm: Literal[
-        "on", "control", "forced_on", "forced_off", "paired", "empty", "suspended", "probe"
+        "on", "control", "forced_on", "forced_off", "paired", "empty", "suspended", "retest"
     ]
     | None = None,
     order: Literal["oldest", "newest"] | None = None,
@@ -1065,6 +1065,7 @@ def list_retrievals(
 def create_retrieval(
     *,
     agent: str,
+    all_rankers: bool | None = None,
     arm: Literal["auto", "on", "off"] | None = None,
     as_of: datetime | None = None,
     expires_in: float | None = None,
@@ -1074,7 +1075,6 @@ def create_retrieval(
     max_tokens: int | None = None,
     purpose: Literal["act", "paired", "replay", "preview"] | None = None,
     queries: Sequence[f.QueryFields] | None = None,
-    rivals: bool | None = None,
     task: f.TaskFields | None = None,
     task_id: str | None = None,
 ) -> Call[m.Retrieval]:
@@ -1085,6 +1085,7 @@ def create_retrieval(
         one(m.Retrieval),
         body={
             "agent": agent,
+            "all_rankers": all_rankers,
             "arm": arm,
             "as_of": as_of,
             "expires_in": expires_in,
@@ -1094,7 +1095,6 @@ def create_retrieval(
             "max_tokens": max_tokens,
             "purpose": purpose,
             "queries": queries,
-            "rivals": rivals,
             "task": task,
             "task_id": task_id,
         },

@@ -1,7 +1,7 @@
 """ReceiptStore: what was served, seen through one namespace."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from uuid import UUID
 
@@ -10,12 +10,21 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from memory.kernel.errors import NotFound
 from memory.kernel.paging import Page
-from memory.memories.entities import Kind
+from memory.kernel.postgres.rows import RowMapper
 from memory.memories.tables import memory
-from memory.receipts.entities import CutMemory, Format, GuidelineLine, Item, Receipt, ReceiptFilter
+from memory.receipts.entities import (
+    Cut,
+    CutReason,
+    Gates,
+    Guideline,
+    Item,
+    Line,
+    Receipt,
+    ReceiptFilter,
+    Timings,
+)
 from memory.receipts.store.filtering import matching_receipts, turned
 from memory.receipts.tables import retrieval, retrieval_item
-from memory.tasks.entities import Agent, CategoryIds, CategoryName
 from memory.tasks.tables import agent, category
 
 _sub = category.alias("sub")
@@ -29,6 +38,7 @@ _RECEIPTS = (
 
 
 _NAMES = (
+    retrieval.c.id.label("retrieval_id"),
     agent.c.name.label("agent"),
     category.c.name.label("category"),
     _sub.c.name.label("subcategory"),
@@ -39,21 +49,8 @@ Attempt = tuple[UUID, UUID]
 """An agent at a task, by id."""
 
 
-_ITEM_COLUMNS = tuple(name for name in Item.__slots__ if name != "kind")
-
-
 @dataclass(frozen=True, slots=True)
-class NewReceipt:
-    """A receipt with the ids that its names stand for."""
-
-    receipt: Receipt
-    agent: Agent
-    category_ids: CategoryIds
-    model_id: UUID
-
-
-@dataclass(frozen=True, slots=True)
-class Binding:
+class ReceiptContext:
     """What an outcome needs of its receipt: ids instead of names, and which texts were served."""
 
     retrieval_id: UUID
@@ -67,7 +64,7 @@ class Binding:
     purpose: str
     ranker: str
     rankers: Mapping[str, float]
-    rivals: bool
+    all_rankers: bool
     expires_at: datetime
     key_id: UUID | None
     metric: str | None
@@ -80,13 +77,13 @@ class Binding:
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class ReceiptOwner:
     """Whose a receipt is: enough to name it in a prediction."""
 
     agent_id: UUID
     task_id: UUID
     key_id: UUID | None
-    rivals: bool
+    all_rankers: bool
     rankers: Mapping[str, float]
 
 
@@ -97,41 +94,76 @@ class ReceiptStore:
         self._connection = connection
         self._namespace_id = namespace_id
 
-    async def open(self, receipts: Sequence[NewReceipt]) -> None:
+    async def open(self, receipts: Sequence[Receipt]) -> None:
         """Write receipts with their items."""
-        await self._connection.execute(insert(retrieval), [self._row(new) for new in receipts])
-        items = [
-            {
-                "retrieval_id": new.receipt.id,
-                "namespace_id": self._namespace_id,
-                **{name: getattr(item, name) for name in _ITEM_COLUMNS},
-            }
-            for new in receipts
-            for item in new.receipt.items
-        ]
+        await self._connection.execute(insert(retrieval), [self._row(one) for one in receipts])
+        items = [self._item_row(receipt, item) for receipt in receipts for item in receipt.items]
         if items:
             await self._connection.execute(insert(retrieval_item), items)
 
-    def _row(self, new: NewReceipt) -> dict[str, object]:
-        receipt = new.receipt
-        named = {"agent", "category", "items", "lines", "cut", "rankers", "timings"}
-        plain = {name: getattr(receipt, name) for name in Receipt.__slots__ if name not in named}
+    def _row(self, receipt: Receipt) -> dict[str, object]:
+        guideline = receipt.guideline
         return {
-            **plain,
+            "id": receipt.retrieval_id,
             "namespace_id": self._namespace_id,
-            "agent_id": new.agent.id,
-            "agent_model": new.agent.model,
-            "own_information": new.agent.own_information,
-            "category_id": new.category_ids.category,
-            "subcategory_id": new.category_ids.subcategory,
-            "model_id": new.model_id,
+            "agent_id": receipt.agent_id,
+            "agent_model": receipt.agent_model,
+            "own_information": receipt.own_information,
+            "task_id": receipt.task_id,
+            "category_id": receipt.category_id,
+            "subcategory_id": receipt.subcategory_id,
+            "confidence": receipt.confidence,
+            "purpose": receipt.purpose,
+            "arm": receipt.arm,
+            "propensity": receipt.propensity,
+            "eligible": receipt.eligible,
+            "reason": receipt.reason,
+            "format": receipt.format,
+            "k": receipt.k,
+            "max_tokens": receipt.max_tokens,
+            "bank_version": receipt.bank_version,
+            "as_of": receipt.as_of,
+            "model_id": receipt.model_id,
+            "raw_gate": receipt.gates.raw,
+            "score_floor": receipt.gates.score,
+            "ranker": receipt.ranker,
             "rankers": dict(receipt.rankers),
-            "timings": dict(receipt.timings),
+            "all_rankers": receipt.all_rankers,
+            "strength": receipt.strength,
+            "policy": receipt.policy,
+            "compiler": receipt.compiler,
+            "counter": guideline.counter,
             "lines": [
                 {"text": line.text, "memory_ids": [str(i) for i in line.memory_ids]}
-                for line in receipt.lines
+                for line in guideline.lines
             ],
-            "cut": [{"memory_id": str(c.memory_id), "reason": c.reason} for c in receipt.cut],
+            "text": guideline.text,
+            "tokens": guideline.tokens,
+            "cut": [{"memory_id": str(c.memory_id), "reason": c.reason} for c in guideline.cut],
+            "timings": receipt.timings.by_step(),
+            "known_at": receipt.known_at,
+            "recorded_at": receipt.recorded_at,
+            "expires_at": receipt.expires_at,
+            "key_id": receipt.key_id,
+        }
+
+    def _item_row(self, receipt: Receipt, item: Item) -> dict[str, object]:
+        return {
+            "retrieval_id": receipt.retrieval_id,
+            "memory_id": item.memory_id,
+            "namespace_id": self._namespace_id,
+            "version": item.version,
+            "similarity": item.similarity,
+            "relevance": item.relevance,
+            "effective_weight": item.effective_weight,
+            "ranking_weight": item.ranking_weight,
+            "score": item.score,
+            "scores": item.scores,
+            "rank": item.rank,
+            "propensity": item.propensity,
+            "served": item.served,
+            "cited": item.cited,
+            "exploration_slot": item.exploration_slot,
         }
 
     async def get(self, retrieval_id: UUID) -> Receipt:
@@ -139,8 +171,8 @@ class ReceiptStore:
         found = rows.mappings().first()
         if found is None:
             raise NotFound("no such retrieval", code="retrieval_not_found", field="retrieval_id")
-        items = await self._items([retrieval_id])
-        return _receipt(found, items.get(retrieval_id, ()))
+        items = await self._items(retrieval_id)
+        return replace(_to_receipt(found), items=items)
 
     async def browse(
         self, wanted: ReceiptFilter, page: Page, now: datetime
@@ -148,7 +180,7 @@ class ReceiptStore:
         """By id, one row more than the page, without items; and how many match."""
         condition = matching_receipts(wanted, now)
         rows = turned(self._select(condition), retrieval.c.id, page, wanted.newest_first)
-        found = [_receipt(row, ()) for row in (await self._connection.execute(rows)).mappings()]
+        found = [_to_receipt(row) for row in (await self._connection.execute(rows)).mappings()]
         total = await self._connection.scalar(
             select(func.count())
             .select_from(_RECEIPTS)
@@ -156,7 +188,7 @@ class ReceiptStore:
         )
         return found, total or 0
 
-    async def bindings(self, retrieval_ids: Sequence[UUID]) -> dict[UUID, Binding]:
+    async def contexts(self, retrieval_ids: Sequence[UUID]) -> dict[UUID, ReceiptContext]:
         """What outcomes of these retrievals need to know, by retrieval id."""
         rows = await self._connection.execute(
             select(retrieval, category.c.metric, category.c.reward_kind)
@@ -166,19 +198,22 @@ class ReceiptStore:
             )
         )
         served = await self._served(retrieval_ids)
-        return {row["id"]: _binding(row, served.get(row["id"], ())) for row in rows.mappings()}
+        return {row["id"]: _to_context(row, served.get(row["id"], ())) for row in rows.mappings()}
 
-    async def claims(self, retrieval_ids: Sequence[UUID]) -> dict[UUID, Claim]:
+    async def owners(self, retrieval_ids: Sequence[UUID]) -> dict[UUID, ReceiptOwner]:
         """Whose these receipts are, by retrieval id."""
         if not retrieval_ids:
             return {}
-        columns = [retrieval.c[name] for name in ("id", *Claim.__slots__)]
+        columns = [retrieval.c[name] for name in ("id", *ReceiptOwner.__slots__)]
         rows = await self._connection.execute(
             select(*columns).where(
                 retrieval.c.namespace_id == self._namespace_id, retrieval.c.id.in_(retrieval_ids)
             )
         )
-        return {r.id: Claim(r.agent_id, r.task_id, r.key_id, r.rivals, r.rankers) for r in rows}
+        return {
+            r.id: ReceiptOwner(r.agent_id, r.task_id, r.key_id, r.all_rankers, r.rankers)
+            for r in rows
+        }
 
     async def of_attempts(self, attempts: Sequence[Attempt]) -> dict[Attempt, list[UUID]]:
         """The receipts of each agent for each task, oldest first."""
@@ -218,23 +253,18 @@ class ReceiptStore:
             served.setdefault(row["retrieval_id"], []).append(row)
         return served
 
-    async def _items(self, retrieval_ids: Sequence[UUID]) -> dict[UUID, tuple[Item, ...]]:
+    async def _items(self, retrieval_id: UUID) -> tuple[Item, ...]:
         rows = await self._connection.execute(
-            select(retrieval_item, memory.c.kind)
+            select(*_to_item.columns)
             .join(memory, memory.c.id == retrieval_item.c.memory_id)
-            .where(retrieval_item.c.retrieval_id.in_(retrieval_ids))
-            .order_by(retrieval_item.c.retrieval_id, retrieval_item.c.rank)
+            .where(retrieval_item.c.retrieval_id == retrieval_id)
+            .order_by(retrieval_item.c.rank)
         )
-        items: dict[UUID, tuple[Item, ...]] = {}
-        for row in rows.mappings():
-            numbers = {name: row[name] for name in _ITEM_COLUMNS}
-            item = Item(kind=Kind(row["kind"]), **numbers)
-            items[row["retrieval_id"]] = (*items.get(row["retrieval_id"], ()), item)
-        return items
+        return tuple(_to_item(row) for row in rows.mappings())
 
     def _select(self, condition: ColumnElement[bool]) -> Select[tuple[object, ...]]:
         return (
-            select(retrieval, *_NAMES)
+            select(*_to_receipt.columns, *_COMPILED)
             .select_from(_RECEIPTS)
             .where(retrieval.c.namespace_id == self._namespace_id, condition)
         )
@@ -253,31 +283,67 @@ def expiry(known_at: datetime, expires_in: timedelta | None, default: timedelta)
     return known_at + (expires_in if expires_in is not None else default)
 
 
-def _binding(row: RowMapping, served: Sequence[RowMapping]) -> Binding:
-    made = {"retrieval_id", "cited", "authors", "shared", "erased", "current"}
-    plain = {name: row[name] for name in Binding.__slots__ if name not in made}
-    return Binding(
+def _to_context(row: RowMapping, served: Sequence[RowMapping]) -> ReceiptContext:
+    return ReceiptContext(
         retrieval_id=row["id"],
+        agent_id=row["agent_id"],
+        agent_model=row["agent_model"],
+        own_information=row["own_information"],
+        task_id=row["task_id"],
+        category_id=row["category_id"],
+        arm=row["arm"],
+        propensity=row["propensity"],
+        purpose=row["purpose"],
+        ranker=row["ranker"],
+        rankers=row["rankers"],
+        all_rankers=row["all_rankers"],
+        expires_at=row["expires_at"],
+        key_id=row["key_id"],
+        metric=row["metric"],
+        reward_kind=row["reward_kind"],
         cited=tuple(item["memory_id"] for item in served),
         authors={item["memory_id"]: item["agent_id"] for item in served},
         shared=frozenset(i["memory_id"] for i in served if i["visibility"] == "namespace"),
         erased=frozenset(i["memory_id"] for i in served if i["erased_at"] is not None),
         current=all(item["current"] for item in served),
-        **plain,
     )
 
 
-def _receipt(row: RowMapping, items: tuple[Item, ...]) -> Receipt:
-    made = {"category", "format", "lines", "cut", "items"}
-    plain = {name: row[name] for name in Receipt.__slots__ if name not in made}
-    return Receipt(
-        category=CategoryName(row["category"], row["subcategory"]),
-        format=Format(row["format"]),
+def _to_guideline(row: RowMapping) -> Guideline:
+    return Guideline(
+        text=row["text"],
         lines=tuple(
-            GuidelineLine(line["text"], tuple(UUID(i) for i in line["memory_ids"]))
+            Line(line["text"], tuple(UUID(one) for one in line["memory_ids"]))
             for line in row["lines"]
         ),
-        cut=tuple(CutMemory(UUID(cut["memory_id"]), cut["reason"]) for cut in row["cut"]),
-        items=items,
-        **plain,
+        tokens=row["tokens"],
+        counter=row["counter"],
+        cut=tuple(Cut(UUID(cut["memory_id"]), CutReason(cut["reason"])) for cut in row["cut"]),
     )
+
+
+_COMPILED = tuple(
+    retrieval.c[name]
+    for name in (
+        *("text", "lines", "tokens", "counter", "cut", "timings", "raw_gate", "score_floor"),
+    )
+)
+"""What a receipt's guideline, gates and timings are made of."""
+
+
+_to_owner = RowMapper(ReceiptOwner, [retrieval])
+
+
+_to_item = RowMapper(Item, [retrieval_item, memory.c.kind], computed={"sentence": lambda _: None})
+
+
+_to_receipt = RowMapper(
+    Receipt,
+    [*_NAMES, retrieval],
+    computed={
+        "guideline": _to_guideline,
+        "items": lambda _: (),
+        "gates": lambda row: Gates(row["raw_gate"], row["score_floor"]),
+        "timings": lambda row: Timings(**row["timings"]),
+    },
+)

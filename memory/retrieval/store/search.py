@@ -3,7 +3,7 @@
 The planner is never left to choose an approximate index: which memories may be seen is decided
 first, in a materialised step, and the distance is taken to each of them. The database compares in
 single precision, so it returns every row within a rigorous margin of the last place of the head;
-the retrieval room takes the cosine again in double precision.
+ranking takes the cosine again in double precision.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -23,7 +23,7 @@ Half = npt.NDArray[np.float16]
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """One query: its vector as the database compares it, and the field it is held against."""
+    """One query: its vector as the database compares it, and the field it is compared with."""
 
     vector: Half
     field: str
@@ -52,7 +52,7 @@ class Scope:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundRow:
     """A row near the head: its vectors by field, its text, and its states as they were stored."""
 
     id: UUID
@@ -82,7 +82,7 @@ class Found:
 class Head:
     """Rows that contain the head for certain, how many matched, and the bank they came from."""
 
-    rows: tuple[Found, ...]
+    rows: tuple[FoundRow, ...]
     matching: int
     bank_version: int
 
@@ -117,7 +117,7 @@ class SearchStore:
     async def bank(self, fields: Collection[str], scope: Scope) -> Head:
         """Every row that may be seen and has a vector of one of these fields, in one look."""
         rows = await self._rows(_BANK[(scope.past, scope.reserved)], self._values(scope, fields))
-        found = tuple(_found(row) for row in rows if row["fields"] is not None)
+        found = tuple(_to_row(row) for row in rows if row["fields"] is not None)
         return Head(found, len(found), rows[0]["bank_version"])
 
     def _values(self, scope: Scope, fields: Collection[str]) -> dict[str, object]:
@@ -139,14 +139,14 @@ class SearchStore:
 
     async def _look(
         self, statement: bytes, values: Mapping[str, object]
-    ) -> tuple[Mapping[str, Any], tuple[Found, ...]]:
+    ) -> tuple[Mapping[str, Any], tuple[FoundRow, ...]]:
         """What is near, and what of it is still there to be read."""
         await self._execute(_HASH)
         [near] = await self._rows(statement, values)
         await self._execute(_ANY)
         asked = {**values, "ids": near["ids"], "versions": near["versions"]}
         rows = await self._rows(_CONTENT, asked) if near["ids"] else []
-        return near, tuple(_found(row) for row in rows if row["fields"] is not None)
+        return near, tuple(_to_row(row) for row in rows if row["fields"] is not None)
 
     async def _rows(self, statement: bytes, values: Mapping[str, object]) -> list[dict[str, Any]]:
         driver = await self._driver()
@@ -313,9 +313,6 @@ _BANK = {(True, reserved): _bank(seen_then(reserved=reserved)) for reserved in (
 }
 
 
-PLAIN = tuple(name for name in Found.__slots__ if name not in ("vectors", "state", "deviation"))
-
-
 def _literal(vector: Half) -> str:
     return "[" + ",".join(map(repr, vector.astype(float).tolist())) + "]"
 
@@ -325,12 +322,29 @@ def _half(sent: bytes | memoryview) -> Half:
     return np.frombuffer(sent, dtype=">f2", offset=4).astype(np.float16)
 
 
-def _found(row: dict[str, Any]) -> Found:
+def _to_row(row: dict[str, Any]) -> FoundRow:
     deviation = row["deviation"]
     sent = zip(row["fields"], row["vectors"], strict=True)
-    return Found(
+    return FoundRow(
+        id=row["id"],
+        version=row["version"],
+        kind=row["kind"],
+        status=row["status"],
+        source_group=row["source_group"],
+        situation=row["situation"],
+        lesson=row["lesson"],
+        metadata=row["metadata"],
+        agent_id=row["agent_id"],
+        agent=row["agent"],
+        category=row["category"],
+        subcategory=row["subcategory"],
+        trust=row["trust"],
+        start_weight=row["start_weight"],
+        learned_at=row["learned_at"],
         vectors={field: _half(vector) for field, vector in sent},
         state=tuple(row["state"]),
+        touched_at=row["touched_at"],
+        n_credited=row["n_credited"],
         deviation=None if deviation is None else tuple(deviation),
-        **{name: row[name] for name in PLAIN},
+        deviation_touched_at=row["deviation_touched_at"],
     )

@@ -8,8 +8,9 @@ from guideline_builders import ByteCounter, JoiningCounter, WordCounter, an_entr
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.guidelines.compiler import HEADER, CutReason, Trust
+from memory.guidelines.compiler import HEADER, Trust
 from memory.kernel.errors import Rejected
+from memory.receipts.entities import CutReason
 from tests.fixtures.profiles import examples
 
 property_test = examples(60)

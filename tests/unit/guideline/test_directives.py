@@ -15,11 +15,12 @@ from guideline_builders import (
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.guidelines.compiler import HEADER, Budget, CutReason, Framing, Trust, compile_guideline
+from memory.guidelines.compiler import HEADER, Budget, Framing, Trust, compile_guideline
 from memory.guidelines.entities import CrossCategory, Directives, OnDisagreement, Order, sign_of
 from memory.kernel.errors import Rejected, TooLarge
 from memory.kernel.text import INSTRUCTION
 from memory.meta_guidelines.entities import MetaGuidelineDraft
+from memory.receipts.entities import CutReason
 from tests.fixtures.profiles import examples
 
 GUIDE = 0xFEED

@@ -96,7 +96,7 @@ def test_draws_are_weighed_by_how_rare_they_were():
 
 
 def test_in_a_suspended_cell_the_probe_is_what_was_served():
-    day = a_day(served(0.9, 0.05, "probe"), unserved(0.4, 0.95, "suspended"))
+    day = a_day(served(0.9, 0.05, "retest"), unserved(0.4, 0.95, "suspended"))
 
     assert effect_of([day]).randomised.mean == pytest.approx(0.5)
 

@@ -20,7 +20,7 @@ from memory.kernel.errors import Rejected
 ANNE, BOB = UUID(int=10), UUID(int=11)
 
 
-@pytest.mark.parametrize("arm", ["on", "forced_on", "probe"])
+@pytest.mark.parametrize("arm", ["on", "forced_on", "retest"])
 def test_a_run_with_memory_is_single_alone_and_paired_beside_one_without(arm):
     assert classify(Circumstances(arm)) == (Evidence.SINGLE, None)
     assert classify(Circumstances(arm, without=True)) == (Evidence.PAIRED, None)

@@ -1,14 +1,15 @@
 import pytest
 from retrieval_builders import FixedChance
 
-from memory.retrieval.arms import Arm, Ask, Purpose, Reason, assign
+from memory.receipts.entities import Arm, Purpose, Reason
+from memory.retrieval.selection import ArmRequest, assign_arm
 
 LUCKY, UNLUCKY = 0.999, 0.0
 
 
 def an_ask(**changes):
     fields = {"arm": "auto", "purpose": Purpose.ACT, "eligible": True, "control_outcomes": 30}
-    return Ask(**{**fields, **changes})
+    return ArmRequest(**{**fields, **changes})
 
 
 @pytest.mark.parametrize(
@@ -27,7 +28,7 @@ def an_ask(**changes):
     ],
 )
 def test_an_arm_that_is_not_left_to_chance_is_certain(ask, arm, reason):
-    assignment = assign(ask, FixedChance(UNLUCKY))
+    assignment = assign_arm(ask, FixedChance(UNLUCKY))
 
     assert (assignment.arm, assignment.propensity, assignment.reason) == (arm, 1.0, reason)
 
@@ -40,17 +41,17 @@ def test_an_arm_that_is_not_left_to_chance_is_certain(ask, arm, reason):
 def test_chance_sends_a_known_share_to_control(purpose, control_outcomes, override, rate):
     ask = an_ask(purpose=purpose, control_outcomes=control_outcomes, control_rate=override)
 
-    below, at = assign(ask, FixedChance(rate - 1e-9)), assign(ask, FixedChance(rate))
+    below, at = assign_arm(ask, FixedChance(rate - 1e-9)), assign_arm(ask, FixedChance(rate))
 
     assert (below.arm, below.propensity) == (Arm.CONTROL, rate)
     assert (at.arm, at.propensity) == (Arm.ON, 1 - rate)
 
 
 def test_a_rate_of_zero_turns_the_control_arm_off():
-    assignment = assign(an_ask(control_rate=0, control_outcomes=0), FixedChance(UNLUCKY))
+    assignment = assign_arm(an_ask(control_rate=0, control_outcomes=0), FixedChance(UNLUCKY))
 
     assert (assignment.arm, assignment.propensity) == (Arm.ON, 1)
 
 
 def test_most_retrievals_are_served():
-    assert assign(an_ask(), FixedChance(LUCKY)).arm is Arm.ON
+    assert assign_arm(an_ask(), FixedChance(LUCKY)).arm is Arm.ON

@@ -11,7 +11,7 @@ from retrieval_builders import property_test
 from memory.kernel.errors import Unavailable
 from memory.retrieval.head import (
     HeadRow,
-    Query,
+    QueryVector,
     ensure_whole,
     exact_head,
     margin,
@@ -26,7 +26,7 @@ def a_row(number, vector, field="situation"):
 
 
 def a_query(vector, field="situation"):
-    return Query(field, np.asarray(vector, dtype=np.float32))
+    return QueryVector(field, np.asarray(vector, dtype=np.float32))
 
 
 def oracle_cosine(stored, asked):

@@ -15,15 +15,15 @@ from retrieval_builders import (
 
 from memory.belief.rankers import RANKERS
 from memory.receipts.entities import Fate, Gates
-from memory.retrieval.selection import rival_selection, select
-from memory.retrieval.workings import explain, explain_rivals
+from memory.retrieval.explanation import place_candidates, place_for_all
+from memory.retrieval.selection import select, select_by_all
 
 DRAWN, NOT_DRAWN = 0.0, 0.5
-SERVED = {Fate.SERVED, Fate.SLOT}
+SERVED = {Fate.SERVED, Fate.EXPLORATION_SLOT}
 
 
 def drawn_by(selected):
-    return next((one.candidate.id for one in selected.items if one.slot), None)
+    return next((one.candidate.id for one in selected.items if one.exploration_slot), None)
 
 
 def fates_by_number(explained):
@@ -44,12 +44,12 @@ def heads_with_some_on_probation(draw):
 def test_who_is_said_to_be_served_is_served_with_the_same_propensity(head, selection, uniform):
     selected = select(head, selection, FixedChance(uniform))
 
-    explained = explain(head, selection, drawn_by(selected))
+    explained = place_candidates(head, selection, drawn_by(selected))
 
     told = {one.candidate.id: one.propensity for one in explained if one.fate in SERVED}
     assert told == {one.candidate.id: one.propensity for one in selected.items}
     ranked = [one.candidate for one in explained if one.fate is Fate.SERVED]
-    assert ranked == [one.candidate for one in selected.items if not one.slot]
+    assert ranked == [one.candidate for one in selected.items if not one.exploration_slot]
 
 
 @property_test
@@ -60,7 +60,7 @@ def test_who_is_said_to_have_a_chance_is_who_chance_can_serve(head, selection):
     pool = round(0.03 / drawn.items[-1].propensity) if drawn.slot_drawn else 0
     slots = [select(head, selection, FixedChance(DRAWN, place)) for place in range(pool)]
 
-    explained = explain(head, selection)
+    explained = place_candidates(head, selection)
 
     possible = {one.candidate.id for s in (undrawn, *slots) for one in s.items}
     assert {one.candidate.id for one in explained if one.propensity > 0} == possible
@@ -69,7 +69,7 @@ def test_who_is_said_to_have_a_chance_is_who_chance_can_serve(head, selection):
 @property_test
 @given(heads_with_some_on_probation(), selections())
 def test_each_ranker_is_said_to_serve_what_it_serves(head, selection):
-    explained = explain(head, selection)
+    explained = place_candidates(head, selection)
 
     for ranker in RANKERS:
         alone = select(head, replace(selection, ranker=ranker), FixedChance(NOT_DRAWN))
@@ -80,9 +80,9 @@ def test_each_ranker_is_said_to_serve_what_it_serves(head, selection):
 @property_test
 @given(heads_with_some_on_probation(), selections())
 def test_rivals_are_said_to_be_served_when_they_are(head, selection):
-    rivals = {rival.candidate.id: rival for rival in rival_selection(head, selection)}
+    rivals = {rival.candidate.id: rival for rival in select_by_all(head, selection)}
 
-    explained = explain_rivals(head, selection)
+    explained = place_for_all(head, selection)
 
     told = {one.candidate.id: one for one in explained if one.fate is Fate.SERVED}
     assert told.keys() == rivals.keys()
@@ -94,7 +94,7 @@ def test_rivals_are_said_to_be_served_when_they_are(head, selection):
 @property_test
 @given(heads(), selections())
 def test_places_follow_the_order_scores_of_the_ranker_that_serves(head, selection):
-    explained = explain(head, selection)
+    explained = place_candidates(head, selection)
 
     scores = [one.rankers[selection.ranker].order_score for one in explained]
     assert scores == sorted(scores, reverse=True)
@@ -113,7 +113,7 @@ def test_each_candidate_is_told_what_kept_it_from_a_place():
     ]
     selection = a_selection(k=2, gates=Gates(raw=0.3, score=0.3))
 
-    assert fates_by_number(explain(head, selection)) == {
+    assert fates_by_number(place_candidates(head, selection)) == {
         1: "served",
         2: "group",
         3: "probation",
@@ -128,16 +128,21 @@ def test_the_slot_and_the_one_it_displaced_are_named():
     head = [a_candidate(number, similarity=1 - number / 10) for number in (1, 2, 3, 4)]
     selection = a_selection(k=2, slot_probability=0.03)
 
-    explained = explain(head, selection, drawn=head[3].id)
+    explained = place_candidates(head, selection, drawn=head[3].id)
 
-    assert fates_by_number(explained) == {1: "served", 2: "displaced", 3: "beyond_k", 4: "slot"}
+    assert fates_by_number(explained) == {
+        1: "served",
+        2: "displaced",
+        3: "beyond_k",
+        4: "exploration_slot",
+    }
     assert [one.propensity for one in explained] == pytest.approx([1, 0.97, 0.015, 0.015])
 
 
 def test_the_factor_for_age_stands_beside_the_score_it_is_part_of():
     old = a_candidate(1, similarity=0.8, learned_at=a_selection().as_of.replace(year=2024))
 
-    [explained] = explain([old], a_selection())
+    [explained] = place_candidates([old], a_selection())
 
     for by in explained.rankers.values():
         assert by.order_score == pytest.approx(0.8 * by.knowledge_age)

@@ -20,7 +20,7 @@ from retrieval_builders import (
 from memory.belief.rankers import RANKERS
 from memory.kernel.errors import Rejected
 from memory.receipts.entities import Gates
-from memory.retrieval.selection import eligible, rival_selection, select
+from memory.retrieval.selection import eligible, select, select_by_all
 
 HALF_LIFE_DAYS = {"180d": 180, "60d": 60, "30d": 30, "15d": 15}
 DRAWN, NOT_DRAWN = 0.0, 0.5
@@ -65,7 +65,7 @@ def test_what_is_served_equals_what_plain_python_serves(head, selection):
 
     assert [item.candidate for item in selected.items] == oracle_served(head, selection)
     assert [item.rank for item in selected.items] == list(range(1, len(selected.items) + 1))
-    assert all(item.propensity == 1 and not item.slot for item in selected.items)
+    assert all(item.propensity == 1 and not item.exploration_slot for item in selected.items)
 
 
 @property_test
@@ -159,7 +159,7 @@ def test_the_slot_gives_the_last_place_to_a_least_credited_memory_whatever_its_s
     assert selected.slot_drawn
     assert ids(selected.items) == [1, 4]
     assert [item.propensity for item in selected.items] == [1, 0.015]
-    assert [item.slot for item in selected.items] == [False, True]
+    assert [item.exploration_slot for item in selected.items] == [False, True]
 
 
 def test_the_memory_the_slot_might_displace_keeps_the_rest_of_the_chance():
@@ -259,10 +259,10 @@ def test_with_or_without_a_slot_the_rules_of_serving_hold(head, selection, unifo
     floor = selection.gates.score
     weighted = selection.ranker.startswith("weighted")
     assert all(
-        item.slot or (item.score if weighted else item.candidate.relevance) >= floor
+        item.exploration_slot or (item.score if weighted else item.candidate.relevance) >= floor
         for item in items
     )
-    assert all(item.rank == len(items) for item in items if item.slot)
+    assert all(item.rank == len(items) for item in items if item.exploration_slot)
 
 
 @property_test
@@ -276,7 +276,7 @@ def test_a_retrieval_is_eligible_when_the_ageless_flat_ranker_serves(head, selec
 @property_test
 @given(heads(), selections())
 def test_rivals_are_the_union_of_what_the_ten_rankers_serve(head, selection):
-    rivals = rival_selection(head, selection)
+    rivals = select_by_all(head, selection)
 
     expected = {
         ranker: {c.id for c in oracle_served(head, replace(selection, ranker=ranker))}
@@ -291,7 +291,7 @@ def test_each_rival_carries_what_each_ranker_tells_of_it():
     new = a_candidate(1, similarity=0.4, effective_weight=0.5, ranking_weight=1.0)
     old = a_candidate(2, similarity=0.6, effective_weight=2.0, learned_at=NOON - timedelta(days=30))
 
-    rivals = rival_selection([new, old], a_selection(k=1))
+    rivals = select_by_all([new, old], a_selection(k=1))
 
     assert [rival.candidate for rival in rivals] == [old, new]
     assert rivals[0].scores["flat/none"] == 0.6

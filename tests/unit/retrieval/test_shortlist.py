@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 from retrieval_builders import a_candidate, a_selection, heads, property_test, selections
 
 from memory.receipts.entities import Gates
-from memory.retrieval.selection import Bank, eligible, select, shortlist
+from memory.retrieval.selection import BankColumns, eligible, select, shortlist
 
 
 def shortlisted(everyone, selection):
     """Those of the shortlist; `everyone` is in the order of ids."""
-    bank = Bank(
+    bank = BankColumns(
         effective=np.array([c.effective_weight for c in everyone]),
         ranking=np.array([c.ranking_weight for c in everyone]),
         groups=[c.group for c in everyone],
