@@ -11,7 +11,15 @@ from datetime import datetime
 from typing import cast
 from uuid import UUID
 
-from memory.experiences.store.twins import START, Changed, Member, MergingStore, Pair, Place, Union
+from memory.experiences.store import (
+    START,
+    ChangedMemories,
+    Merge,
+    MergeMember,
+    MergePosition,
+    NearPair,
+    TwinStore,
+)
 from memory.kernel.postgres.database import Connection
 from memory.kernel.postgres.leadership import WorkStore
 from memory.memories.rules import TWIN, is_twin
@@ -27,13 +35,13 @@ LIMIT = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Merging:
+class MergeResult:
     """What a run would merge, or merged; and what it left as it was because it had changed."""
 
-    changed: Changed
-    through: Place
-    unions: Sequence[Union]
-    voided: Sequence[Union] = ()
+    changed: ChangedMemories
+    through: MergePosition
+    merges: Sequence[Merge]
+    skipped: Sequence[Merge] = ()
 
     def result(self) -> dict[str, object]:
         """As the run's record says it; `through` is where the next run goes on."""
@@ -42,80 +50,80 @@ class Merging:
             "left": self.changed.left,
             "through": [self.through.bank_version, str(self.through.memory_id)],
             "changes": [
-                *(_change(union, "merged") for union in self.unions),
-                *(_change(union, "kept: it was changed meanwhile") for union in self.voided),
+                *(_change(merge, "merged") for merge in self.merges),
+                *(_change(merge, "kept: it was changed meanwhile") for merge in self.skipped),
             ],
         }
 
 
-def _change(union: Union, change: str) -> dict[str, object]:
+def _change(merge: Merge, change: str) -> dict[str, object]:
     return {
-        "memory_id": str(union.merged.id),
+        "memory_id": str(merge.merged.id),
         "change": change,
-        "into": str(union.survivor.id),
+        "into": str(merge.survivor.id),
     }
 
 
-async def merge(
+async def merge_twins(
     connection: Connection, namespace: Namespace, times: tuple[datetime, datetime], *, dry: bool
-) -> Merging:
+) -> MergeResult:
     """Merge the near-twins among what changed since the last run, as of `times[0]`."""
     now, recorded_at = times
-    store = MergingStore(connection, namespace.id)
+    store = TwinStore(connection, namespace.id)
     last = await WorkStore(connection).last_result(NAME, namespace.id)
-    after = _place(last)
-    changed = await store.changed(after, now, LIMIT)
+    after = _read_position(last)
+    changed = await store.find_changed(after, now, LIMIT)
     through = changed.through or after
-    pairs = await store.pairs(after, through, now, TWIN)
-    unions = unions_of(pairs)
-    if dry or not unions:
-        return Merging(changed, through, unions)
-    version = await NamespaceStore(connection).bump(namespace.id, memories=-len(unions))
-    await store.hold([member.id for union in unions for member in (union.survivor, union.merged)])
-    merged = [union for union in unions if await store.merge(union, version)]
-    await NamespaceStore(connection).recount(namespace.id, len(unions) - len(merged))
-    subjects = sorted({member.id for union in merged for member in (union.survivor, union.merged)})
+    pairs = await store.find_pairs(after, through, now, cosine=TWIN)
+    merges = choose_merges(pairs)
+    if dry or not merges:
+        return MergeResult(changed, through, merges)
+    version = await NamespaceStore(connection).bump(namespace.id, memories=-len(merges))
+    await store.hold([member.id for merge in merges for member in (merge.survivor, merge.merged)])
+    merged = [merge for merge in merges if await store.merge(merge, version)]
+    await NamespaceStore(connection).recount(namespace.id, len(merges) - len(merged))
+    subjects = sorted({member.id for merge in merged for member in (merge.survivor, merge.merged)})
     stamp = Stamp(None, recorded_at, version)
     await MemoryStore(connection, namespace.id).feed(stamp, "merged", subjects)
-    voided = [union for union in unions if union not in merged]
-    return Merging(changed, through, merged, voided)
+    skipped = [merge for merge in merges if merge not in merged]
+    return MergeResult(changed, through, merged, skipped)
 
 
-def unions_of(pairs: Sequence[Pair]) -> list[Union]:
+def choose_merges(pairs: Sequence[NearPair]) -> list[Merge]:
     """Which pairs are twins, and which of the two survives; what is merged takes no further part.
 
     The survivor is the pinned one, else the one with more credit, else the older. Two pinned ones
     stay two, and so do two that someone took apart again by restoring.
     """
-    unions: list[Union] = []
+    merges: list[Merge] = []
     gone: set[UUID] = set()
     for pair in pairs:
-        union = _union(pair)
-        if union is not None and not gone & {union.survivor.id, union.merged.id}:
-            unions.append(union)
-            gone.add(union.merged.id)
-    return unions
+        merge = _choose_survivor(pair)
+        if merge is not None and not gone & {merge.survivor.id, merge.merged.id}:
+            merges.append(merge)
+            gone.add(merge.merged.id)
+    return merges
 
 
-def _union(pair: Pair) -> Union | None:
+def _choose_survivor(pair: NearPair) -> Merge | None:
     if not is_twin(pair.one.text, pair.other.text, pair.cosine):
         return None
-    survivor, merged = sorted((pair.one, pair.other), key=_standing)
+    survivor, merged = sorted((pair.one, pair.other), key=_survival_order)
     if (
         merged.pinned
         or merged.merged_into == str(survivor.id)
         or (survivor.merged_into == str(merged.id))
     ):
         return None
-    return Union(survivor, merged)
+    return Merge(survivor, merged)
 
 
-def _standing(member: Member) -> tuple[bool, int, datetime, UUID]:
+def _survival_order(member: MergeMember) -> tuple[bool, int, datetime, UUID]:
     return (not member.pinned, -member.credited, member.learned_at, member.id)
 
 
-def _place(last: Mapping[str, object] | None) -> Place:
+def _read_position(last: Mapping[str, object] | None) -> MergePosition:
     if last is None:
         return START
     version, memory_id = cast("tuple[int, str]", last["through"])
-    return Place(version, UUID(memory_id))
+    return MergePosition(version, UUID(memory_id))

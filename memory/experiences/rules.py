@@ -34,27 +34,27 @@ class Words:
     headed: bool
 
 
-def words_of(text: str, header: str) -> Words:
+def read_words(text: str, header: str) -> Words:
     """The text as shingles, the citations in it, and whether it carries a guideline's `header`.
 
     A text of fewer words than a shingle has none: short lessons are alike by chance.
     """
-    words = _words(text)
-    opening = _words(header)[:SHINGLE]
+    words = _split(text)
+    opening = _split(header)[:SHINGLE]
     return Words(
-        shingles=_shingles(words, SHINGLE),
+        shingles=_cut_shingles(words, SHINGLE),
         citations=tuple(dict.fromkeys(_CITATION.findall(text)))[:MAX_CITATIONS],
-        headed=tuple(opening) in _shingles(words, len(opening)),
+        headed=tuple(opening) in _cut_shingles(words, len(opening)),
     )
 
 
-def echoed(text: Words, served: Mapping[UUID, Sequence[str]]) -> tuple[UUID, ...]:
+def find_echoed(text: Words, served: Mapping[UUID, Sequence[str]]) -> tuple[UUID, ...]:
     """The served memories that `text` echoes, the most repeated first; none where it is no echo.
 
     `served` holds the texts in which each memory was served. A citation counts where it names one
     of them, and so does the header over at least one of their shingles.
     """
-    shared = {memory: _shared(text, texts) for memory, texts in served.items()}
+    shared = {memory: _find_shared(text, texts) for memory, texts in served.items()}
     common = frozenset[tuple[str, ...]]().union(*shared.values())
     cited = {memory for memory in served if _cites(text, memory)}
     repeated = bool(text.shingles) and len(common) >= SHARE * len(text.shingles)
@@ -68,16 +68,16 @@ def _cites(text: Words, memory: UUID) -> bool:
     return any(memory.hex.endswith(citation) for citation in text.citations)
 
 
-def _shared(text: Words, texts: Sequence[str]) -> Shingles:
+def _find_shared(text: Words, texts: Sequence[str]) -> Shingles:
     found: Shingles = frozenset()
     for one in texts:
-        found |= text.shingles & _shingles(_words(one), SHINGLE)
+        found |= text.shingles & _cut_shingles(_split(one), SHINGLE)
     return found
 
 
-def _words(text: str) -> list[str]:
+def _split(text: str) -> list[str]:
     return _WORD.findall(text.casefold())
 
 
-def _shingles(words: Sequence[str], width: int) -> Shingles:
+def _cut_shingles(words: Sequence[str], width: int) -> Shingles:
     return frozenset(tuple(words[i : i + width]) for i in range(len(words) - width + 1))

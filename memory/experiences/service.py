@@ -1,4 +1,8 @@
-"""A lesson enters the bank: lesson → embedding → experience, unless it is an echo."""
+"""A lesson enters the bank: date it → is it an echo of what was served → embed it → names become
+ids → store it, once for each text → propose its trial, where it wants one.
+
+Each draft is taken or refused by itself.
+"""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -6,8 +10,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from memory.experiences.rules import echoed, words_of
-from memory.experiences.store.served import ServedStore, ServedText
+from memory.experiences.rules import find_echoed, read_words
+from memory.experiences.store import EchoStore, ServedText
 from memory.guidelines.compiler import HEADER
 from memory.inference.service import adopt_model, require_model
 from memory.kernel.engine import Engine
@@ -26,69 +30,23 @@ from memory.tenancy.entities import Act, Call
 from memory.verification.proposing import Proposal, propose
 from memory.verification.rules import trust_of
 
-
-async def echoes(
-    engine: Engine, call: Call, drafts: Sequence[tuple[ExperienceDraft, datetime]]
-) -> list[Remembered | None]:
-    """For each draft, learned at its time: the answer where it is an echo, else None.
-
-    Only what was served to this key lately is read, in a transaction that ends before the words
-    are compared.
-    """
-    if not drafts:
-        return []
-    since = min(learned_at for _, learned_at in drafts)
-    async with engine.database.transaction(call.namespace.id) as connection:
-        store = ServedStore(connection, call.namespace.id)
-        served = await store.lately(call.key.id, since)
-    if not served:
-        return [None] * len(drafts)
-    return await asyncio.to_thread(_found, call, drafts, served)
-
-
-def _found(
-    call: Call, drafts: Sequence[tuple[ExperienceDraft, datetime]], served: Sequence[ServedText]
-) -> list[Remembered | None]:
-    texts: dict[UUID, list[str]] = {}
-    current: dict[UUID, ServedText] = {}
-    for one in served:
-        # As a guideline has them: the situation, then the lesson.
-        texts.setdefault(one.memory_id, []).append(f"{one.situation} {one.lesson}")
-        current[one.memory_id] = one
-    return [_answer(call, draft, texts, current) for draft, _ in drafts]
-
-
-def _answer(
-    call: Call,
-    draft: ExperienceDraft,
-    texts: Mapping[UUID, Sequence[str]],
-    current: Mapping[UUID, ServedText],
-) -> Remembered | None:
-    # Only the lesson claims to be new: like tasks have like situations.
-    repeated = echoed(words_of(draft.lesson, HEADER), texts)
-    if not repeated:
-        return None
-    first = current[repeated[0]]
-    return Remembered(
-        id=first.memory_id,
-        version=first.current,
-        deduplicated=True,
-        bank_version=call.namespace.bank_version,
-        memory_status=Status(first.status),
-        echoes=repeated,
-    )
-
-
 Answer = Remembered | MemoryFault
 
 
 @dataclass(frozen=True, slots=True)
-class _Embedded:
-    """A draft that was found good, with its vectors."""
+class _DatedDraft:
+    """A draft in its place in the call, and when it was learned."""
 
     position: int
     draft: ExperienceDraft
     learned_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class _EmbeddedDraft:
+    """A draft that was found good, with its vectors."""
+
+    dated: _DatedDraft
     vectors: dict[str, Embedding]
 
 
@@ -96,68 +54,99 @@ async def remember(engine: Engine, call: Call, drafts: Sequence[ExperienceDraft]
     """Store each draft once; the answers are in the drafts' order, each true by itself."""
     call.key.require(Act.REMEMBER)
     require_model(engine, call.namespace)
-    answers, fresh = await _sifted(engine, call, drafts)
-    embedded: list[_Embedded] = []
-    made = await asyncio.gather(*(_embedded(engine, p, *fresh[p]) for p in fresh))
-    for position, one in zip(fresh, made, strict=True):
-        if isinstance(one, MemoryFault):
-            answers[position] = one
+    answers: dict[int, Answer] = {}
+    dated: list[_DatedDraft] = []
+    for position, draft in enumerate(drafts):
+        try:
+            call.key.require_agent(draft.agent)
+            learned_at = call.namespace.known_at(draft.learned_at, call.now, "learned_at")
+            dated.append(_DatedDraft(position, draft, learned_at))
+        except MemoryFault as fault:
+            answers[position] = fault
+    answers |= await _answer_echoes(engine, call, dated)
+    fresh = [one for one in dated if one.position not in answers]
+    embedded: list[_EmbeddedDraft] = []
+    for one, made in zip(fresh, await _embed_each(engine, fresh), strict=True):
+        if isinstance(made, MemoryFault):
+            answers[one.position] = made
         else:
-            embedded.append(one)
+            embedded.append(made)
 
     async with engine.database.transaction(call.namespace.id) as connection:
         model_id = await adopt_model(connection, engine, call.namespace)
+        resolver = _DraftResolver(connection, call, model_id)
         resolved: dict[int, NewMemory] = {}
-        desk = _Desk(connection, call, model_id)
         for one in embedded:
             try:
-                resolved[one.position] = await desk.resolve(one)
+                resolved[one.dated.position] = await resolver.resolve(one)
             except MemoryFault as fault:
-                answers[one.position] = fault
+                answers[one.dated.position] = fault
         entrance = Entrance(call.namespace, call.key.id, call.now, model_id)
         stored = await enter(connection, entrance, resolved)
         answers |= stored
-        await propose(engine, connection, entrance, _unverified(resolved, stored))
+        await propose(engine, connection, entrance, _list_proposals(resolved, stored))
     return [answers[position] for position in range(len(drafts))]
 
 
-async def _sifted(
-    engine: Engine, call: Call, drafts: Sequence[ExperienceDraft]
-) -> tuple[dict[int, Answer], dict[int, tuple[ExperienceDraft, datetime]]]:
-    """What is answered before any model thinks, bad drafts and echoes; and the rest, dated."""
-    dated = [_dated(call, draft) for draft in drafts]
-    answers: dict[int, Answer] = {
-        position: one for position, one in enumerate(dated) if isinstance(one, MemoryFault)
-    }
-    good = {p: (drafts[p], one) for p, one in enumerate(dated) if isinstance(one, datetime)}
-    found = await echoes(engine, call, list(good.values()))
-    repeated = {p: one for p, one in zip(good, found, strict=True) if one is not None}
-    return answers | repeated, {p: one for p, one in good.items() if p not in repeated}
+async def _answer_echoes(
+    engine: Engine, call: Call, drafts: Sequence[_DatedDraft]
+) -> dict[int, Remembered]:
+    """Answers to those drafts that only repeat what was served to this key lately.
 
-
-def _dated(call: Call, draft: ExperienceDraft) -> datetime | MemoryFault:
-    """When the draft was learned, or why this key may not bring it."""
-    try:
-        call.key.require_agent(draft.agent)
-        return call.namespace.known_at(draft.learned_at, call.now, "learned_at")
-    except MemoryFault as fault:
-        return fault
-
-
-async def _embedded(
-    engine: Engine, position: int, draft: ExperienceDraft, learned_at: datetime
-) -> _Embedded | MemoryFault:
-    """The draft with its vectors, or what is wrong with it; the batcher joins all drafts of a call,
-    and one that cannot be embedded fails alone.
+    What was served is read in a transaction that ends before the words are compared.
     """
+    if not drafts:
+        return {}
+    since = min(one.learned_at for one in drafts)
+    async with engine.database.transaction(call.namespace.id) as connection:
+        served = await EchoStore(connection, call.namespace.id).list_served(call.key.id, since)
+    if not served:
+        return {}
+    return await asyncio.to_thread(_compare, call, drafts, served)
+
+
+def _compare(
+    call: Call, drafts: Sequence[_DatedDraft], served: Sequence[ServedText]
+) -> dict[int, Remembered]:
+    texts: dict[UUID, list[str]] = {}
+    current: dict[UUID, ServedText] = {}
+    for one in served:
+        # As a guideline has them: the situation, then the lesson.
+        texts.setdefault(one.memory_id, []).append(f"{one.situation} {one.lesson}")
+        current[one.memory_id] = one
+    answers: dict[int, Remembered] = {}
+    for one in drafts:
+        # Only the lesson claims to be new: like tasks have like situations.
+        repeated = find_echoed(read_words(one.draft.lesson, HEADER), texts)
+        if repeated:
+            first = current[repeated[0]]
+            answers[one.position] = Remembered(
+                id=first.memory_id,
+                version=first.current,
+                deduplicated=True,
+                bank_version=call.namespace.bank_version,
+                memory_status=first.status,
+                echoes=repeated,
+            )
+    return answers
+
+
+async def _embed_each(
+    engine: Engine, drafts: Sequence[_DatedDraft]
+) -> list[_EmbeddedDraft | MemoryFault]:
+    """The batcher joins all drafts of a call, and one that cannot be embedded fails alone."""
+    return await asyncio.gather(*(_embed(engine, one) for one in drafts))
+
+
+async def _embed(engine: Engine, one: _DatedDraft) -> _EmbeddedDraft | MemoryFault:
     try:
-        situation, lesson = await engine.embedder.embed([draft.situation, draft.lesson])
+        situation, lesson = await engine.embedder.embed([one.draft.situation, one.draft.lesson])
     except MemoryFault as fault:
         return fault
-    return _Embedded(position, draft, learned_at, {"situation": situation, "lesson": lesson})
+    return _EmbeddedDraft(one, {"situation": situation, "lesson": lesson})
 
 
-class _Desk:
+class _DraftResolver:
     """Names become ids: the agent, the source task, the category. For one transaction."""
 
     def __init__(self, connection: Connection, call: Call, model_id: UUID) -> None:
@@ -166,34 +155,34 @@ class _Desk:
         self._tasks = TaskStore(connection, call.namespace.id)
         self._router = Router(connection, call.namespace.id, model_id)
 
-    async def resolve(self, one: _Embedded) -> NewMemory:
-        draft = one.draft
+    async def resolve(self, one: _EmbeddedDraft) -> NewMemory:
+        draft = one.dated.draft
         agent = await self._names.ensure_agent(draft.agent)
-        task = await self._task(one)
+        task = await self._load_task(one.dated)
         memory_id = new_id()
         return NewMemory(
             id=memory_id,
             draft=draft,
             agent_id=agent.id,
-            category_ids=await self._category(one, task),
+            category_ids=await self._choose_category(one, task),
             task_id=task.id if task is not None else None,
             source_group=task.source_group if task is not None else f"memory:{memory_id}",
-            learned_at=one.learned_at,
+            learned_at=one.dated.learned_at,
             vectors=one.vectors,
             status=Status.PROPOSED if draft.verify else Status.ACTIVE,
             detail={"verification": draft.vouched_by} if draft.vouched_by else {},
             trust=trust_of(draft.vouched_by or "none", manages=self._call.key.may(Act.MANAGE)),
         )
 
-    async def _task(self, one: _Embedded) -> Task | None:
+    async def _load_task(self, one: _DatedDraft) -> Task | None:
         if one.draft.task is not None:
             task, _ = await self._names.ensure_task(one.draft.task, one.learned_at)
             return task
         return None if one.draft.task_id is None else await self._tasks.get(one.draft.task_id)
 
-    async def _category(self, one: _Embedded, task: Task | None) -> CategoryIds:
+    async def _choose_category(self, one: _EmbeddedDraft, task: Task | None) -> CategoryIds:
         """The given category; else its task's; else the nearest; else `general`."""
-        name = one.draft.category_name
+        name = one.dated.draft.category_name
         if name is not None:
             return await self._names.ensure_category(name)
         if task is not None:
@@ -202,7 +191,7 @@ class _Desk:
         return place.ids if place is not None else await self._names.ensure_category(GENERAL)
 
 
-def _unverified(
+def _list_proposals(
     resolved: Mapping[int, NewMemory], stored: Mapping[int, Remembered]
 ) -> list[Proposal]:
     """What is new and wants to be tried before it is used."""

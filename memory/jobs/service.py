@@ -11,7 +11,7 @@ from memory.constraints.contrasting import can_distil, form
 from memory.constraints.distilling import work_off as distil
 from memory.constraints.relabelling import RELABEL, relabel
 from memory.experiences.merging import NAME as MERGE
-from memory.experiences.merging import merge
+from memory.experiences.merging import merge_twins
 from memory.inference.store import ModelStore
 from memory.insight.history import REBUILD, verify
 from memory.insight.service import check_up
@@ -130,7 +130,7 @@ JOBS = (
         MERGE,
         timedelta(days=1),
         "Merges near-twins among memories that changed since the last run, with their evidence.",
-        merge,
+        merge_twins,
     ),
     Job(
         RELABEL,

@@ -187,7 +187,7 @@ async def test_a_text_is_found_in_any_case_and_its_signs_are_no_pattern(
     underscore = await found(engine, call, text="snake_case")
 
     assert [len(rows) for rows in (base, percent, underscore)] == [1, 1, 1]
-    assert underscore[0].memory.lesson == "look twice"
+    assert underscore[0].lesson == "look twice"
 
 
 async def test_kind_trust_category_and_agent_narrow_the_list_together(
@@ -265,13 +265,13 @@ async def test_the_bank_of_a_moment_has_the_texts_weights_and_statuses_of_then(
     call = await calls(past)
 
     [then] = await found(engine, call, moment=BankMoment(as_of=NOON + DAY / 2))
-    now = {row.id: row.memory for row in await found(engine, call)}
+    now = {row.id: row for row in await found(engine, call)}
     gone = await listed(
         engine, call, status=Status.SUSPENDED, moment=BankMoment(as_of=NOON + DAY / 2)
     )
 
-    assert (then.memory.lesson, then.memory.version) == ("start from the base rate of the month", 1)
-    assert (then.memory.effective_weight, then.memory.status) == (1.0, Status.ACTIVE)
+    assert (then.lesson, then.version) == ("start from the base rate of the month", 1)
+    assert (then.effective_weight, then.status) == (1.0, Status.ACTIVE)
     assert (now[early.id].lesson, now[early.id].status) == ("said better", Status.SUSPENDED)
     assert now[early.id].effective_weight > 1.0
     assert len(now) == 2
@@ -326,5 +326,5 @@ async def test_neighbours_are_every_other_memory_the_nearest_first(
 
     near = await neighbours(engine, await calls(past), made[0].id)
 
-    assert [one.memory.id for one in near] == [made[1].id, made[2].id]
+    assert [one.memory_id for one in near] == [made[1].id, made[2].id]
     assert 1.0 > near[0].cosine > near[1].cosine

@@ -225,4 +225,4 @@ async def test_an_erased_memory_is_gone_from_what_the_model_was_asked_and_said(
     assert {first, second} == set(kept.memory_ids)
     later = await served(asking, await calls(wall))
     erased = await erase(engine, await calls(wall), Erasure(task_id=later.receipt.task_id))
-    assert erased.writings == 1
+    assert erased.erased.writings == 1

@@ -217,7 +217,7 @@ async def test_an_erasure_reaches_nothing_next_door(foreign: Foreign, whose: str
 
     assert await everything(foreign.engine, foreign.there) == before
     # The same key wrote in both namespaces; what it wrote here is all that goes.
-    assert erased.memories == (whose == "key")
+    assert erased.erased.memories == (whose == "key")
 
 
 async def test_lists_hold_what_is_of_this_namespace(foreign: Foreign) -> None:

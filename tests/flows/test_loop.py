@@ -322,7 +322,7 @@ async def test_an_erased_memory_is_gone_from_answers_guidelines_and_search(
     [lesson] = await remembered(engine, await calls(wall), a_draft())
     answer = await served(engine, await calls(wall))
 
-    erased = await erase(engine, await calls(wall), Erasure(memory_id=lesson.id))
+    erased = (await erase(engine, await calls(wall), Erasure(memory_id=lesson.id))).erased
 
     receipt = await get_receipt(engine, await calls(wall), answer.receipt.retrieval_id)
     assert (erased.memories, erased.versions, erased.embeddings, erased.lines) == (1, 1, 2, 1)

@@ -15,7 +15,7 @@ from memory.outcomes.applying import apply_now
 from memory.tasks.entities import AgentDraft, CategoryName, TaskDraft
 from memory.tasks.service import add_agent, add_task
 from memory.tenancy.entities import Call, Key, Role
-from tests.fixtures.builders import a_draft, a_history_draft
+from tests.fixtures.builders import a_draft
 from tests.fixtures.engine import DAY, NOON, Caller, a_namespace
 from tests.flows.constraint_builders import Pair, a_task, contrasted
 from tests.flows.verification_steps import a_candidate, claimed, memory_of, tried
@@ -48,7 +48,7 @@ async def an_experience(engine: Engine, calls: Caller, slug: str, **changes: obj
 
 async def a_vouched_one(engine: Engine, calls: Caller, slug: str, **changes: object) -> UUID:
     """What `north` learned, by the word of who manages the bank."""
-    draft = a_history_draft("test", agent="north", **changes)
+    draft = a_draft(agent="north", verification="test", **changes)
     [kept] = await remembered(engine, await calls(slug), draft)
     return kept.id
 

@@ -206,7 +206,7 @@ async def test_erased_runs_lose_their_words_and_keep_their_numbers(engine, calls
 
     counted = await erase(engine, manager, erasures[by])
 
-    assert counted.trajectories == 1
+    assert counted.erased.trajectories == 1
     erased = await trajectories.get(engine, manager, mine)
     assert (erased.steps, erased.result, erased.erased_at) == ((), None, NOON)
     assert (erased.reward, erased.right) == (1.0, True)

@@ -51,8 +51,7 @@ from memory.erasure.store import (
     RollbackSource,
     RollbackStore,
 )
-from memory.experiences.store.served import ServedStore
-from memory.experiences.store.twins import START, Member, MergingStore, Place, Union
+from memory.experiences.store import START, EchoStore, Merge, MergeMember, MergePosition, TwinStore
 from memory.forecasts.entities import PredictionFilter, Score
 from memory.forecasts.store.predictions import PredictionStore
 from memory.forecasts.store.settlements import SettlementStore
@@ -127,7 +126,7 @@ STORES = (
     WeightEventStore,
     MemoryReader,
     MemoryStore,
-    MergingStore,
+    TwinStore,
     OutcomeStore,
     SnapshotStore,
     PairingStore,
@@ -138,7 +137,7 @@ STORES = (
     SearchStore,
     SettlementStore,
     RollbackStore,
-    ServedStore,
+    EchoStore,
     SharingStore,
     StateStore,
     SupportStore,
@@ -253,12 +252,12 @@ class Foreign:
         return HealthStore(self.connection, self.here)
 
     @property
-    def merging(self) -> MergingStore:
-        return MergingStore(self.connection, self.here)
+    def twins(self) -> TwinStore:
+        return TwinStore(self.connection, self.here)
 
     @property
-    def serving(self) -> ServedStore:
-        return ServedStore(self.connection, self.here)
+    def echoes(self) -> EchoStore:
+        return EchoStore(self.connection, self.here)
 
     @property
     def outcomes(self) -> OutcomeStore:
@@ -442,8 +441,8 @@ class Foreign:
         ids = (self.agent, CategoryIds(self.category), self.task)
         return NewMemory(self.memory, self.draft(), *ids, "task:1", NOON, vectors)
 
-    def union(self) -> Union:
-        member = Member(
+    def union(self) -> Merge:
+        member = MergeMember(
             id=self.memory,
             version=2,
             status="suspended",
@@ -453,7 +452,7 @@ class Foreign:
             learned_at=NOON,
             merged_into=None,
         )
-        return Union(member, member)
+        return Merge(member, member)
 
     def entry(self) -> LedgerEntry:
         change = StateChange(Subject("memory", memory_id=self.memory), None, STORED)
@@ -465,7 +464,7 @@ PROBE = Probe(VECTOR.vector.astype(np.float16), "situation")
 TOLD = fingerprint(REJECTED.situation, REJECTED.lesson)
 STORED = State((0.0, 0.0), NOON)
 PAGE = Page(200)
-EVERYTHING = Place(2**40, UUID(int=0))
+EVERYTHING = MergePosition(2**40, UUID(int=0))
 HEALTH = Health(
     known_at=NOON,
     weights=WeightShares(0, 0.0, 0.0, 0.0),
@@ -627,10 +626,12 @@ FINDS_NOTHING: dict[str, Ask] = {
     "MemoryStore.add_evidence": lambda f: f.memories.add_evidence([f.memory]),
     "MemoryStore.add": lambda f: f.memories.add([f.new()], f.stamp),
     "MemoryStore.edit": lambda f: f.memories.edit(f.memory, {"pinned": True}, 2),
-    "MergingStore.changed": lambda f: f.merging.changed(START, NOON + 9 * DAY, 9),
-    "MergingStore.pairs": lambda f: f.merging.pairs(START, EVERYTHING, NOON + 9 * DAY, -1.0),
-    "MergingStore.hold": lambda f: f.merging.hold([f.memory]),
-    "MergingStore.merge": lambda f: f.merging.merge(f.union(), 1),
+    "TwinStore.find_changed": lambda f: f.twins.find_changed(START, NOON + 9 * DAY, 9),
+    "TwinStore.find_pairs": lambda f: f.twins.find_pairs(
+        START, EVERYTHING, NOON + 9 * DAY, cosine=-1.0
+    ),
+    "TwinStore.hold": lambda f: f.twins.hold([f.memory]),
+    "TwinStore.merge": lambda f: f.twins.merge(f.union(), 1),
     "OutcomeStore.of_retrievals": lambda f: f.outcomes.of_retrievals([f.retrieval]),
     "OutcomeStore.lock_retrievals": lambda f: f.outcomes.lock_retrievals([f.retrieval]),
     "OutcomeStore.get": lambda f: f.outcomes.get(f.outcome),
@@ -659,7 +660,7 @@ FINDS_NOTHING: dict[str, Ask] = {
     "SearchStore.head": lambda f: f.search.head(
         [PROBE], Scope(f.agent, private=True, as_of=NOON + 9 * DAY, model_id=f.model), 64, 0.0
     ),
-    "ServedStore.lately": lambda f: f.serving.lately(f.key, NOON),
+    "EchoStore.list_served": lambda f: f.echoes.list_served(f.key, NOON),
     "SharingStore.presence": lambda f: f.sharing.presence(),
     "SharingStore.strangers": lambda f: f.sharing.strangers(f.agent),
     "SharingStore.related": lambda f: f.sharing.related(f.category),

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.experiences.rules import SHARE, SHINGLE, echoed, words_of
+from memory.experiences.rules import SHARE, SHINGLE, find_echoed, read_words
 
 ONE, OTHER = UUID(int=0xABCDEF01), UUID(int=0xABCDEF02)
 HEADER = "What agents reported about earlier tasks, quoted between marks, strongest first."
@@ -24,7 +24,7 @@ WORDS = st.lists(WORD, max_size=40)
 
 
 def found(text: str, served: dict[UUID, list[str]] = SERVED) -> tuple[UUID, ...]:
-    return echoed(words_of(text, HEADER), served)
+    return find_echoed(read_words(text, HEADER), served)
 
 
 def test_a_served_text_said_again_is_an_echo() -> None:
@@ -93,7 +93,7 @@ def test_a_text_shorter_than_a_shingle_is_no_echo_unless_it_cites() -> None:
 def test_an_echo_shares_at_least_half_and_the_rest_shares_less(
     text: list[str], served: list[str]
 ) -> None:
-    own, theirs = words_of(" ".join(text), HEADER), words_of(" ".join(served), HEADER)
+    own, theirs = read_words(" ".join(text), HEADER), read_words(" ".join(served), HEADER)
     share = len(own.shingles & theirs.shingles) / len(own.shingles) if own.shingles else 0.0
 
     expected = bool(own.shingles) and share >= SHARE

@@ -1,15 +1,88 @@
-"""MergingStore: which living memories are near one another, and how two become one, seen through
+"""What may be echoed, and which living memories are near one another and become one; seen through
 one namespace.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import NamedTuple
 from uuid import UUID
 
-from sqlalchemy import RowMapping, text
+from sqlalchemy import RowMapping, column, text
 from sqlalchemy.ext.asyncio import AsyncConnection
+
+from memory.kernel.postgres.rows import RowMapper
+from memory.memories.entities import Status
+
+ECHO_SPAN = timedelta(days=30)
+
+
+ECHO_RECEIPTS = 200
+
+
+ECHO_TEXTS = 512
+
+
+@dataclass(frozen=True, slots=True)
+class ServedText:
+    """A version of a memory as it was served; which version is current, and its status."""
+
+    memory_id: UUID
+    version: int
+    current: int
+    status: Status
+    situation: str
+    lesson: str
+
+
+_to_served = RowMapper(
+    ServedText,
+    [column(n) for n in ("memory_id", "version", "current", "status", "situation", "lesson")],
+)
+
+
+class EchoStore:
+    """Texts that a new lesson may only repeat, in one namespace."""
+
+    def __init__(self, connection: AsyncConnection, namespace_id: UUID) -> None:
+        self._connection = connection
+        self._namespace_id = namespace_id
+
+    async def list_served(self, key_id: UUID, until: datetime) -> list[ServedText]:
+        """Texts in the last receipts of this key, from 30 days before `until` on, each once.
+
+        At most 200 receipts and 512 texts, the latest first; what was erased has no words left.
+        """
+        rows = await self._connection.execute(
+            _SERVED,
+            {
+                "ns": self._namespace_id,
+                "key": key_id,
+                "since": until - ECHO_SPAN,
+                "receipts": ECHO_RECEIPTS,
+                "texts": ECHO_TEXTS,
+            },
+        )
+        return [_to_served(row) for row in rows.mappings()]
+
+
+_SERVED = text("""
+    WITH receipt AS (
+        SELECT id FROM retrieval
+        WHERE namespace_id = :ns AND key_id = :key AND known_at >= :since
+        ORDER BY id DESC LIMIT :receipts
+    ), item AS (
+        SELECT i.memory_id, i.version, max(i.retrieval_id::text) AS last
+        FROM receipt r JOIN retrieval_item i ON i.retrieval_id = r.id
+        WHERE i.served AND i.cited GROUP BY i.memory_id, i.version
+        ORDER BY last DESC, i.memory_id LIMIT :texts
+    )
+    SELECT i.memory_id, i.version, m.version AS current, m.status, v.situation, v.lesson
+    FROM item i JOIN memory m ON m.id = i.memory_id AND m.erased_at IS NULL
+    JOIN memory_version v ON v.memory_id = i.memory_id AND v.version = i.version
+    ORDER BY i.last DESC, i.memory_id
+""")
+
 
 NEIGHBOURS = 8
 """How many of the nearest of a changed memory are looked at."""
@@ -19,18 +92,18 @@ ROUNDING = 1e-3
 """What the database's single precision may take off a cosine."""
 
 
-class Place(NamedTuple):
+class MergePosition(NamedTuple):
     """Where the search for twins has come to: changes up to here have been looked at."""
 
     bank_version: int
     memory_id: UUID
 
 
-START = Place(-1, UUID(int=0))
+START = MergePosition(-1, UUID(int=0))
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
+class MergeMember:
     """A memory as it was when the pair was found; a later edit or change of status voids it."""
 
     id: UUID
@@ -44,57 +117,61 @@ class Member:
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class NearPair:
     """Two memories of one kind, owner, category and trust; the cosine is the smaller one of
     situations and lessons.
     """
 
-    one: Member
-    other: Member
+    one: MergeMember
+    other: MergeMember
     cosine: float
 
 
 @dataclass(frozen=True, slots=True)
-class Changed:
+class ChangedMemories:
     """How many changed memories are looked at, how many are left, and where the look ends; None
     where nothing changed.
     """
 
     examined: int
     left: int
-    through: Place | None
+    through: MergePosition | None
 
 
 @dataclass(frozen=True, slots=True)
-class Union:
+class Merge:
     """The second is merged into the first."""
 
-    survivor: Member
-    merged: Member
+    survivor: MergeMember
+    merged: MergeMember
 
 
-class MergingStore:
+class TwinStore:
     """Near memories of one namespace. Nothing here commits."""
 
     def __init__(self, connection: AsyncConnection, namespace_id: UUID) -> None:
         self._connection = connection
         self._namespace_id = namespace_id
 
-    async def changed(self, after: Place, now: datetime, limit: int) -> Changed:
+    async def find_changed(
+        self, after: MergePosition, now: datetime, limit: int
+    ) -> ChangedMemories:
         """The next memories that were added, edited or restored since."""
         rows = await self._connection.execute(
-            _CHANGED, {**self._from(after), "now": now, "limit": limit}
+            _CHANGED, {**self._start(after), "now": now, "limit": limit}
         )
         row = rows.mappings().one()
-        through = Place(row["version"], row["id"]) if row["examined"] else None
-        return Changed(row["examined"], row["total"] - row["examined"], through)
+        through = MergePosition(row["version"], row["id"]) if row["examined"] else None
+        return ChangedMemories(row["examined"], row["total"] - row["examined"], through)
 
-    async def pairs(self, after: Place, through: Place, now: datetime, cosine: float) -> list[Pair]:
+    async def find_pairs(
+        self, after: MergePosition, through: MergePosition, now: datetime, cosine: float
+    ) -> list[NearPair]:
         """Near pairs with at least one memory changed after `after` and up to `through`."""
         rows = await self._connection.execute(
             _PAIRS,
             {
-                **self._from(after),
+                **self._start(after),
                 "last_version": through.bank_version,
                 "last_id": through.memory_id,
                 "now": now,
@@ -102,7 +179,7 @@ class MergingStore:
                 "neighbours": NEIGHBOURS,
             },
         )
-        return [_pair(row) for row in rows.mappings()]
+        return [_to_pair(row) for row in rows.mappings()]
 
     async def hold(self, memory_ids: Sequence[UUID]) -> None:
         """Others that change these wait; locked in id order, against deadlock."""
@@ -110,7 +187,7 @@ class MergingStore:
             _HOLD, {"ns": self._namespace_id, "ids": sorted(set(memory_ids))}
         )
 
-    async def merge(self, union: Union, bank_version: int) -> bool:
+    async def merge(self, merge: Merge, bank_version: int) -> bool:
         """Retire the one, carry its evidence to the other; False, and nothing is written, where
         either was edited, erased, pinned or changed its status since it was read.
         """
@@ -118,19 +195,19 @@ class MergingStore:
             _MERGE,
             {
                 "ns": self._namespace_id,
-                "survivor": union.survivor.id,
-                "survivor_version": union.survivor.version,
-                "survivor_status": union.survivor.status,
-                "merged": union.merged.id,
-                "merged_version": union.merged.version,
-                "merged_status": union.merged.status,
-                "into": str(union.survivor.id),
+                "survivor": merge.survivor.id,
+                "survivor_version": merge.survivor.version,
+                "survivor_status": merge.survivor.status,
+                "merged": merge.merged.id,
+                "merged_version": merge.merged.version,
+                "merged_status": merge.merged.status,
+                "into": str(merge.survivor.id),
                 "bank_version": bank_version,
             },
         )
         return done.rowcount > 0
 
-    def _from(self, after: Place) -> dict[str, object]:
+    def _start(self, after: MergePosition) -> dict[str, object]:
         return {
             "ns": self._namespace_id,
             "first_version": after.bank_version,
@@ -138,12 +215,21 @@ class MergingStore:
         }
 
 
-def _pair(row: RowMapping) -> Pair:
-    return Pair(_member(row, "one"), _member(row, "other"), row["cosine"])
+def _to_pair(row: RowMapping) -> NearPair:
+    return NearPair(_to_member(row, "one"), _to_member(row, "other"), row["cosine"])
 
 
-def _member(row: RowMapping, which: str) -> Member:
-    return Member(**{name: row[f"{which}_{name}"] for name in Member.__slots__})
+def _to_member(row: RowMapping, side: str) -> MergeMember:
+    return MergeMember(
+        id=row[f"{side}_id"],
+        version=row[f"{side}_version"],
+        status=row[f"{side}_status"],
+        text=row[f"{side}_text"],
+        pinned=row[f"{side}_pinned"],
+        credited=row[f"{side}_credited"],
+        learned_at=row[f"{side}_learned_at"],
+        merged_into=row[f"{side}_merged_into"],
+    )
 
 
 # Suspended memories are left alone: someone stopped them. Proposed ones are not in use yet.
