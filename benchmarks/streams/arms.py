@@ -10,11 +10,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from memlift_client import Retrieval, SettingsFields
+from memlift_client import NamespaceSettingsFields, Retrieval
 
 from clients.demo.answering import Answer, by_record, by_similarity, by_weight, mixed
 
-OPEN = SettingsFields(raw_gate=0.0, score_floor=0.0, slot_rate=0.0, control_rate=0.0)
+OPEN = NamespaceSettingsFields(raw_gate=0.0, score_floor=0.0, slot_rate=0.0, control_rate=0.0)
 WEIGHTED = "weighted/none"
 
 Answering = Callable[[float, Retrieval], Answer]
@@ -28,7 +28,7 @@ class Arm:
     answer: Answering
     policy: Literal["belief", "paper", "steps", "delta"] = "belief"
     learning: Literal["on", "frozen"] = "on"
-    settings: SettingsFields = field(default_factory=SettingsFields)
+    settings: NamespaceSettingsFields = field(default_factory=NamespaceSettingsFields)
     all_rankers: bool = True
 
 

@@ -12,7 +12,7 @@ from datetime import timedelta
 from io import BytesIO
 from pathlib import Path
 
-from memlift_client import MemLift, SettingsFields, WeightEvent
+from memlift_client import MemLift, NamespaceSettingsFields, WeightEvent
 from PIL import Image
 from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
 
@@ -30,7 +30,7 @@ COLOURS = 128
 FLAGS = ("--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking")
 WEATHER, SUMS, PACKS = "weather", "sums", "packs"
 # Only what is about the task is served, also once it is believed to do harm.
-NEAR = PLAIN | SettingsFields(raw_gate=0.3, score_floor=0.01)
+NEAR = PLAIN | NamespaceSettingsFields(raw_gate=0.3, score_floor=0.01)
 LIGHT = ("light",)
 
 

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
-from memlift_client import MemLift, RetrievalFields, RetryPolicy, SettingsFields
+from memlift_client import MemLift, NamespaceSettingsFields, RetrievalFields, RetryPolicy
 
 from clients.demo import record, report
 from clients.demo.answering import by_record, by_similarity
@@ -17,7 +17,7 @@ RETRY_POLICY = RetryPolicy(timeout=300.0)
 # Every question is a pair, so chance withholds and explores nothing, and the agent reads outcomes,
 # not prose, so no meta-guideline shapes it. The gates stay as the server measured them. Both
 # namespaces are set alike, so that they differ in learning alone.
-PLAIN = SettingsFields(control_rate=0.0, slot_rate=0.0, meta_guidelines=False)
+PLAIN = NamespaceSettingsFields(control_rate=0.0, slot_rate=0.0, meta_guidelines=False)
 
 Say = Callable[[str], None]
 

@@ -6,9 +6,9 @@ comes first, in `__post_init__`.
 """
 
 import re
-from dataclasses import is_dataclass
+from dataclasses import asdict, is_dataclass
 from datetime import UTC, datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 from pydantic import (
     AfterValidator,
@@ -16,8 +16,10 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    GetCoreSchemaHandler,
     TypeAdapter,
 )
+from pydantic_core import core_schema
 
 from memory.kernel.text import INSTRUCTION, KEY, LESSON, NAME, SITUATION, TASK
 
@@ -26,6 +28,22 @@ RFC_3339 = re.compile(
 )
 # Far enough for every stream, near enough that adding a span to a time never leaves the calendar.
 FIRST_YEAR, LAST_YEAR = 1900, 2200
+
+
+class PartOf:
+    """Marks a mapping of some of a noun's fields: checked as the noun would, the rest left out."""
+
+    def __init__(self, noun: type) -> None:
+        self._noun = noun
+
+    def __get_pydantic_core_schema__(
+        self, _: Any, handler: GetCoreSchemaHandler
+    ) -> core_schema.CoreSchema:
+        def given(value: object, make: core_schema.ValidatorFunctionWrapHandler) -> object:
+            whole = asdict(make(value))
+            return {name: whole[name] for name in whole if name in cast("dict[str, object]", value)}
+
+        return core_schema.no_info_wrap_validator_function(given, handler(self._noun))
 
 
 def _inherit_descriptions(schema: dict[str, Any], noun: type) -> None:

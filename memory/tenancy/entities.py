@@ -3,14 +3,18 @@
 import hmac
 import secrets
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, fields
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from hashlib import sha256
+from typing import Annotated, Literal, get_args
 from uuid import UUID
 
+from pydantic import Field
+
 from memory.kernel.errors import Forbidden, Rejected, Unauthenticated
-from memory.kernel.text import NAME, cleaned
+from memory.kernel.fields import BOTH_WAYS, INPUT, OUTPUT, Flag, Moment, Name, PartOf, Share
+from memory.kernel.text import NAME, SLUG, cleaned
 from memory.kernel.text import slug as checked_slug
 
 
@@ -65,17 +69,29 @@ MAX_AGENTS = 64
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """A key as it is stored: never the token, only its hash."""
+    """A key, without its token: of that only the hash is stored."""
+
+    __pydantic_config__ = OUTPUT
 
     id: UUID
-    namespace_id: UUID | None
+    """Names the key for ever; the middle of its token."""
+    namespace_id: Annotated[UUID | None, Field(exclude=True)]
     role: Role
+    """What the key is for."""
     agents: tuple[str, ...] | None
+    """The agents it speaks for; null where it is bound to none and speaks for any."""
     name: str
+    """Its name among people."""
+    namespace: str | None
+    """Slug of the one namespace that it reaches; null for an operator's, which reaches all."""
     created_at: datetime
+    """When it was made."""
     expires_at: datetime | None
+    """From then on it opens nothing; null where it does not end by itself."""
     revoked_at: datetime | None
-    last_used_at: datetime | None = None
+    """When it was ended by hand."""
+    last_used_at: datetime | None
+    """When it was last used, to the minute."""
 
     def may(self, act: Act) -> bool:
         return self.role in ALLOWED[act]
@@ -137,15 +153,32 @@ class Token:
         return hmac.compare_digest(self.digest(), digest)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyCreated(Key):
+    """A new key: the one time that its token is shown."""
+
+    __pydantic_config__ = OUTPUT
+
+    token: str = field(repr=False)
+    """What a caller sends as `Authorization: Bearer`; nobody can read it again."""
+
+
 @dataclass(frozen=True, slots=True)
 class KeyDraft:
-    """A key to be made; `agents` None leaves it unbound."""
+    """A key to be made: every role but `operator` lives in one namespace."""
+
+    __pydantic_config__ = INPUT
 
     role: Role
-    name: str
+    """What the key is for."""
+    name: Name
+    """Its name among people."""
     namespace: str | None = None
-    agents: tuple[str, ...] | None = None
-    expires_at: datetime | None = None
+    """Slug of the namespace that it reaches; none for an operator's."""
+    agents: Annotated[tuple[Name, ...], Field(min_length=1, max_length=MAX_AGENTS)] | None = None
+    """The agents it speaks for; without them it speaks for any."""
+    expires_at: Moment | None = None
+    """From then on it opens nothing."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", cleaned(self.name, "name", NAME))
@@ -161,16 +194,9 @@ class KeyDraft:
         object.__setattr__(self, "agents", names)
 
 
-@dataclass(frozen=True, slots=True)
-class KeyView:
-    """A key with the slug of its namespace."""
-
-    key: Key
-    namespace: str | None
-
-
-POLICIES = ("belief", "paper", "steps", "delta")
+PolicyName = Literal["belief", "paper", "steps", "delta"]
 """The rules by which a namespace may learn; `memory.belief.policy` holds them."""
+POLICIES: tuple[PolicyName, ...] = get_args(PolicyName)
 
 
 class Clock(StrEnum):
@@ -196,77 +222,101 @@ class Taxonomy(StrEnum):
     CLOSED = "closed"
 
 
+MAX_COUNT, MAX_TRIALS, MAX_DAYS = 10**12, 16, 365
+Count = Annotated[int, Field(strict=True, ge=1, le=MAX_COUNT)]
+
+
 @dataclass(frozen=True, slots=True)
 class NamespaceSettings:
-    """Knobs of one namespace; None leaves the server's default.
+    """Settings of one namespace; null leaves the server's default."""
 
-    raw_gate, score_floor: [0, 1], 0 switches off. control_rate: [0, 1), 0 switches the control arm
-    off. slot_rate: [0, 1), the chance that the last place goes to a least-credited memory.
-    max_memories: the quota of living memories. daily_credits: how many outcomes of one agent's key
-    count for one memory in a day. verification_trials: how often a candidate is tried, 1…16.
-    verification_days: after so many days without a verdict it goes on probation, 1…365.
-    meta_guidelines: whether guidelines are compiled by one.
-    """
+    __pydantic_config__ = BOTH_WAYS
 
-    raw_gate: float | None = None
-    score_floor: float | None = None
-    control_rate: float | None = None
-    slot_rate: float = 0.03
+    raw_gate: Share | None = None
+    """The least cosine at which a memory is considered; 0 switches the gate off."""
+    score_floor: Share | None = None
+    """The least score at which a memory is served; 0 switches the floor off."""
+    control_rate: Share | None = None
+    """The share of retrievals that serve nothing, to measure lift; 0 switches it off."""
+    slot_rate: Share = 0.03
+    """The chance that the last place goes to a memory with few outcomes."""
     categories: Taxonomy = Taxonomy.OPEN
-    max_memories: int = 1_000_000
-    daily_credits: int = 50
-    verification_trials: int = 3
-    verification_days: int = 7
-    meta_guidelines: bool = True
+    """Whether an unknown category is made at first use or refused."""
+    max_memories: Count = 1_000_000
+    """The quota of living memories."""
+    daily_credits: Count = 50
+    """How many outcomes of one agent's key count for one memory in a day."""
+    verification_trials: Annotated[int, Field(strict=True, ge=1, le=MAX_TRIALS)] = 3
+    """How often a candidate is tried before it is decided on."""
+    verification_days: Annotated[int, Field(strict=True, ge=1, le=MAX_DAYS)] = 7
+    """After so many days without a decision a candidate goes on probation."""
+    meta_guidelines: Flag = True
+    """Whether a guideline is compiled under a meta-guideline."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "categories", Taxonomy(self.categories))
-        for field in ("raw_gate", "score_floor", "control_rate", "slot_rate"):
-            value: float | None = getattr(self, field)
-            if value is not None and not 0.0 <= value <= 1.0:
-                raise Rejected(
-                    f"settings.{field} lies outside [0, 1]", field=f"settings.{field}", limit=[0, 1]
-                )
-        for field, most in (
-            ("max_memories", 10**12),
-            ("daily_credits", 10**12),
-            ("verification_trials", 16),
-            ("verification_days", 365),
-        ):
-            if not 1 <= getattr(self, field) <= most:
-                path = f"settings.{field}"
-                raise Rejected(f"{path} must lie in 1…{most}", field=path, limit=[1, most])
+        shares = {
+            "raw_gate": self.raw_gate,
+            "score_floor": self.score_floor,
+            "control_rate": self.control_rate,
+            "slot_rate": self.slot_rate,
+        }
+        for name, share in shares.items():
+            if share is not None and not 0.0 <= share <= 1.0:
+                path = f"settings.{name}"
+                raise Rejected(f"{path} lies outside [0, 1]", field=path, limit=[0, 1])
+        _require_count(self.max_memories, "max_memories", MAX_COUNT)
+        _require_count(self.daily_credits, "daily_credits", MAX_COUNT)
+        _require_count(self.verification_trials, "verification_trials", MAX_TRIALS)
+        _require_count(self.verification_days, "verification_days", MAX_DAYS)
 
     def stored(self) -> dict[str, object]:
         return asdict(self)
 
     @classmethod
     def read(cls, stored: Mapping[str, object]) -> "NamespaceSettings":
-        known = {name: value for name, value in stored.items() if name in cls.__slots__}
+        names = {field.name for field in fields(cls)}
+        known = {name: value for name, value in stored.items() if name in names}
         return cls(**known)  # pyright: ignore[reportArgumentType] - written by `stored`, above
+
+
+def _require_count(value: int, name: str, most: int) -> None:
+    if not 1 <= value <= most:
+        path = f"settings.{name}"
+        raise Rejected(f"{path} must lie in 1…{most}", field=path, limit=[1, most])
 
 
 @dataclass(frozen=True, slots=True)
 class Namespace:
-    """A namespace as it stands; `version` is its ETag, `bank_version` the order of its bank.
+    """A namespace as it stands."""
 
-    `signal`: residuals of one memory on different dates agree, so weights may carry something.
-    """
+    __pydantic_config__ = OUTPUT
 
     id: UUID
+    """Names the namespace for ever."""
     slug: str
+    """Its name in paths."""
     clock: Clock
+    """Whether facts are known when they come, or when their caller says."""
     learning: Learning
-    policy: str
+    """Whether outcomes move anything."""
+    policy: PolicyName
+    """The rule by which it learns."""
     settings: NamespaceSettings
+    """The settings in force."""
     bank_version: int
-    n_memories: int
+    """Grows with each change of what is remembered; orders all that happens inside."""
+    n_memories: Annotated[int, Field(exclude=True)]
     newest_known_at: datetime | None
-    model_id: UUID | None
-    signal: bool
+    """The latest time of an outcome that was applied."""
+    model_id: Annotated[UUID | None, Field(exclude=True)]
+    signal: Annotated[bool, Field(exclude=True)]  # Whether weights may carry something.
     version: int
+    """Grows with each change of the settings; the ETag."""
     created_at: datetime
+    """When it was made."""
     deletion_requested_at: datetime | None
+    """When its deletion was last asked for."""
 
     def known_at(self, given: datetime | None, now: datetime, field: str = "known_at") -> datetime:
         """When a fact could be known: the server's clock in `wall`, the caller's word in
@@ -303,12 +353,22 @@ class AuditEvent:
 
 @dataclass(frozen=True, slots=True)
 class AuditEntry:
+    """One line of the audit trail."""
+
+    __pydantic_config__ = OUTPUT
+
     id: UUID
+    """Names the entry for ever; later entries have larger ids."""
     key_id: UUID | None
+    """The key that did it; null for what the server does by itself."""
     action: str
+    """What was done, such as `memory.trust`."""
     subject: str
+    """The id or the slug of what it was done to."""
     detail: Mapping[str, object]
+    """What else is to be known of it, never the text itself."""
     recorded_at: datetime
+    """When it was done."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -333,13 +393,20 @@ class Recorded:
 
 @dataclass(frozen=True, slots=True)
 class NamespaceDraft:
-    """A namespace to be made; its slug and clock never change."""
+    """A namespace to be made; slug, clock and policy never change."""
 
-    slug: str
+    __pydantic_config__ = INPUT
+
+    slug: Annotated[str, Field(json_schema_extra={"pattern": f"^{SLUG.pattern}$"})]
+    """Its name in paths."""
     clock: Clock = Clock.WALL
+    """Whether facts are known when they come, or when their caller says."""
     learning: Learning = Learning.ON
-    policy: str = "belief"
+    """Whether outcomes move anything."""
+    policy: PolicyName = "belief"
+    """The rule by which it learns."""
     settings: NamespaceSettings = NamespaceSettings()
+    """What shall differ from the server's defaults."""
 
     def __post_init__(self) -> None:
         checked_slug(self.slug, "slug")
@@ -353,18 +420,30 @@ class NamespaceDraft:
 
 @dataclass(frozen=True, slots=True)
 class NamespaceChange:
-    """What to change; settings are merged over those in force."""
+    """What to change of a namespace. Raises Rejected where that is nothing."""
+
+    __pydantic_config__ = INPUT
 
     learning: Learning | None = None
-    settings: Mapping[str, object] | None = None
+    """Whether outcomes move anything."""
+    settings: Annotated[Mapping[str, object], PartOf(NamespaceSettings)] | None = None
+    """Merged over those in force; a null returns a setting to the server's default."""
+
+    def __post_init__(self) -> None:
+        if self.learning is None and self.settings is None:
+            raise Rejected("the body changes nothing", field="body")
 
 
 @dataclass(frozen=True, slots=True)
 class Deletion:
-    """The second step needs this confirmation, before it expires."""
+    """What the second step of a deletion needs."""
+
+    __pydantic_config__ = OUTPUT
 
     confirmation: str
+    """To be sent with the second step."""
     expires_at: datetime
+    """From then on the first step has to be repeated."""
 
 
 def utc(moment: datetime, field: str) -> datetime:

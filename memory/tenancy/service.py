@@ -3,7 +3,7 @@
 import hmac
 import secrets
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from datetime import datetime, timedelta
 from hashlib import sha256
 from uuid import UUID
@@ -22,7 +22,6 @@ from memory.tenancy.entities import (
     Deletion,
     Key,
     KeyDraft,
-    KeyView,
     Namespace,
     NamespaceChange,
     NamespaceDraft,
@@ -48,25 +47,25 @@ FIRST_KEY_LOCK = "first-key"
 async def authenticate(engine: Engine, token: str, now: datetime) -> Key:
     """The key that `token` belongs to. Raises Unauthenticated for any other text."""
     async with engine.database.transaction() as connection:
-        return await _known(connection, token, now)
+        return await _authenticate(connection, token, now)
 
 
 async def enter(engine: Engine, token: str, slug: str, now: datetime) -> tuple[Key, Namespace]:
     """The key, and the namespace it reaches; to a key that does not reach it, it is not there."""
     async with engine.database.transaction() as connection:
-        key = await _known(connection, token, now)
+        key = await _authenticate(connection, token, now)
         found = await NamespaceStore(connection).by_slug(slug)
-    return key, reached(key, found)
+    return key, require_reach(key, found)
 
 
-def reached(key: Key, namespace: Namespace) -> Namespace:
+def require_reach(key: Key, namespace: Namespace) -> Namespace:
     """The namespace, for a key that reaches it. Raises NotFound for any other."""
     if key.namespace_id is not None and key.namespace_id != namespace.id:
         raise NotFound("no such namespace", code="namespace_not_found", field="namespace")
     return namespace
 
 
-async def _known(connection: Connection, token: str, now: datetime) -> Key:
+async def _authenticate(connection: Connection, token: str, now: datetime) -> Key:
     parsed = Token.parse(token)
     store = KeyStore(connection)
     found = await store.find(parsed.key_id)
@@ -74,7 +73,7 @@ async def _known(connection: Connection, token: str, now: datetime) -> Key:
         raise Unauthenticated("the key is not known")
     key = found[0]
     key.require_alive(now)
-    await store.used(key, now)
+    await store.record_use(key, now)
     return key
 
 
@@ -105,14 +104,14 @@ async def create_key(engine: Engine, key: Key, draft: KeyDraft, now: datetime) -
         namespace_id = None
         if draft.namespace is not None:
             namespace_id = (await NamespaceStore(connection).by_slug(draft.namespace)).id
-        _require_reach(key, namespace_id)
+        _require_may_grant(key, namespace_id)
         made, token = await KeyStore(connection).add(draft, namespace_id, key.id, now)
         event = AuditEvent("key.create", str(made.id), {"role": made.role, "name": made.name})
         await CallStore(connection).record(event, key.id, namespace_id, now)
     return made, token
 
 
-async def list_keys(engine: Engine, key: Key, page: Page) -> Listed[KeyView]:
+async def list_keys(engine: Engine, key: Key, page: Page) -> Listed[Key]:
     """All keys for an operator, those of its namespace for an admin."""
     key.require(Act.MANAGE)
     async with engine.database.transaction() as connection:
@@ -134,7 +133,7 @@ async def revoke_key(engine: Engine, key: Key, key_id: UUID, now: datetime) -> N
         await CallStore(connection).record(event, key.id, found.namespace_id, now)
 
 
-def _require_reach(key: Key, namespace_id: UUID | None) -> None:
+def _require_may_grant(key: Key, namespace_id: UUID | None) -> None:
     if key.role is Role.OPERATOR:
         return
     if namespace_id is None:
@@ -184,7 +183,7 @@ async def create_namespace(
 async def open_namespace(engine: Engine, key: Key, slug: str) -> Namespace:
     """The namespace, for a key that reaches it; to any other it does not exist."""
     async with engine.database.transaction() as connection:
-        return reached(key, await NamespaceStore(connection).by_slug(slug))
+        return require_reach(key, await NamespaceStore(connection).by_slug(slug))
 
 
 async def list_namespaces(engine: Engine, key: Key, page: Page) -> Listed[Namespace]:
@@ -202,9 +201,7 @@ async def change_namespace(
     if change.learning is not None:
         values["learning"] = change.learning
     if change.settings is not None:
-        values["settings"] = _merged(call.namespace.settings, change.settings).stored()
-    if not values:
-        raise Rejected("the change changes nothing", field="body")
+        values["settings"] = _merge_settings(call.namespace.settings, change.settings).stored()
     async with engine.database.transaction() as connection:
         changed = await NamespaceStore(connection).change(call.namespace, values, version)
         event = AuditEvent("namespace.change", changed.slug, {"fields": sorted(values)})
@@ -247,10 +244,10 @@ async def audit_trail(engine: Engine, call: Call, page: Page) -> Listed[AuditEnt
         return await CallStore(connection).trail(call.namespace.id, page)
 
 
-def _merged(current: NamespaceSettings, change: Mapping[str, object]) -> NamespaceSettings:
-    unknown = sorted(set(change) - set(NamespaceSettings.__slots__))
-    if unknown:
-        raise Rejected(f"unknown setting {unknown[0]}", field=f"settings.{unknown[0]}")
+def _merge_settings(current: NamespaceSettings, change: Mapping[str, object]) -> NamespaceSettings:
+    known = {field.name for field in fields(NamespaceSettings)}
+    for name in sorted(change.keys() - known):
+        raise Rejected(f"unknown setting {name}", field=f"settings.{name}")
     return replace(current, **change)  # pyright: ignore[reportArgumentType] - names were checked
 
 
@@ -286,7 +283,7 @@ async def enter_session(engine: Engine, session_id: str, now: datetime) -> Key:
         key.require_alive(now)
         if now - session.seen_at >= SEEN_INTERVAL:
             await store.seen(session.sha256, now)
-        await KeyStore(connection).used(key, now)
+        await KeyStore(connection).record_use(key, now)
     return key
 
 

@@ -1,9 +1,11 @@
 """Namespaces: which there are, and a new one."""
 
+from typing import cast
+
 from fastapi import Response
 
 from memory.kernel.errors import MemoryFault, Rejected
-from memory.tenancy.entities import Clock, Learning, NamespaceDraft
+from memory.tenancy.entities import POLICIES, Clock, Learning, NamespaceDraft, PolicyName
 from memory.tenancy.service import create_namespace, list_namespaces
 from server.dashboard.forms import Form
 from server.dashboard.guarding import guarded_at
@@ -11,8 +13,6 @@ from server.dashboard.lists import page_of, shown
 from server.dashboard.rendering import sent_on
 from server.dashboard.viewer import FormDep, Operates, Reads, Viewer, page
 from server.errors import status_of
-
-POLICIES = ("belief", "paper", "steps", "delta")
 
 router = guarded_at("/dashboard/namespaces")
 
@@ -52,5 +52,6 @@ def _draft(form: Form) -> NamespaceDraft:
         clock = Clock(form.get("clock"))
     except ValueError as fault:
         raise Rejected("clock must be wall or replay", field="clock") from fault
-    policy = form.given("policy") or POLICIES[0]
+    # The draft refuses any other.
+    policy = cast("PolicyName", form.given("policy") or POLICIES[0])
     return NamespaceDraft(form.get("slug").strip(), clock, Learning.ON, policy)

@@ -13,6 +13,8 @@ REMEMBERED = {
     "id": "m-1",
     "version": 1,
     "deduplicated": False,
+    "echo": False,
+    "echoes": [],
     "bank_version": 4,
     "memory_status": "active",
 }

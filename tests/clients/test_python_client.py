@@ -263,7 +263,13 @@ def test_a_newer_server_may_answer_with_more_members():
     script = Script(an_answer(201, {**REMEMBERED, "colour": "blue"}))
 
     assert remembered(script) == memlift_client.Remembered(
-        id="m-1", version=1, deduplicated=False, bank_version=4, memory_status="active"
+        id="m-1",
+        version=1,
+        deduplicated=False,
+        bank_version=4,
+        memory_status="active",
+        echo=False,
+        echoes=(),
     )
 
 

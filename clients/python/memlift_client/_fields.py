@@ -104,10 +104,15 @@ class KeyFields(TypedDict, total=False):
     """A key to be made: every role but `operator` lives in one namespace."""
 
     agents: Sequence[str] | None
+    """The agents it speaks for; without them it speaks for any."""
     expires_at: datetime | None
+    """From then on it opens nothing."""
     name: Required[str]
+    """Its name among people."""
     namespace: str | None
+    """Slug of the namespace that it reaches; none for an operator's."""
     role: Required[Literal["agent", "evaluator", "reader", "admin", "operator"]]
+    """What the key is for."""
 
 
 class LessonFields(TypedDict, total=False):
@@ -178,6 +183,31 @@ class MetaGuidelineEditFields(TypedDict, total=False):
     """Whether nothing retires it by itself."""
 
 
+class NamespaceSettingsFields(TypedDict, total=False):
+    """Settings of one namespace; null leaves the server's default."""
+
+    categories: Literal["open", "closed"]
+    """Whether an unknown category is made at first use or refused."""
+    control_rate: float | None
+    """The share of retrievals that serve nothing, to measure lift; 0 switches it off."""
+    daily_credits: int
+    """How many outcomes of one agent's key count for one memory in a day."""
+    max_memories: int
+    """The quota of living memories."""
+    meta_guidelines: bool
+    """Whether a guideline is compiled under a meta-guideline."""
+    raw_gate: float | None
+    """The least cosine at which a memory is considered; 0 switches the gate off."""
+    score_floor: float | None
+    """The least score at which a memory is served; 0 switches the floor off."""
+    slot_rate: float
+    """The chance that the last place goes to a memory with few outcomes."""
+    verification_days: int
+    """After so many days without a decision a candidate goes on probation."""
+    verification_trials: int
+    """How often a candidate is tried before it is decided on."""
+
+
 class QueryFields(TypedDict, total=False):
     """One angle of search."""
 
@@ -214,21 +244,6 @@ class RollbackFields(TypedDict, total=False):
     key_id: str | None
     since: datetime | None
     until: datetime | None
-
-
-class SettingsFields(TypedDict, total=False):
-    """Knobs of one namespace; a null returns the first three to the server's default."""
-
-    categories: Literal["open", "closed"]
-    control_rate: float | None
-    daily_credits: int
-    max_memories: int
-    meta_guidelines: bool
-    raw_gate: float | None
-    score_floor: float | None
-    slot_rate: float
-    verification_days: int
-    verification_trials: int
 
 
 class SettlementFields(TypedDict, total=False):
@@ -424,20 +439,26 @@ class HistoryFields(TypedDict, total=False):
     visibility: Literal["agent", "namespace"]
 
 
+class NamespaceChangeFields(TypedDict, total=False):
+    """What to change of a namespace. Raises Rejected where that is nothing."""
+
+    learning: Literal["on", "frozen"] | None
+    """Whether outcomes move anything."""
+    settings: NamespaceSettingsFields | None
+    """Merged over those in force; a null returns a setting to the server's default."""
+
+
 class NamespaceFields(TypedDict, total=False):
     """A namespace to be made; slug, clock and policy never change."""
 
     clock: Literal["wall", "replay"]
+    """Whether facts are known when they come, or when their caller says."""
     learning: Literal["on", "frozen"]
+    """Whether outcomes move anything."""
     policy: Literal["belief", "paper", "steps", "delta"]
-    settings: SettingsFields
-
-
-class NamespacePatchFields(TypedDict, total=False):
-    """What to change; settings are merged over those in force."""
-
-    learning: Literal["on", "frozen"] | None
-    settings: SettingsFields | None
+    """The rule by which it learns."""
+    settings: NamespaceSettingsFields
+    """What shall differ from the server's defaults."""
 
 
 class OutcomeFields(TypedDict, total=False):
@@ -564,8 +585,9 @@ __all__ = [
     "MemoryEditFields",
     "MetaGuidelineEditFields",
     "MetaGuidelineFields",
+    "NamespaceChangeFields",
     "NamespaceFields",
-    "NamespacePatchFields",
+    "NamespaceSettingsFields",
     "OutcomeFields",
     "OutcomeOfRetrievalFields",
     "PredictionFields",
@@ -575,7 +597,6 @@ __all__ = [
     "ResultFields",
     "RetrievalFields",
     "RollbackFields",
-    "SettingsFields",
     "SettlementFields",
     "StatusReasonFields",
     "StepFields",

@@ -114,15 +114,21 @@ class Arm:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Audit:
-    """One entry of the audit."""
+class AuditEntry:
+    """One line of the audit trail."""
 
     action: str
+    """What was done, such as `memory.trust`."""
     detail: Mapping[str, object]
+    """What else is to be known of it, never the text itself."""
     id: str
+    """Names the entry for ever; later entries have larger ids."""
     key_id: str | None
+    """The key that did it; null for what the server does by itself."""
     recorded_at: datetime
+    """When it was done."""
     subject: str
+    """The id or the slug of what it was done to."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -269,7 +275,9 @@ class Deletion:
     """What the second step of a deletion needs."""
 
     confirmation: str
+    """To be sent with the second step."""
     expires_at: datetime
+    """From then on the first step has to be repeated."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -500,34 +508,53 @@ class Kept:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class KeyCreated:
-    """The one time that a token is shown."""
+class Key:
+    """A key, without its token: of that only the hash is stored."""
 
     agents: tuple[str, ...] | None
+    """The agents it speaks for; null where it is bound to none and speaks for any."""
     created_at: datetime
+    """When it was made."""
     expires_at: datetime | None
+    """From then on it opens nothing; null where it does not end by itself."""
     id: str
+    """Names the key for ever; the middle of its token."""
     last_used_at: datetime | None
+    """When it was last used, to the minute."""
     name: str
+    """Its name among people."""
     namespace: str | None
+    """Slug of the one namespace that it reaches; null for an operator's, which reaches all."""
     revoked_at: datetime | None
+    """When it was ended by hand."""
     role: Literal["agent", "evaluator", "reader", "admin", "operator"]
-    token: str = field(repr=False)
+    """What the key is for."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Key:
-    """A key, without its token."""
+class KeyCreated:
+    """A new key: the one time that its token is shown."""
 
     agents: tuple[str, ...] | None
+    """The agents it speaks for; null where it is bound to none and speaks for any."""
     created_at: datetime
+    """When it was made."""
     expires_at: datetime | None
+    """From then on it opens nothing; null where it does not end by itself."""
     id: str
+    """Names the key for ever; the middle of its token."""
     last_used_at: datetime | None
+    """When it was last used, to the minute."""
     name: str
+    """Its name among people."""
     namespace: str | None
+    """Slug of the one namespace that it reaches; null for an operator's, which reaches all."""
     revoked_at: datetime | None
+    """When it was ended by hand."""
     role: Literal["agent", "evaluator", "reader", "admin", "operator"]
+    """What the key is for."""
+    token: str = field(repr=False)
+    """What a caller sends as `Authorization: Bearer`; nobody can read it again."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -602,7 +629,11 @@ class Live:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Me:
-    """What the key of this request is."""
+    """
+    What the key of this request is.
+
+    Differs from `Key`: it answers whose key this is, not when it was made and used.
+    """
 
     agents: tuple[str, ...] | None
     expires_at: datetime | None
@@ -763,6 +794,32 @@ class MetaGuidelineServed:
     similarity: float
     subcategory: str | None
     version: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NamespaceSettings:
+    """Settings of one namespace; null leaves the server's default."""
+
+    categories: Literal["open", "closed"]
+    """Whether an unknown category is made at first use or refused."""
+    control_rate: float | None
+    """The share of retrievals that serve nothing, to measure lift; 0 switches it off."""
+    daily_credits: int
+    """How many outcomes of one agent's key count for one memory in a day."""
+    max_memories: int
+    """The quota of living memories."""
+    meta_guidelines: bool
+    """Whether a guideline is compiled under a meta-guideline."""
+    raw_gate: float | None
+    """The least cosine at which a memory is considered; 0 switches the gate off."""
+    score_floor: float | None
+    """The least score at which a memory is served; 0 switches the floor off."""
+    slot_rate: float
+    """The chance that the last place goes to a memory with few outcomes."""
+    verification_days: int
+    """After so many days without a decision a candidate goes on probation."""
+    verification_trials: int
+    """How often a candidate is tried before it is decided on."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -995,22 +1052,6 @@ class ServedMemory:
     """The second level of it."""
     version: int
     """The version of its text."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Settings:
-    """The settings in force; null where the server's default holds."""
-
-    categories: Literal["open", "closed"]
-    control_rate: float | None
-    daily_credits: int
-    max_memories: int
-    meta_guidelines: bool
-    raw_gate: float | None
-    score_floor: float | None
-    slot_rate: float
-    verification_days: int
-    verification_trials: int
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -1549,16 +1590,27 @@ class Namespace:
     """A namespace as it stands."""
 
     bank_version: int
+    """Grows with each change of what is remembered; orders all that happens inside."""
     clock: Literal["wall", "replay"]
+    """Whether facts are known when they come, or when their caller says."""
     created_at: datetime
+    """When it was made."""
     deletion_requested_at: datetime | None
+    """When its deletion was last asked for."""
     id: str
+    """Names the namespace for ever."""
     learning: Literal["on", "frozen"]
+    """Whether outcomes move anything."""
     newest_known_at: datetime | None
-    policy: str
-    settings: Settings
+    """The latest time of an outcome that was applied."""
+    policy: Literal["belief", "paper", "steps", "delta"]
+    """The rule by which it learns."""
+    settings: NamespaceSettings
+    """The settings in force."""
     slug: str
+    """Its name in paths."""
     version: int
+    """Grows with each change of the settings; the ETag."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -1824,7 +1876,7 @@ __all__ = [
     "Ages",
     "Applied",
     "Arm",
-    "Audit",
+    "AuditEntry",
     "Branch",
     "BulkItem",
     "Candidate",
@@ -1872,6 +1924,7 @@ __all__ = [
     "MetaGuideline",
     "MetaGuidelineServed",
     "Namespace",
+    "NamespaceSettings",
     "NearCategory",
     "Neighbour",
     "Outcome",
@@ -1890,7 +1943,6 @@ __all__ = [
     "RolledBack",
     "Routing",
     "ServedMemory",
-    "Settings",
     "Settlement",
     "SettlementScore",
     "Step",

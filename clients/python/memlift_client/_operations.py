@@ -88,7 +88,7 @@ def create_namespace(
     clock: Literal["wall", "replay"] | None = None,
     learning: Literal["on", "frozen"] | None = None,
     policy: Literal["belief", "paper", "steps", "delta"] | None = None,
-    settings: f.SettingsFields | None = None,
+    settings: f.NamespaceSettingsFields | None = None,
 ) -> Call[m.Namespace]:
     """Make a namespace: the boundary that no data crosses."""
     return call(
@@ -115,7 +115,7 @@ def change_namespace(
     version: int,
     *,
     learning: Literal["on", "frozen"] | None = None,
-    settings: f.SettingsFields | None = None,
+    settings: f.NamespaceSettingsFields | None = None,
 ) -> Call[m.Namespace]:
     """Freeze or resume learning; merge settings."""
     return call(
@@ -189,9 +189,9 @@ def change_agent(
     )
 
 
-def list_audit(*, limit: int | None = None, cursor: str | None = None) -> Call[Page[m.Audit]]:
+def list_audit(*, limit: int | None = None, cursor: str | None = None) -> Call[Page[m.AuditEntry]]:
     """The audit of the namespace."""
-    return call("GET", "/audit", page(m.Audit), query={"limit": limit, "cursor": cursor})
+    return call("GET", "/audit", page(m.AuditEntry), query={"limit": limit, "cursor": cursor})
 
 
 def get_bank(

@@ -10,6 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from memory.kernel.errors import Conflict, Rejected
 from memory.kernel.ids import new_id
 from memory.kernel.paging import Listed, Page, listed
+from memory.kernel.postgres.rows import RowMapper
 from memory.tenancy.entities import Attempt, AuditEntry, AuditEvent, Recorded
 from memory.tenancy.tables import audit, idempotency
 
@@ -17,6 +18,8 @@ LEASE = timedelta(seconds=60)
 
 
 KEPT = timedelta(hours=24)
+
+_to_entry = RowMapper(AuditEntry, [audit])
 
 
 class CallStore:
@@ -127,10 +130,7 @@ class CallStore:
         rows = select(audit).where(here).order_by(audit.c.id).limit(page.limit + 1)
         if page.after is not None:
             rows = rows.where(audit.c.id > UUID(str(page.after[0])))
-        found = [
-            AuditEntry(**{name: row[name] for name in AuditEntry.__slots__})
-            for row in (await self._connection.execute(rows)).mappings()
-        ]
+        found = [_to_entry(row) for row in (await self._connection.execute(rows)).mappings()]
         total = await self._connection.scalar(select(func.count()).select_from(audit).where(here))
         return listed(found, page, total, lambda entry: (str(entry.id),))
 

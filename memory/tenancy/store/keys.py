@@ -4,13 +4,14 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from sqlalchemy import RowMapping, func, insert, select, text, update
+from sqlalchemy import func, insert, select, text, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from memory.kernel.errors import NotFound
 from memory.kernel.ids import new_id
 from memory.kernel.paging import Listed, Page, listed
-from memory.tenancy.entities import Key, KeyDraft, KeyView, Role, Token
+from memory.kernel.postgres.rows import RowMapper
+from memory.tenancy.entities import Key, KeyDraft, Role, Token
 from memory.tenancy.tables import api_key, namespace
 
 # A key's last use is written down at most this often, so that reading does not write.
@@ -18,6 +19,11 @@ USE_INTERVAL = timedelta(minutes=1)
 
 
 _LOCK = text("SELECT pg_advisory_xact_lock(hashtextextended(:name, 0))")
+
+_to_key = RowMapper(Key, [namespace.c.slug.label("namespace"), api_key])
+_KEYS = select(*_to_key.columns).select_from(
+    api_key.outerjoin(namespace, namespace.c.id == api_key.c.namespace_id)
+)
 
 
 class KeyStore:
@@ -62,15 +68,14 @@ class KeyStore:
 
     async def find(self, key_id: UUID) -> tuple[Key, bytes] | None:
         """The key and the hash its token must have."""
-        row = (
-            (await self._connection.execute(select(api_key).where(api_key.c.id == key_id)))
-            .mappings()
-            .first()
+        rows = await self._connection.execute(
+            _KEYS.add_columns(api_key.c.sha256).where(api_key.c.id == key_id)
         )
-        return None if row is None else (_key(row), row["sha256"])
+        row = rows.mappings().first()
+        return None if row is None else (_to_key(row), row["sha256"])
 
-    async def used(self, key: Key, now: datetime) -> None:
-        """Note the use, unless one was noted within a minute."""
+    async def record_use(self, key: Key, now: datetime) -> None:
+        """Record the use, unless one was recorded within a minute."""
         if key.last_used_at is None or now - key.last_used_at >= USE_INTERVAL:
             await self._connection.execute(
                 update(api_key).where(api_key.c.id == key.id).values(last_used_at=now)
@@ -95,40 +100,16 @@ class KeyStore:
         )
         return row.first() is not None
 
-    async def browse(self, page: Page, only: UUID | None) -> Listed[KeyView]:
+    async def browse(self, page: Page, only: UUID | None) -> Listed[Key]:
         """Newest last; `only` restricts the list to one namespace."""
         condition = (
             api_key.c.namespace_id == only if only is not None else api_key.c.id.is_not(None)
         )
-        rows = (
-            select(api_key, namespace.c.slug)
-            .select_from(api_key.outerjoin(namespace, namespace.c.id == api_key.c.namespace_id))
-            .where(condition)
-            .order_by(api_key.c.id)
-            .limit(page.limit + 1)
-        )
+        rows = _KEYS.where(condition).order_by(api_key.c.id).limit(page.limit + 1)
         if page.after is not None:
             rows = rows.where(api_key.c.id > UUID(str(page.after[0])))
-        found = [
-            KeyView(_key(row), row["slug"])
-            for row in (await self._connection.execute(rows)).mappings()
-        ]
+        found = [_to_key(row) for row in (await self._connection.execute(rows)).mappings()]
         total = await self._connection.scalar(
             select(func.count()).select_from(api_key).where(condition)
         )
-        return listed(found, page, total, lambda view: (str(view.key.id),))
-
-
-def _key(row: RowMapping) -> Key:
-    agents = row["agents"]
-    return Key(
-        id=row["id"],
-        namespace_id=row["namespace_id"],
-        role=Role(row["role"]),
-        agents=None if agents is None else tuple(agents),
-        name=row["name"],
-        created_at=row["created_at"],
-        expires_at=row["expires_at"],
-        revoked_at=row["revoked_at"],
-        last_used_at=row["last_used_at"],
-    )
+        return listed(found, page, total, lambda key: (str(key.id),))

@@ -3,25 +3,31 @@ one.
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import RowMapping, delete, func, insert, select, text, update
+from sqlalchemy import delete, func, insert, select, text, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from memory.kernel.errors import Conflict, NotFound, Rejected, StaleEdit
 from memory.kernel.ids import new_id
 from memory.kernel.paging import Listed, Page, listed
-from memory.tenancy.entities import Clock, Learning, Namespace, NamespaceDraft, NamespaceSettings
+from memory.kernel.postgres.rows import RowMapper
+from memory.tenancy.entities import Namespace, NamespaceDraft, NamespaceSettings
 from memory.tenancy.tables import namespace
 
 _BUMP = text("""
     UPDATE namespace SET bank_version = bank_version + :steps, n_memories = n_memories + :memories
     WHERE id = :id RETURNING bank_version, n_memories, settings
 """)
+
+_to_namespace = RowMapper(
+    Namespace,
+    [namespace],
+    computed={"settings": lambda row: NamespaceSettings.read(row["settings"])},
+)
 
 
 class NamespaceStore:
@@ -70,7 +76,7 @@ class NamespaceStore:
         )
         if found is None:
             raise NotFound("no such namespace", code="namespace_not_found", field="namespace")
-        return _namespace(found)
+        return _to_namespace(found)
 
     async def browse(self, page: Page, only: UUID | None) -> Listed[Namespace]:
         """By slug; `only` restricts the list to one namespace."""
@@ -78,7 +84,7 @@ class NamespaceStore:
         rows = select(namespace).where(condition).order_by(namespace.c.slug).limit(page.limit + 1)
         if page.after is not None:
             rows = rows.where(namespace.c.slug > page.after[0])
-        found = [_namespace(row) for row in (await self._connection.execute(rows)).mappings()]
+        found = [_to_namespace(row) for row in (await self._connection.execute(rows)).mappings()]
         total = await self._connection.scalar(
             select(func.count()).select_from(namespace).where(condition)
         )
@@ -87,7 +93,7 @@ class NamespaceStore:
     async def all(self) -> tuple[Namespace, ...]:
         """For work that visits every namespace in turn."""
         rows = await self._connection.execute(select(namespace).order_by(namespace.c.id))
-        return tuple(_namespace(row) for row in rows.mappings())
+        return tuple(_to_namespace(row) for row in rows.mappings())
 
     async def change(
         self, current: Namespace, values: Mapping[str, object], version: int
@@ -104,7 +110,7 @@ class NamespaceStore:
         row = changed.mappings().first()
         if row is None:
             raise StaleEdit("the namespace was changed since", field="If-Match")
-        return _namespace(row)
+        return _to_namespace(row)
 
     async def request_deletion(self, namespace_id: UUID, digest: bytes, now: datetime) -> None:
         await self._connection.execute(
@@ -185,14 +191,3 @@ class NamespaceStore:
             .where(namespace.c.id == namespace_id)
             .values(newest_known_at=func.greatest(namespace.c.newest_known_at, known_at))
         )
-
-
-def _namespace(row: RowMapping) -> Namespace:
-    fields = {name: row[name] for name in Namespace.__slots__ if name in row}
-    known = Namespace(**fields)
-    return replace(
-        known,
-        clock=Clock(known.clock),
-        learning=Learning(known.learning),
-        settings=NamespaceSettings.read(row["settings"]),
-    )

@@ -6,8 +6,11 @@ from sqlalchemy import delete, or_, select, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from memory.kernel.postgres.rows import RowMapper
 from memory.tenancy.entities import IDLE, Session
 from memory.tenancy.tables import dashboard_session
+
+_to_session = RowMapper(Session, [dashboard_session])
 
 
 class DashboardSessionStore:
@@ -19,16 +22,20 @@ class DashboardSessionStore:
     async def open(self, session: Session) -> None:
         await self._connection.execute(
             insert(dashboard_session).values(
-                {name: getattr(session, name) for name in Session.__slots__}
+                sha256=session.sha256,
+                key_id=session.key_id,
+                created_at=session.created_at,
+                seen_at=session.seen_at,
+                expires_at=session.expires_at,
             )
         )
 
     async def find(self, sha256: bytes) -> Session | None:
         row = await self._connection.execute(
-            select(dashboard_session).where(dashboard_session.c.sha256 == sha256)
+            select(*_to_session.columns).where(dashboard_session.c.sha256 == sha256)
         )
         found = row.mappings().first()
-        return None if found is None else Session(**found)
+        return None if found is None else _to_session(found)
 
     async def seen(self, sha256: bytes, now: datetime) -> None:
         """Idleness counts from `now`."""
