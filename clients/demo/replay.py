@@ -14,9 +14,9 @@ from datetime import UTC, date, datetime, time
 from typing import TypeVar
 
 from memlift_client import (
+    BatchedReportFields,
     ExperienceFields,
     MemLift,
-    OutcomeOfRetrievalFields,
     Retrieval,
     RetrievalFields,
     TaskFields,
@@ -157,8 +157,8 @@ def task_of(question: Question) -> TaskFields:
     return task
 
 
-def _outcome(row: Resolution, was: Open, day: date) -> OutcomeOfRetrievalFields:
-    outcome = OutcomeOfRetrievalFields(
+def _outcome(row: Resolution, was: Open, day: date) -> BatchedReportFields:
+    outcome = BatchedReportFields(
         retrieval_id=was.receipt,
         metric="brier",
         value=_answered(was.answer.given),

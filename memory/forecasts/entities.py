@@ -9,73 +9,98 @@ import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from enum import StrEnum
+from typing import Annotated, Literal
 from uuid import UUID
 
+from pydantic import Field
+
+from memory.belief.rankers import RANKERS
 from memory.kernel.errors import Rejected
+from memory.kernel.fields import INPUT, OUTPUT, CallerKey, Moment, Name, Share, hint
 from memory.kernel.text import KEY, NAME, RATIONALE, cleaned, optional
 from memory.tasks.entities import TaskDraft
 
 MAX_NAMES = 256
-
-
 MAX_WINDOWS = 256
-
 
 RESOLUTIONS = ("yes", "no", "void")
 
+Probabilities = Annotated[dict[str, Share], Field(min_length=1, max_length=MAX_NAMES)]
+"""By name of outcome."""
+Rationale = Annotated[str, Field(json_schema_extra=hint(RATIONALE))]  # pyright: ignore[reportArgumentType] - JSON values
+Resolution = Literal["yes", "no", "void"]
 
-STATES = ("pending", "settled", "late")
+
+class PredictionState(StrEnum):
+    """`late`: its window was settled, and no revision of it was in time."""
+
+    PENDING = "pending"
+    SETTLED = "settled"
+    LATE = "late"
 
 
-Probabilities = Mapping[str, float]
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Forecast:
-    """A probability for each outcome by name, 1…256 of them, each in [0, 1].
+    """A probability for each outcome by name. All forecasts name the same outcomes."""
 
-    probabilities: as the agent acts on them. baseline: the same agent without the guideline.
-    full: had memory been followed wholly. answers: one forecast a ranker. All name the same
-    outcomes.
-    """
+    __pydantic_config__ = INPUT
 
     probabilities: Probabilities
-    baseline: Probabilities | None = None
-    full: Probabilities | None = None
-    answers: Mapping[str, Probabilities] | None = None
+    """By name of outcome, as the agent acts on them."""
+    baseline_probabilities: Probabilities | None = None
+    """The same agent's without the guideline."""
+    full_probabilities: Probabilities | None = None
+    """The agent's had memory been followed wholly."""
+    answers: Annotated[dict[str, Probabilities], Field(max_length=len(RANKERS))] | None = None
+    """One forecast for each ranker, where the receipt has rivals."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "probabilities", fractions(self.probabilities, "probabilities"))
-        for name in ("baseline", "full"):
-            given = getattr(self, name)
-            if given is not None:
-                object.__setattr__(self, name, self._alike(given, f"{name}_probabilities"))
-        if self.answers:
-            alike = {r: self._alike(one, f"answers.{r}") for r, one in self.answers.items()}
-            object.__setattr__(self, "answers", alike)
-        else:
-            object.__setattr__(self, "answers", None)
+        baseline, full = self.baseline_probabilities, self.full_probabilities
+        for name, other in (("baseline_probabilities", baseline), ("full_probabilities", full)):
+            if other is not None:
+                object.__setattr__(self, name, self._alike(other, name))
+        answers = {r: self._alike(one, f"answers.{r}") for r, one in (self.answers or {}).items()}
+        object.__setattr__(self, "answers", answers or None)
 
-    def _alike(self, given: Probabilities, field: str) -> dict[str, float]:
-        found = fractions(given, field)
+    def _alike(self, other: Mapping[str, object], field: str) -> dict[str, float]:
+        found = fractions(other, field)
         if found.keys() != self.probabilities.keys():
             raise Rejected(f"{field} names other outcomes than probabilities", field=field)
         return found
 
+    def forecasts_as(self, other: "Forecast") -> bool:
+        """Whether both forecast the same."""
+        return (
+            self.probabilities == other.probabilities
+            and self.baseline_probabilities == other.baseline_probabilities
+            and self.full_probabilities == other.full_probabilities
+            and self.answers == other.answers
+        )
 
-@dataclass(frozen=True, slots=True)
-class PredictionDraft:
-    """A forecast as its agent hands it in, for a task, or for that of the receipt."""
 
-    agent: str
-    forecast: Forecast
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PredictionDraft(Forecast):
+    """A forecast for a window: `task`, `task_id`, or the task of the receipt that it names."""
+
+    __pydantic_config__ = INPUT
+
+    agent: Name
+    """Who forecasts."""
     task: TaskDraft | None = None
+    """The window; its `group_key` is its event."""
     task_id: UUID | None = None
+    """The window, where it is known."""
     retrieval_id: UUID | None = None
-    rationale: str | None = None
-    known_at: datetime | None = None
+    """The receipt that the agent was advised by."""
+    rationale: Rationale | None = None
+    """Why, in the agent's words."""
+    known_at: Moment | None = None
+    """When it was made: required in `replay` namespaces, refused in `wall` ones."""
 
     def __post_init__(self) -> None:
+        Forecast.__post_init__(self)
         object.__setattr__(self, "agent", cleaned(self.agent, "agent", NAME))
         rationale = optional(self.rationale, "rationale", RATIONALE)
         object.__setattr__(self, "rationale", rationale)
@@ -84,43 +109,67 @@ class PredictionDraft:
             raise Rejected("give one of task, task_id, and the retrieval_id of one", field="task")
 
 
-@dataclass(frozen=True, slots=True)
-class Revision:
-    """A prediction as it stood from `known_at` on; numbered from 1."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Revision(Forecast):
+    """A prediction as it stood from `known_at` on."""
 
-    number: int
-    forecast: Forecast
+    __pydantic_config__ = OUTPUT
+
+    revision: int
+    """Which one it is, counted from 1."""
     retrieval_id: UUID | None
+    """The receipt that the agent was advised by."""
     rationale: str | None
+    """Why, in the agent's words."""
     known_at: datetime
+    """From when on it stood."""
     recorded_at: datetime
-    key_id: UUID | None
+    """When the server took it in."""
+    key_id: Annotated[UUID | None, Field(exclude=True)]
 
 
-@dataclass(frozen=True, slots=True)
-class Score:
-    """What a settlement made of a prediction: `revision` is the one that counts, `brier` the mean
-    of (p - y)² over the outcomes that are not void, `skill` the crowd's less that.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PredictionScore:
+    """What a settlement made of a prediction."""
 
-    `reason`, where it is ignored: void (no outcome is left), late (no revision was in time),
-    outcomes_missing (an outcome that it names was not resolved).
-    """
+    __pydantic_config__ = OUTPUT
 
     settlement_id: UUID
-    prediction_id: UUID
-    agent: str
-    window: str
-    revision: int | None
-    status: str
+    """The settlement."""
+    status: Literal["scored", "ignored"]
+    """Whether there was anything to score."""
     reason: str | None
+    """Why it is ignored: `void` (no outcome is left), `late` (no revision was in time) or
+    `outcomes_missing` (an outcome that it names was not resolved).
+    """
+    revision: int | None
+    """The revision that counts; null where none was in time."""
     brier: float | None
+    """The mean of (p - y)² over the outcomes that are not void; smaller is better."""
     baseline_brier: float | None
+    """The same of the forecast without the guideline."""
     skill: float | None
+    """The crowd's Brier score less this one; positive is better than the crowd."""
     outcome_id: UUID | None
+    """The outcome of the receipt that came of it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SettlementScore(PredictionScore):
+    """The score of one prediction: whose, and for which window."""
+
+    __pydantic_config__ = OUTPUT
+
+    prediction_id: UUID
+    """The prediction."""
+    agent: str
+    """Whose it is."""
+    task_key: str
+    """The window: its task's key, or its id where it has none."""
 
 
 @dataclass(frozen=True, slots=True)
-class Prediction:
+class RevisedPrediction:
     """An agent's forecast for one window, with its revisions, oldest first, and its score."""
 
     id: UUID
@@ -129,10 +178,10 @@ class Prediction:
     task_id: UUID
     task_key: str | None
     event: str
-    state: str
+    state: PredictionState
     closes_at: datetime | None
     revisions: tuple[Revision, ...]
-    score: Score | None
+    score: PredictionScore | None
 
     @property
     def newest(self) -> Revision:
@@ -142,7 +191,7 @@ class Prediction:
     def window(self) -> str:
         return window_name(self.task_id, self.task_key)
 
-    def counting(self, settled_at: datetime) -> Revision | None:
+    def find_counting(self, settled_at: datetime) -> Revision | None:
         """The last revision from before the window closed and the settlement was known."""
         end = settled_at if self.closes_at is None else min(self.closes_at, settled_at)
         return next((one for one in reversed(self.revisions) if one.known_at < end), None)
@@ -154,7 +203,7 @@ class Predicted:
     `changed` where a revision was added. `outcomes`: status of each outcome that came of it.
     """
 
-    prediction: Prediction
+    prediction: RevisedPrediction
     created: bool
     changed: bool
     outcomes: tuple[str, ...] = ()
@@ -162,21 +211,38 @@ class Predicted:
 
 @dataclass(frozen=True, slots=True)
 class PredictionFilter:
+    """Which predictions a list has."""
+
     state: str | None = None
     agent: str | None = None
     event: str | None = None
 
+    def __post_init__(self) -> None:
+        if self.state is not None and self.state not in set(PredictionState):
+            states = tuple(state.value for state in PredictionState)
+            raise Rejected(f"state must be one of {states}", field="state", limit=list(states))
+
 
 @dataclass(frozen=True, slots=True)
 class SettlementDraft:
-    """Which outcomes of an event came true; without `windows`, for all that are unresolved."""
+    """Which outcomes of an event came true."""
 
-    event: str
-    resolutions: Mapping[str, str]
-    windows: tuple[str, ...] | None = None
+    __pydantic_config__ = INPUT
+
+    event: CallerKey
+    """The event: the `group_key` of its tasks."""
+    resolutions: Annotated[dict[str, Resolution], Field(min_length=1, max_length=MAX_NAMES)]
+    """What each outcome came to, by its name."""
+    windows: (
+        Annotated[tuple[CallerKey, ...], Field(min_length=1, max_length=MAX_WINDOWS)] | None
+    ) = None
+    """Keys of tasks of the event; without them all that are unresolved are settled."""
     crowd: Probabilities | None = None
-    known_at: datetime | None = None
+    """What the crowd said, by name of outcome; skill is measured against it."""
+    known_at: Moment | None = None
+    """When it became known: required in `replay` namespaces, refused in `wall` ones."""
     corrects: UUID | None = None
+    """The settlement whose place it takes, for all windows where that one is in force."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "event", cleaned(self.event, "event", KEY))
@@ -191,22 +257,35 @@ class SettlementDraft:
 
 @dataclass(frozen=True, slots=True)
 class Settlement:
-    """A settlement as stored. `correction` is how often its windows had been settled before."""
+    """A settlement with the scores of all predictions of its windows."""
+
+    __pydantic_config__ = OUTPUT
 
     id: UUID
+    """Names the settlement for ever."""
     event: str
+    """The event that it settles."""
     windows: tuple[str, ...]
+    """The windows that it resolves: keys of their tasks."""
     resolutions: Mapping[str, str]
-    crowd: Probabilities | None
+    """What each outcome came to, by its name."""
+    crowd: Mapping[str, float] | None
+    """What the crowd said, by name of outcome."""
     correction: int
+    """How often its windows had been settled before."""
     corrects: UUID | None
+    """The settlement whose place it took."""
     superseded_by: UUID | None
+    """The settlement that took its place."""
     known_at: datetime
+    """When it became known."""
     recorded_at: datetime
-    key_id: UUID | None
-    scores: tuple[Score, ...] = ()
+    """When the server took it in."""
+    key_id: Annotated[UUID | None, Field(exclude=True)]
+    scores: tuple[SettlementScore, ...] = ()
+    """The scores of the predictions of its windows."""
 
-    def says(self, draft: SettlementDraft) -> bool:
+    def says_same(self, draft: SettlementDraft) -> bool:
         """Whether the draft says the same; a crowd left out contradicts none."""
         same_crowd = draft.crowd is None or draft.crowd == self.crowd
         return same_crowd and draft.resolutions == self.resolutions

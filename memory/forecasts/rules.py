@@ -16,7 +16,7 @@ Probabilities = Mapping[str, float]
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class Judgement:
     """`names`: the outcomes that count, in order, and `truth` what each came to. `reason` where
     there is nothing to score: `outcomes_missing` (a named outcome was not resolved) or `void`.
     """
@@ -33,22 +33,22 @@ class Judged:
         return [probabilities[name] for name in self.names]
 
 
-def judged(
+def judge(
     probabilities: Probabilities,
     baseline: Probabilities | None,
     resolutions: Mapping[str, str],
     crowd: Probabilities | None,
-) -> Judged:
+) -> Judgement:
     """What a forecast is worth now that its outcomes are known."""
     if not probabilities.keys() <= resolutions.keys():
-        return Judged("outcomes_missing")
+        return Judgement("outcomes_missing")
     names = tuple(sorted(name for name in probabilities if resolutions[name] in TRUTH))
     if not names:
-        return Judged("void")
+        return Judgement("void")
     truth = tuple(TRUTH[resolutions[name]] for name in names)
     brier = brier_score([probabilities[name] for name in names], truth)
     crowds = _brier_of(crowd, names, truth)
-    return Judged(
+    return Judgement(
         None,
         names,
         truth,
@@ -64,9 +64,9 @@ def brier_score(forecast: Sequence[float], truth: Sequence[float]) -> float:
 
 
 def _brier_of(
-    given: Probabilities | None, names: Sequence[str], truth: Sequence[float]
+    probabilities: Probabilities | None, names: Sequence[str], truth: Sequence[float]
 ) -> float | None:
     """Null where it leaves one of these outcomes out."""
-    if given is None or not given.keys() >= set(names):
+    if probabilities is None or not probabilities.keys() >= set(names):
         return None
-    return brier_score([given[name] for name in names], truth)
+    return brier_score([probabilities[name] for name in names], truth)

@@ -11,16 +11,15 @@ from uuid import UUID
 
 from memory.belief.rankers import rivals_of
 from memory.forecasts.entities import (
-    STATES,
     Forecast,
     Predicted,
-    Prediction,
     PredictionDraft,
     PredictionFilter,
+    RevisedPrediction,
     Revision,
     Window,
 )
-from memory.forecasts.settlements import scorer
+from memory.forecasts.settlements import open_scorer
 from memory.forecasts.store.predictions import PredictionStore, revision_row
 from memory.forecasts.store.settlements import SettlementStore
 from memory.kernel.engine import Engine
@@ -29,15 +28,54 @@ from memory.kernel.ids import new_id
 from memory.kernel.paging import Listed, Page, listed
 from memory.kernel.postgres.database import Connection
 from memory.outcomes.rewards import require_answers
+from memory.receipts.entities import AgentTask
 from memory.receipts.store.receipts import ReceiptOwner, ReceiptStore
 from memory.tasks.entities import Agent, Task
 from memory.tasks.service import NameResolver
 from memory.tasks.store.tasks import TaskStore
 from memory.tenancy.entities import Act, Call, Role
 
+Answer = Predicted | MemoryFault
+
+
+async def predict(engine: Engine, call: Call, drafts: Sequence[PredictionDraft]) -> list[Answer]:
+    """Keep each forecast; the answers are in the drafts' order."""
+    call.key.require(Act.PREDICT)
+    async with engine.database.transaction(call.namespace.id) as connection:
+        valid = await _validate_drafts(connection, call, drafts)
+        good = [one for one in valid if isinstance(one, ValidDraft)]
+        batch = await _open_batch(connection, call, good)
+        results = [_add_to(batch, one) for one in valid]
+        store = PredictionStore(connection, call.namespace.id)
+        await store.add(batch.predictions, batch.revisions)
+        outcomes = await _score_late(connection, call, batch)
+        accepted = [one.prediction_id for one in results if isinstance(one, AcceptedDraft)]
+        found = await store.some(accepted)
+    if outcomes:
+        engine.arrived.set()
+    return [
+        one if isinstance(one, MemoryFault) else _to_predicted(one, found, outcomes)
+        for one in results
+    ]
+
+
+async def get_prediction(engine: Engine, call: Call, prediction_id: UUID) -> RevisedPrediction:
+    async with engine.database.transaction(call.namespace.id) as connection:
+        return await PredictionStore(connection, call.namespace.id).get(prediction_id)
+
+
+async def list_predictions(
+    engine: Engine, call: Call, wanted: PredictionFilter, page: Page
+) -> Listed[RevisedPrediction]:
+    """Oldest first."""
+    async with engine.database.transaction(call.namespace.id) as connection:
+        store = PredictionStore(connection, call.namespace.id)
+        found, total = await store.browse(wanted, page)
+    return listed(found, page, total, lambda one: (str(one.id),))
+
 
 @dataclass(frozen=True, slots=True)
-class Attempt:
+class ValidDraft:
     """A draft that was found good: who predicts for which window, and when that was known."""
 
     draft: PredictionDraft
@@ -46,47 +84,51 @@ class Attempt:
     known_at: datetime
 
 
-async def attempted(
+async def _validate_drafts(
     connection: Connection, call: Call, drafts: Sequence[PredictionDraft]
-) -> list[Attempt | MemoryFault]:
+) -> list[ValidDraft | MemoryFault]:
     """Each draft with its agent and task, or why not; their events are held until commit."""
     receipts = ReceiptStore(connection, call.namespace.id)
     claims = await receipts.owners([d.retrieval_id for d in drafts if d.retrieval_id is not None])
-    tasks = await _tasks(connection, call, drafts, claims)
-    events = {event for draft in drafts if (event := _event(draft, claims, tasks)) is not None}
+    tasks = await _load_tasks(connection, call, drafts, claims)
+    events = {event for draft in drafts if (event := _find_event(draft, claims, tasks)) is not None}
     await PredictionStore(connection, call.namespace.id).lock_events(sorted(events))
     # Read again: who held an event before may have said when a window closes.
-    tasks = await _tasks(connection, call, drafts, claims)
-    desk = _Desk(connection, call, claims, tasks)
-    found: dict[int, Attempt | MemoryFault] = {}
-    for position in sorted(range(len(drafts)), key=lambda place: _order(drafts[place])):
+    tasks = await _load_tasks(connection, call, drafts, claims)
+    validator = _DraftValidator(connection, call, claims, tasks)
+    found: dict[int, ValidDraft | MemoryFault] = {}
+    for position in sorted(range(len(drafts)), key=lambda place: _lock_order(drafts[place])):
         try:
-            found[position] = await desk.attempt(drafts[position])
+            found[position] = await validator.validate(drafts[position])
         except MemoryFault as fault:
             found[position] = fault
     return [found[position] for position in range(len(drafts))]
 
 
 @dataclass(frozen=True, slots=True)
-class _Tasks:
+class _KnownTasks:
     """Tasks that were there, by id and by key."""
 
     by_id: Mapping[UUID, Task]
     by_key: Mapping[str, Task]
 
-    def known(self, draft: PredictionDraft, claims: Mapping[UUID, ReceiptOwner]) -> Task | None:
+    def find(self, draft: PredictionDraft, claims: Mapping[UUID, ReceiptOwner]) -> Task | None:
         """The task a draft is about, if it is there."""
         if draft.task is not None:
             return None if draft.task.key is None else self.by_key.get(draft.task.key)
-        task_id = _task_id(draft, claims)
+        task_id = _find_task_id(draft, claims)
         return None if task_id is None else self.by_id.get(task_id)
 
 
-class _Desk:
-    """Looks at one draft after another."""
+class _DraftValidator:
+    """Finds the agent, the task and the receipt of one draft after another."""
 
     def __init__(
-        self, connection: Connection, call: Call, claims: Mapping[UUID, ReceiptOwner], tasks: _Tasks
+        self,
+        connection: Connection,
+        call: Call,
+        claims: Mapping[UUID, ReceiptOwner],
+        tasks: _KnownTasks,
     ) -> None:
         self._call = call
         self._claims = claims
@@ -94,21 +136,21 @@ class _Desk:
         self._tasks = TaskStore(connection, call.namespace.id)
         self._names = NameResolver(connection, call)
 
-    async def attempt(self, draft: PredictionDraft) -> Attempt:
+    async def validate(self, draft: PredictionDraft) -> ValidDraft:
         """Raises a fault where the draft cannot be taken."""
         self._call.key.require_agent(draft.agent)
-        claim = self._claim(draft)
+        claim = self._find_claim(draft)
         known_at = self._call.namespace.known_at(draft.known_at, self._call.now)
-        _require_answers(draft.forecast, claim)
-        task = await self._task(draft, known_at)
+        _require_answers(draft, claim)
+        task = await self._find_task(draft, known_at)
         if task.group_key is None:
             raise Rejected("a window needs a group_key, its event", field="task.group_key")
         agent = await self._names.ensure_agent(draft.agent)
         if claim is not None and (claim.agent_id, claim.task_id) != (agent.id, task.id):
             raise Rejected("the receipt is of another agent or task", field="retrieval_id")
-        return Attempt(draft, agent, task, known_at)
+        return ValidDraft(draft, agent, task, known_at)
 
-    def _claim(self, draft: PredictionDraft) -> ReceiptOwner | None:
+    def _find_claim(self, draft: PredictionDraft) -> ReceiptOwner | None:
         if draft.retrieval_id is None:
             return None
         claim = self._claims.get(draft.retrieval_id)
@@ -119,8 +161,8 @@ class _Desk:
             raise Forbidden("another key opened this receipt", field="retrieval_id")
         return claim
 
-    async def _task(self, draft: PredictionDraft, known_at: datetime) -> Task:
-        known = self._known.known(draft, self._claims)
+    async def _find_task(self, draft: PredictionDraft, known_at: datetime) -> Task:
+        known = self._known.find(draft, self._claims)
         if draft.task is None:
             if known is None:
                 raise NotFound("no such task", code="task_not_found", field="task_id")
@@ -133,22 +175,22 @@ class _Desk:
         return task
 
 
-async def _tasks(
+async def _load_tasks(
     connection: Connection,
     call: Call,
     drafts: Sequence[PredictionDraft],
     claims: Mapping[UUID, ReceiptOwner],
-) -> _Tasks:
-    ids = [key for draft in drafts if (key := _task_id(draft, claims)) is not None]
+) -> _KnownTasks:
+    ids = [key for draft in drafts if (key := _find_task_id(draft, claims)) is not None]
     keys = [d.task.key for d in drafts if d.task is not None and d.task.key is not None]
     found = await TaskStore(connection, call.namespace.id).some(ids, keys)
-    return _Tasks(
+    return _KnownTasks(
         {task.id: task for task in found},
         {task.key: task for task in found if task.key is not None},
     )
 
 
-def _task_id(draft: PredictionDraft, claims: Mapping[UUID, ReceiptOwner]) -> UUID | None:
+def _find_task_id(draft: PredictionDraft, claims: Mapping[UUID, ReceiptOwner]) -> UUID | None:
     """By what the draft names it, or by the receipt's."""
     if draft.task_id is not None:
         return draft.task_id
@@ -156,17 +198,17 @@ def _task_id(draft: PredictionDraft, claims: Mapping[UUID, ReceiptOwner]) -> UUI
     return claim.task_id if claim is not None and draft.task is None else None
 
 
-def _event(
-    draft: PredictionDraft, claims: Mapping[UUID, ReceiptOwner], tasks: _Tasks
+def _find_event(
+    draft: PredictionDraft, claims: Mapping[UUID, ReceiptOwner], tasks: _KnownTasks
 ) -> str | None:
     """What is held: the event of the task that is there, else of the one to be made."""
-    known = tasks.known(draft, claims)
+    known = tasks.find(draft, claims)
     if known is not None:
         return known.group_key
     return None if draft.task is None else draft.task.group_key
 
 
-def _order(draft: PredictionDraft) -> tuple[str, str]:
+def _lock_order(draft: PredictionDraft) -> tuple[str, str]:
     return draft.agent, (draft.task.key or "") if draft.task is not None else ""
 
 
@@ -177,12 +219,9 @@ def _require_answers(forecast: Forecast, claim: ReceiptOwner | None) -> None:
         require_answers(forecast.answers, rivals)
 
 
-Answer = Predicted | MemoryFault
-
-
 @dataclass(frozen=True, slots=True)
-class Taken:
-    """What became of an attempt: the prediction, and the revision that it stands at."""
+class AcceptedDraft:
+    """What became of a draft: the prediction, and the revision that it stands at."""
 
     prediction_id: UUID
     revision: int
@@ -190,140 +229,125 @@ class Taken:
     changed: bool
 
 
+@dataclass(frozen=True, slots=True)
+class StandingPrediction:
+    """A prediction as it stands in this transaction."""
+
+    id: UUID
+    newest: Revision
+
+
 @dataclass(slots=True)
-class Book:
+class PredictionBatch:
     """Predictions as they stand in this transaction, by agent and task, and what is to be
     written.
     """
 
     call: Call
-    standing: dict[tuple[UUID, UUID], tuple[UUID, Revision]]
+    standing: dict[AgentTask, StandingPrediction]
     windows: Mapping[UUID, Window]
     predictions: list[dict[str, object]] = field(default_factory=list[dict[str, object]])
     revisions: list[dict[str, object]] = field(default_factory=list[dict[str, object]])
     late: set[UUID] = field(default_factory=set[UUID])
 
-    def take(self, attempt: Attempt) -> Taken:
+    def add(self, valid: ValidDraft) -> AcceptedDraft:
         """Revise the prediction, make it, or find that it says so already. Raises Conflict."""
-        place = (attempt.agent.id, attempt.task.id)
+        place = AgentTask(valid.agent.id, valid.task.id)
         known = self.standing.get(place)
-        if known is not None and self._same(known[1], attempt):
-            return Taken(known[0], known[1].number, created=False, changed=False)
-        newest = None if known is None else known[1]
-        _require_in_time(attempt, self.windows[attempt.task.id], newest)
-        prediction_id = self._made(attempt) if known is None else known[0]
-        revision = self._revised(attempt, 1 if newest is None else newest.number + 1)
-        self.standing[place] = (prediction_id, revision)
+        newest = None if known is None else known.newest
+        if known is not None and self._says_same(known.newest, valid):
+            return AcceptedDraft(known.id, known.newest.revision, created=False, changed=False)
+        window = self.windows[valid.task.id]
+        _require_in_time(valid, window, newest)
+        prediction_id = self._add_prediction(valid) if known is None else known.id
+        revision = self._revise(valid, 1 if newest is None else newest.revision + 1)
+        self.standing[place] = StandingPrediction(prediction_id, revision)
         self.revisions.append(revision_row(prediction_id, revision))
-        if self.windows[attempt.task.id].settlement_id is not None:
+        if window.settlement_id is not None:
             self.late.add(prediction_id)
-        return Taken(prediction_id, revision.number, created=known is None, changed=True)
+        return AcceptedDraft(prediction_id, revision.revision, created=known is None, changed=True)
 
-    def _same(self, newest: Revision, attempt: Attempt) -> bool:
+    def _says_same(self, newest: Revision, valid: ValidDraft) -> bool:
         """Whether nothing new is said; where callers set the time, at another time it is."""
-        draft = attempt.draft
-        if draft.known_at is not None and newest.known_at != attempt.known_at:
+        draft = valid.draft
+        if draft.known_at is not None and newest.known_at != valid.known_at:
             return False
-        said = (draft.forecast, draft.retrieval_id, draft.rationale)
-        return said == (newest.forecast, newest.retrieval_id, newest.rationale)
+        beside = (draft.retrieval_id, draft.rationale) == (newest.retrieval_id, newest.rationale)
+        return beside and draft.forecasts_as(newest)
 
-    def _made(self, attempt: Attempt) -> UUID:
-        made = new_id()
+    def _add_prediction(self, valid: ValidDraft) -> UUID:
+        prediction_id = new_id()
         self.predictions.append(
             {
-                "id": made,
-                "agent_id": attempt.agent.id,
-                "task_id": attempt.task.id,
+                "id": prediction_id,
+                "agent_id": valid.agent.id,
+                "task_id": valid.task.id,
                 "state": "pending",
                 "settlement_id": None,
                 "recorded_at": self.call.now,
                 "key_id": self.call.key.id,
             }
         )
-        return made
+        return prediction_id
 
-    def _revised(self, attempt: Attempt, number: int) -> Revision:
+    def _revise(self, valid: ValidDraft, number: int) -> Revision:
         return Revision(
-            number=number,
-            forecast=attempt.draft.forecast,
-            retrieval_id=attempt.draft.retrieval_id,
-            rationale=attempt.draft.rationale,
-            known_at=attempt.known_at,
+            revision=number,
+            probabilities=valid.draft.probabilities,
+            baseline_probabilities=valid.draft.baseline_probabilities,
+            full_probabilities=valid.draft.full_probabilities,
+            answers=valid.draft.answers,
+            retrieval_id=valid.draft.retrieval_id,
+            rationale=valid.draft.rationale,
+            known_at=valid.known_at,
             recorded_at=self.call.now,
             key_id=self.call.key.id,
         )
 
 
-async def predict(engine: Engine, call: Call, drafts: Sequence[PredictionDraft]) -> list[Answer]:
-    """Keep each forecast; the answers are in the drafts' order."""
-    call.key.require(Act.PREDICT)
-    async with engine.database.transaction(call.namespace.id) as connection:
-        attempts = await attempted(connection, call, drafts)
-        good = [one for one in attempts if isinstance(one, Attempt)]
-        book = await _opened(connection, call, good)
-        taken = [_taken(book, one) for one in attempts]
-        store = PredictionStore(connection, call.namespace.id)
-        await store.add(book.predictions, book.revisions)
-        outcomes = await _score_late(connection, call, book)
-        found = await store.some([one.prediction_id for one in taken if isinstance(one, Taken)])
-    if outcomes:
-        engine.arrived.set()
-    return [one if isinstance(one, MemoryFault) else _answer(one, found, outcomes) for one in taken]
-
-
-async def get_prediction(engine: Engine, call: Call, prediction_id: UUID) -> Prediction:
-    async with engine.database.transaction(call.namespace.id) as connection:
-        return await PredictionStore(connection, call.namespace.id).get(prediction_id)
-
-
-async def list_predictions(
-    engine: Engine, call: Call, wanted: PredictionFilter, page: Page
-) -> Listed[Prediction]:
-    """Oldest first."""
-    if wanted.state is not None and wanted.state not in STATES:
-        raise Rejected(f"state must be one of {STATES}", field="state", limit=list(STATES))
-    async with engine.database.transaction(call.namespace.id) as connection:
-        store = PredictionStore(connection, call.namespace.id)
-        found, total = await store.browse(wanted, page)
-    return listed(found, page, total, lambda one: (str(one.id),))
-
-
-async def _opened(connection: Connection, call: Call, attempts: Sequence[Attempt]) -> Book:
+async def _open_batch(
+    connection: Connection, call: Call, drafts: Sequence[ValidDraft]
+) -> PredictionBatch:
     """What is known of these windows, and what their agents predicted before."""
-    places = list({(one.agent.id, one.task.id) for one in attempts})
+    places = list({AgentTask(one.agent.id, one.task.id) for one in drafts})
     known = await PredictionStore(connection, call.namespace.id).of_attempts(places)
     settlements = SettlementStore(connection, call.namespace.id)
-    windows = await settlements.windows_of([task_id for _, task_id in places])
-    return Book(
+    windows = await settlements.windows_of([place.task_id for place in places])
+    return PredictionBatch(
         call,
-        {(one.agent_id, one.task_id): (one.id, one.newest) for one in known},
+        {
+            AgentTask(one.agent_id, one.task_id): StandingPrediction(one.id, one.newest)
+            for one in known
+        },
         {window.task_id: window for window in windows},
     )
 
 
-async def _score_late(connection: Connection, call: Call, book: Book) -> dict[UUID, Sequence[str]]:
+async def _score_late(
+    connection: Connection, call: Call, batch: PredictionBatch
+) -> dict[UUID, Sequence[str]]:
     """Score what arrived after the settlement of its window; the statuses of what came of it."""
-    if not book.late:
+    if not batch.late:
         return {}
     store = PredictionStore(connection, call.namespace.id)
-    predictions = await store.some(sorted(book.late))
-    ids = {one.task_id: book.windows[one.task_id].settlement_id for one in predictions.values()}
+    predictions = await store.some(sorted(batch.late))
+    ids = {one.task_id: batch.windows[one.task_id].settlement_id for one in predictions.values()}
     settled = await SettlementStore(connection, call.namespace.id).some(
         [key for key in ids.values() if key is not None], scores=False
     )
-    scoring = await scorer(connection, call, list(predictions.values()))
-    told: dict[UUID, Sequence[str]] = {}
+    scorer = await open_scorer(connection, call, list(predictions.values()))
+    outcomes: dict[UUID, Sequence[str]] = {}
     for key, one in predictions.items():
         in_force = ids[one.task_id]
         assert in_force is not None
-        told[key] = await scoring.score(settled[in_force], one)
-    await scoring.write(connection)
-    return told
+        outcomes[key] = await scorer.score(settled[in_force], one)
+    await scorer.write(connection)
+    return outcomes
 
 
-def _require_in_time(attempt: Attempt, window: Window, newest: Revision | None) -> None:
+def _require_in_time(valid: ValidDraft, window: Window, newest: Revision | None) -> None:
     """At the moment of closing, or of the settlement, it is too late. Raises Conflict."""
-    known_at, closes_at = attempt.known_at, attempt.task.closes_at
+    known_at, closes_at = valid.known_at, valid.task.closes_at
     if closes_at is not None and known_at >= closes_at:
         raise Conflict("the window is closed", code="prediction_closed", field="known_at")
     if window.settled_at is not None and known_at >= window.settled_at:
@@ -332,21 +356,23 @@ def _require_in_time(attempt: Attempt, window: Window, newest: Revision | None) 
         raise Conflict("a later revision is there", code="prediction_superseded", field="known_at")
 
 
-def _taken(book: Book, attempt: Attempt | MemoryFault) -> Taken | MemoryFault:
-    if isinstance(attempt, MemoryFault):
-        return attempt
+def _add_to(batch: PredictionBatch, valid: ValidDraft | MemoryFault) -> AcceptedDraft | MemoryFault:
+    if isinstance(valid, MemoryFault):
+        return valid
     try:
-        return book.take(attempt)
+        return batch.add(valid)
     except MemoryFault as fault:
         return fault
 
 
-def _answer(
-    one: Taken, found: Mapping[UUID, Prediction], outcomes: Mapping[UUID, Sequence[str]]
+def _to_predicted(
+    one: AcceptedDraft,
+    found: Mapping[UUID, RevisedPrediction],
+    outcomes: Mapping[UUID, Sequence[str]],
 ) -> Predicted:
     """The prediction as it stood after this item of the call."""
     whole = found[one.prediction_id]
-    kept = tuple(r for r in whole.revisions if r.number <= one.revision)
-    last = one.changed and one.revision == whole.newest.number
+    kept = tuple(r for r in whole.revisions if r.revision <= one.revision)
+    last = one.changed and one.revision == whole.newest.revision
     statuses = tuple(outcomes.get(one.prediction_id, ())) if last else ()
     return Predicted(replace(whole, revisions=kept), one.created, one.changed, statuses)

@@ -10,152 +10,46 @@ from datetime import datetime
 from uuid import UUID
 
 from memory.forecasts.entities import (
-    Forecast,
-    Prediction,
+    PredictionState,
     Probabilities,
+    RevisedPrediction,
     Revision,
-    Score,
     Settled,
     Settlement,
     SettlementDraft,
+    SettlementScore,
     Window,
 )
-from memory.forecasts.rules import Judged, judged
-from memory.forecasts.store.predictions import PredictionStore
-from memory.forecasts.store.settlements import SettlementStore
+from memory.forecasts.rules import Judgement, judge
+from memory.forecasts.store.predictions import PredictionStore, ScoredPrediction
+from memory.forecasts.store.settlements import SettledWindows, SettlementStore
 from memory.kernel.engine import Engine
 from memory.kernel.errors import Conflict, MemoryFault, NotFound, Rejected
 from memory.kernel.ids import new_id
 from memory.kernel.paging import Listed, Page, listed
 from memory.kernel.postgres.database import Connection
 from memory.outcomes.entities import Report
-from memory.outcomes.intake import Desk, Reporters, Said, Stores
-from memory.outcomes.store.unpaired import HalfStore
-from memory.receipts.entities import SETTLEMENT
+from memory.outcomes.service import DailyCredits, OutcomeIntake, Reporters
+from memory.receipts.entities import SETTLEMENT, AgentTask, Outcome, RunResult
 from memory.receipts.store.outcomes import OutcomeStore
-from memory.receipts.store.receipts import Attempt, ReceiptStore
+from memory.receipts.store.receipts import ReceiptStore
 from memory.tasks.store.actors import ActorStore
 from memory.tenancy.entities import Act, Call, Clock
 
 Answer = Settled | MemoryFault
 
 
-@dataclass(frozen=True, slots=True)
-class Ruling:
-    """What a draft comes to: the settlement, and the windows that it resolves now (none where it
-    had come before).
-    """
-
-    settlement: Settlement
-    windows: Sequence[Window] = ()
-
-
-@dataclass(slots=True)
-class Docket:
-    """The windows of some events and the settlements in force, as they stand in this
-    transaction.
-    """
-
-    call: Call
-    windows: dict[str, dict[str, Window]]
-    settlements: dict[UUID, Settlement]
-    rulings: list[Ruling] = field(default_factory=list[Ruling])
-
-    def rule(self, draft: SettlementDraft) -> Ruling:
-        """Settle what the draft names, or find that it was settled so. Raises a fault."""
-        here = self.windows.get(draft.event)
-        if not here:
-            raise NotFound("no task has this event", code="event_not_found", field="event")
-        if draft.corrects is not None:
-            ruling = self._corrected(draft, draft.corrects, here)
-        else:
-            ruling = self._first(draft, here)
-        if ruling.windows:
-            self.rulings.append(ruling)
-            self._enter(ruling)
-        return ruling
-
-    def _first(self, draft: SettlementDraft, here: Mapping[str, Window]) -> Ruling:
-        named = _named(draft, here)
-        done = [self.settlements[w.settlement_id] for w in named if w.settlement_id is not None]
-        otherwise = any(not one.says(draft) for one in done)
-        left = [w for w in named if w.settlement_id is None]
-        same = [one for one in done if one.says(draft)]
-        if (draft.windows is not None and otherwise) or not (left or same):
-            raise Conflict(
-                "a window of the event is resolved otherwise; name what this corrects",
-                code="settlement_conflict",
-                field="windows",
-            )
-        if not left:
-            return Ruling(max(same, key=lambda one: one.id))
-        return Ruling(self._made(draft, left, None), left)
-
-    def _corrected(
-        self, draft: SettlementDraft, old_id: UUID, here: Mapping[str, Window]
-    ) -> Ruling:
-        old = self.settlements.get(old_id)
-        if old is None:
-            raise NotFound("no such settlement", code="settlement_not_found", field="corrects")
-        if old.event != draft.event:
-            raise Rejected("it settles another event", field="corrects")
-        named = _named(draft, {name: here[name] for name in old.windows})
-        again = self._again(draft, old_id, named)
-        if again is not None:
-            return Ruling(again)
-        # Without names: those for which the old one is still in force.
-        if draft.windows is None:
-            named = [w for w in named if w.settlement_id == old_id]
-        if not named or any(w.settlement_id != old_id for w in named):
-            raise Conflict("it was corrected already", code="stale", field="corrects")
-        return Ruling(self._made(draft, named, old), named)
-
-    def _again(
-        self, draft: SettlementDraft, old_id: UUID, named: Sequence[Window]
-    ) -> Settlement | None:
-        """The correction in force, where it says of these windows what the draft says."""
-        in_force = {w.settlement_id for w in named}
-        if len(in_force) != 1:
-            return None
-        only = self.settlements[next(key for key in in_force if key is not None)]
-        return only if only.corrects == old_id and only.says(draft) else None
-
-    def _made(
-        self, draft: SettlementDraft, windows: Sequence[Window], old: Settlement | None
-    ) -> Settlement:
-        return Settlement(
-            id=new_id(),
-            event=draft.event,
-            windows=tuple(window.name for window in windows),
-            resolutions=draft.resolutions,
-            crowd=draft.crowd,
-            correction=0 if old is None else old.correction + 1,
-            corrects=None if old is None else old.id,
-            superseded_by=None,
-            known_at=self.call.namespace.known_at(draft.known_at, self.call.now),
-            recorded_at=self.call.now,
-            key_id=self.call.key.id,
-        )
-
-    def _enter(self, ruling: Ruling) -> None:
-        made = ruling.settlement
-        self.settlements[made.id] = made
-        for window in ruling.windows:
-            first = made.known_at if window.settled_at is None else window.settled_at
-            changed = replace(window, settlement_id=made.id, settled_at=min(first, made.known_at))
-            self.windows[made.event][window.name] = changed
-
-
 async def settle(engine: Engine, call: Call, drafts: Sequence[SettlementDraft]) -> list[Answer]:
     """Settle events; the answers are in the drafts' order."""
     call.key.require(Act.SETTLE)
     async with engine.database.transaction(call.namespace.id) as connection:
-        docket = await _docket(connection, call, drafts)
-        ruled = [_ruled(docket, draft) for draft in drafts]
-        await _write(connection, call, docket.rulings)
-        told = await _score(connection, call, docket.rulings)
-        ids = {one.settlement.id for one in ruled if isinstance(one, Ruling)}
-        found = await SettlementStore(connection, call.namespace.id).some(sorted(ids))
+        events = await _open_events(connection, call, drafts)
+        results = [_settle_one(events, draft) for draft in drafts]
+        store = SettlementStore(connection, call.namespace.id)
+        await store.add(events.settled)
+        statuses = await _score(connection, call, events.settled)
+        ids = {one.settlement.id for one in results if isinstance(one, SettledWindows)}
+        found = await store.some(sorted(ids))
     engine.arrived.set()
     return [
         one
@@ -163,9 +57,9 @@ async def settle(engine: Engine, call: Call, drafts: Sequence[SettlementDraft]) 
         else Settled(
             found[one.settlement.id],
             created=bool(one.windows),
-            outcomes=tuple(told.get(one.settlement.id, ())) if one.windows else (),
+            outcomes=tuple(statuses.get(one.settlement.id, ())) if one.windows else (),
         )
-        for one in ruled
+        for one in results
     ]
 
 
@@ -184,7 +78,107 @@ async def list_settlements(
     return listed(found, page, total, lambda one: (str(one.id),))
 
 
-async def _docket(connection: Connection, call: Call, drafts: Sequence[SettlementDraft]) -> Docket:
+@dataclass(slots=True)
+class OpenEvents:
+    """The windows of some events and the settlements in force, as they stand in this
+    transaction.
+    """
+
+    call: Call
+    windows: dict[str, dict[str, Window]]
+    settlements: dict[UUID, Settlement]
+    settled: list[SettledWindows] = field(default_factory=list[SettledWindows])
+
+    def settle(self, draft: SettlementDraft) -> SettledWindows:
+        """Settle what the draft names, or find that it was settled so: then no window is resolved
+        now. Raises a fault.
+        """
+        here = self.windows.get(draft.event)
+        if not here:
+            raise NotFound("no task has this event", code="event_not_found", field="event")
+        if draft.corrects is not None:
+            settled = self._correct(draft, draft.corrects, here)
+        else:
+            settled = self._settle_first(draft, here)
+        if settled.windows:
+            self.settled.append(settled)
+            self._apply(settled)
+        return settled
+
+    def _settle_first(self, draft: SettlementDraft, here: Mapping[str, Window]) -> SettledWindows:
+        named = _find_windows(draft, here)
+        done = [self.settlements[w.settlement_id] for w in named if w.settlement_id is not None]
+        otherwise = any(not one.says_same(draft) for one in done)
+        left = [w for w in named if w.settlement_id is None]
+        same = [one for one in done if one.says_same(draft)]
+        if (draft.windows is not None and otherwise) or not (left or same):
+            raise Conflict(
+                "a window of the event is resolved otherwise; name what this corrects",
+                code="settlement_conflict",
+                field="windows",
+            )
+        if not left:
+            return SettledWindows(max(same, key=lambda one: one.id))
+        return SettledWindows(self._make(draft, left, None), left)
+
+    def _correct(
+        self, draft: SettlementDraft, old_id: UUID, here: Mapping[str, Window]
+    ) -> SettledWindows:
+        old = self.settlements.get(old_id)
+        if old is None:
+            raise NotFound("no such settlement", code="settlement_not_found", field="corrects")
+        if old.event != draft.event:
+            raise Rejected("it settles another event", field="corrects")
+        named = _find_windows(draft, {name: here[name] for name in old.windows})
+        again = self._find_same(draft, old_id, named)
+        if again is not None:
+            return SettledWindows(again)
+        # Without names: those for which the old one is still in force.
+        if draft.windows is None:
+            named = [w for w in named if w.settlement_id == old_id]
+        if not named or any(w.settlement_id != old_id for w in named):
+            raise Conflict("it was corrected already", code="stale", field="corrects")
+        return SettledWindows(self._make(draft, named, old), named)
+
+    def _find_same(
+        self, draft: SettlementDraft, old_id: UUID, named: Sequence[Window]
+    ) -> Settlement | None:
+        """The correction in force, where it says of these windows what the draft says."""
+        in_force = {w.settlement_id for w in named}
+        if len(in_force) != 1:
+            return None
+        only = self.settlements[next(key for key in in_force if key is not None)]
+        return only if only.corrects == old_id and only.says_same(draft) else None
+
+    def _make(
+        self, draft: SettlementDraft, windows: Sequence[Window], old: Settlement | None
+    ) -> Settlement:
+        return Settlement(
+            id=new_id(),
+            event=draft.event,
+            windows=tuple(window.name for window in windows),
+            resolutions=draft.resolutions,
+            crowd=draft.crowd,
+            correction=0 if old is None else old.correction + 1,
+            corrects=None if old is None else old.id,
+            superseded_by=None,
+            known_at=self.call.namespace.known_at(draft.known_at, self.call.now),
+            recorded_at=self.call.now,
+            key_id=self.call.key.id,
+        )
+
+    def _apply(self, settled: SettledWindows) -> None:
+        new = settled.settlement
+        self.settlements[new.id] = new
+        for window in settled.windows:
+            first = new.known_at if window.settled_at is None else window.settled_at
+            changed = replace(window, settlement_id=new.id, settled_at=min(first, new.known_at))
+            self.windows[new.event][window.name] = changed
+
+
+async def _open_events(
+    connection: Connection, call: Call, drafts: Sequence[SettlementDraft]
+) -> OpenEvents:
     """Hold the events, and read what is known of them."""
     events = sorted({draft.event for draft in drafts})
     await PredictionStore(connection, call.namespace.id).lock_events(events)
@@ -195,17 +189,17 @@ async def _docket(connection: Connection, call: Call, drafts: Sequence[Settlemen
     ids = {w.settlement_id for here in windows.values() for w in here.values()}
     ids |= {draft.corrects for draft in drafts}
     named = [key for key in ids if key is not None]
-    return Docket(call, windows, await store.some(named, scores=False))
+    return OpenEvents(call, windows, await store.some(named, scores=False))
 
 
-def _ruled(docket: Docket, draft: SettlementDraft) -> Ruling | MemoryFault:
+def _settle_one(events: OpenEvents, draft: SettlementDraft) -> SettledWindows | MemoryFault:
     try:
-        return docket.rule(draft)
+        return events.settle(draft)
     except MemoryFault as fault:
         return fault
 
 
-def _named(draft: SettlementDraft, here: Mapping[str, Window]) -> list[Window]:
+def _find_windows(draft: SettlementDraft, here: Mapping[str, Window]) -> list[Window]:
     """The windows a draft names, without names all. Raises NotFound."""
     unknown = [name for name in draft.windows or () if name not in here]
     if unknown:
@@ -215,50 +209,28 @@ def _named(draft: SettlementDraft, here: Mapping[str, Window]) -> list[Window]:
     return list(here.values()) if draft.windows is None else [here[n] for n in draft.windows]
 
 
-async def _write(connection: Connection, call: Call, rulings: Sequence[Ruling]) -> None:
-    if not rulings:
-        return
-    store = SettlementStore(connection, call.namespace.id)
-    derived = ("windows", "scores")
-    names = [name for name in Settlement.__slots__ if name not in derived]
-    await store.add(
-        [{name: getattr(one.settlement, name) for name in names} for one in rulings],
-        [
-            {
-                "settlement_id": one.settlement.id,
-                "task_id": window.task_id,
-                "correction": one.settlement.correction,
-            }
-            for one in rulings
-            for window in one.windows
-        ],
-    )
-    corrected = [(one.settlement.corrects, one.settlement.id) for one in rulings]
-    await store.supersede({old: new for old, new in corrected if old is not None})
-
-
 async def _score(
-    connection: Connection, call: Call, rulings: Sequence[Ruling]
+    connection: Connection, call: Call, settled: Sequence[SettledWindows]
 ) -> dict[UUID, list[str]]:
     """Score the predictions of these windows, settlement by settlement; the statuses of what came
     of each.
     """
-    task_ids = sorted({window.task_id for one in rulings for window in one.windows})
+    task_ids = sorted({window.task_id for one in settled for window in one.windows})
     predictions = await PredictionStore(connection, call.namespace.id).of_tasks(task_ids)
     if not predictions:
         return {}
-    by_task: dict[UUID, list[Prediction]] = {}
+    by_task: dict[UUID, list[RevisedPrediction]] = {}
     for prediction in predictions:
         by_task.setdefault(prediction.task_id, []).append(prediction)
-    scoring = await scorer(connection, call, predictions)
-    told: dict[UUID, list[str]] = {}
-    for one in rulings:
+    scorer = await open_scorer(connection, call, predictions)
+    outcomes: dict[UUID, list[str]] = {}
+    for one in settled:
         for window in one.windows:
             for prediction in by_task.get(window.task_id, ()):
-                statuses = await scoring.score(one.settlement, prediction)
-                told.setdefault(one.settlement.id, []).extend(statuses)
-    await scoring.write(connection)
-    return told
+                statuses = await scorer.score(one.settlement, prediction)
+                outcomes.setdefault(one.settlement.id, []).extend(statuses)
+    await scorer.write(connection)
+    return outcomes
 
 
 OTHER_RECEIPT = "other_receipt"
@@ -271,136 +243,144 @@ class Scorer:
     """Scores the predictions of one call, one settlement after another; `write` ends it."""
 
     def __init__(
-        self, call: Call, stores: Stores, desk: Desk, receipts: Mapping[Attempt, Sequence[UUID]]
+        self, call: Call, intake: OutcomeIntake, receipts: Mapping[AgentTask, Sequence[UUID]]
     ) -> None:
         self._call = call
-        self._stores = stores
-        self._desk = desk
+        self._intake = intake
         self._receipts = receipts
         self._position = 0
-        self._scores: list[Score] = []
-        self._states: dict[UUID, tuple[str, UUID]] = {}
-        self._told: list[str] = []
+        self._scores: list[SettlementScore] = []
+        self._scored: list[ScoredPrediction] = []
 
-    async def score(self, settlement: Settlement, prediction: Prediction) -> list[str]:
-        """Score the revision that counts, and tell every receipt of the agent for the window;
-        returns the status of each outcome that came of it.
+    async def score(self, settlement: Settlement, prediction: RevisedPrediction) -> list[str]:
+        """Score the revision that counts, and report it to every receipt of the agent for the
+        window; returns the status of each outcome that came of it.
         """
-        self._told = []
-        revision = prediction.counting(settlement.known_at)
-        verdict = Judged(LATE)
+        revision = prediction.find_counting(settlement.known_at)
+        judgement = Judgement(LATE)
         if revision is not None:
-            forecast = revision.forecast
-            verdict = judged(
-                forecast.probabilities, forecast.baseline, settlement.resolutions, settlement.crowd
+            judgement = judge(
+                revision.probabilities,
+                revision.baseline_probabilities,
+                settlement.resolutions,
+                settlement.crowd,
             )
-        outcome_id = await self._tell(settlement, prediction, revision, verdict)
+        outcomes = await self._report(settlement, prediction, revision, judgement)
+        named = None if revision is None else revision.retrieval_id
         self._scores.append(
-            Score(
+            SettlementScore(
                 settlement_id=settlement.id,
                 prediction_id=prediction.id,
                 agent=prediction.agent,
-                window=prediction.window,
-                revision=None if revision is None else revision.number,
-                status="scored" if verdict.reason is None else "ignored",
-                reason=verdict.reason,
-                brier=verdict.brier,
-                baseline_brier=verdict.baseline_brier,
-                skill=verdict.skill,
-                outcome_id=outcome_id,
+                task_key=prediction.window,
+                revision=None if revision is None else revision.revision,
+                status="scored" if judgement.reason is None else "ignored",
+                reason=judgement.reason,
+                brier=judgement.brier,
+                baseline_brier=judgement.baseline_brier,
+                skill=judgement.skill,
+                outcome_id=next((o.id for o in outcomes if o.retrieval_id == named), None),
             )
         )
-        state = "late" if verdict.reason == LATE else "settled"
-        self._states[prediction.id] = (state, settlement.id)
-        return self._told
+        late = judgement.reason == LATE
+        state = PredictionState.LATE if late else PredictionState.SETTLED
+        self._scored.append(ScoredPrediction(prediction.id, state, settlement.id))
+        return [outcome.status for outcome in outcomes]
 
     async def write(self, connection: Connection) -> None:
-        """Write down all that was scored."""
-        await self._desk.write(self._stores)
+        """Write all that was scored."""
+        await self._intake.write()
         here = self._call.namespace.id
         await SettlementStore(connection, here).score(self._scores)
-        await PredictionStore(connection, here).settle(self._states)
+        await PredictionStore(connection, here).settle(self._scored)
 
-    async def _tell(
+    async def _report(
         self,
         settlement: Settlement,
-        prediction: Prediction,
+        prediction: RevisedPrediction,
         revision: Revision | None,
-        verdict: Judged,
-    ) -> UUID | None:
-        """The outcome of the receipt that the prediction names. Others of that agent for the
-        window are no evidence; where nothing is scored, nothing is said, and what an earlier
-        settlement said is taken back.
+        judgement: Judgement,
+    ) -> list[Outcome]:
+        """The outcome of the receipt that the prediction names comes last. Others of that agent for
+        the window are no evidence; where nothing is scored, nothing is reported, and what an
+        earlier settlement reported is taken back.
         """
-        receipts = self._receipts.get((prediction.agent_id, prediction.task_id), ())
-        if revision is None or verdict.reason is not None:
+        place = AgentTask(prediction.agent_id, prediction.task_id)
+        receipts = self._receipts.get(place, ())
+        if revision is None or judgement.reason is not None:
             for receipt in receipts:
-                await self._desk.take_back(self._stores, receipt)
-            return None
+                await self._intake.take_back(receipt)
+            return []
         known_at = None if self._call.namespace.clock is Clock.WALL else settlement.known_at
-        named = revision.retrieval_id
+        outcomes: list[Outcome] = []
         for receipt in receipts:
-            if receipt != named:
-                report = _report(revision.forecast, verdict, known_at=known_at, answers=False)
-                aside = (OTHER_RECEIPT, self._next())
-                told = await self._desk.set_aside(self._stores, receipt, report, aside)
-                self._told += [] if told is None else [told.status]
-        if named is None:
-            return None
-        return await self._take(
-            named, _report(revision.forecast, verdict, known_at=known_at, answers=True)
-        )
+            if receipt != revision.retrieval_id:
+                aside = await self._intake.set_aside(
+                    receipt,
+                    _to_report(revision, judgement, known_at=known_at, answers=False),
+                    self._next_position(),
+                    reason=OTHER_RECEIPT,
+                )
+                outcomes += [] if aside is None else [aside]
+        if revision.retrieval_id is not None:
+            report = _to_report(revision, judgement, known_at=known_at, answers=True)
+            outcomes.append(await self._take(revision.retrieval_id, report))
+        return outcomes
 
-    async def _take(self, receipt: UUID, report: Report) -> UUID:
-        current = self._desk.in_effect(receipt)
+    async def _take(self, receipt: UUID, report: Report) -> Outcome:
+        current = self._intake.in_effect(receipt)
         if current is not None and current.evaluator == SETTLEMENT:
             report = replace(report, supersedes=current.id)
-        told = await self._desk.take(self._stores, receipt, report, self._next())
-        self._told.append(told.outcome.status)
-        return told.outcome.id
+        return (await self._intake.take(receipt, report, self._next_position())).outcome
 
-    def _next(self) -> int:
+    def _next_position(self) -> int:
         self._position += 1
         return self._position - 1
 
 
-async def scorer(connection: Connection, call: Call, predictions: Sequence[Prediction]) -> Scorer:
+async def open_scorer(
+    connection: Connection, call: Call, predictions: Sequence[RevisedPrediction]
+) -> Scorer:
     """Reads what scoring these predictions needs. The caller holds their events; reports on their
     receipts wait.
     """
     here = call.namespace.id
     outcomes, receipts = OutcomeStore(connection, here), ReceiptStore(connection, here)
-    attempts = await receipts.of_attempts([(one.agent_id, one.task_id) for one in predictions])
+    attempts = await receipts.of_attempts(
+        [AgentTask(one.agent_id, one.task_id) for one in predictions]
+    )
     ids = [receipt for found in attempts.values() for receipt in found]
     if ids:
         await outcomes.lock_retrievals(ids)
-    desk = Desk(
-        call=call,
-        bindings=await receipts.contexts(ids) if ids else {},
+    intake = OutcomeIntake(
+        connection,
+        call,
+        receipts=await receipts.contexts(ids) if ids else {},
         known=await outcomes.of_retrievals(ids) if ids else {},
-        who=(Reporters(await ActorStore(connection, here).count_agents(), frozenset()), Said(None)),
+        reporters=Reporters(await ActorStore(connection, here).count_agents()),
+        daily_credits=DailyCredits(None),
     )
-    return Scorer(call, Stores(outcomes, HalfStore(connection, here)), desk, attempts)
+    return Scorer(call, intake, attempts)
 
 
-def _report(
-    forecast: Forecast, verdict: Judged, *, known_at: datetime | None, answers: bool
+def _to_report(
+    revision: Revision, judgement: Judgement, *, known_at: datetime | None, answers: bool
 ) -> Report:
     """The forecast over the outcomes that count, as an agent would report it."""
-    given = forecast.answers if answers and forecast.answers is not None else {}
+    of_rankers = revision.answers if answers and revision.answers is not None else {}
     return Report(
         metric="brier",
-        value={"p": verdict.of(forecast.probabilities)},
-        truth={"y": list(verdict.truth)},
-        without=_half(forecast.baseline, verdict),
-        full=_half(forecast.full, verdict),
+        value={"p": judgement.of(revision.probabilities)},
+        truth={"y": list(judgement.truth)},
+        without=_to_result(revision.baseline_probabilities, judgement),
+        full=_to_result(revision.full_probabilities, judgement),
         reward_kind="continuous",
         evaluator=SETTLEMENT,
         verifier="test",
-        answers={ranker: {"p": verdict.of(one)} for ranker, one in given.items()},
+        answers={ranker: {"p": judgement.of(one)} for ranker, one in of_rankers.items()},
         known_at=known_at,
     )
 
 
-def _half(given: Probabilities | None, verdict: Judged) -> dict[str, object] | None:
-    return None if given is None else {"value": {"p": verdict.of(given)}}
+def _to_result(probabilities: Probabilities | None, judgement: Judgement) -> RunResult | None:
+    return None if probabilities is None else RunResult(value={"p": judgement.of(probabilities)})

@@ -8,7 +8,6 @@ from memory.kernel.paging import Listed, Page
 from memory.kernel.postgres.database import Connection
 from memory.memories.service import viewer
 from memory.memories.store.queries import MemoryReader
-from memory.outcomes.precedence import holds
 from memory.receipts.entities import Outcome, Receipt, ReceiptFilter
 from memory.receipts.store.outcomes import OutcomeStore
 from memory.receipts.store.receipts import ReceiptStore
@@ -28,13 +27,13 @@ async def recount(engine: Engine, call: Call, retrieval_id: UUID) -> Recount:
         texts = await reader.texts({item.memory_id: item.version for item in receipt.items})
         known = await OutcomeStore(connection, call.namespace.id).of_retrievals([retrieval_id])
         task = await _task(connection, call, receipt)
-    outcomes = [stored.outcome for stored in known.get(retrieval_id, ())]
+    outcomes = known.get(retrieval_id, [])
     return Recount(
         receipt=explain_items(receipt),
         task=task,
         texts=texts,
         outcomes=tuple(sorted(outcomes, key=lambda one: one.id)),
-        effective=next((one.id for one in outcomes if holds(one)), None),
+        effective=next((one.id for one in outcomes if one.holds_place), None),
     )
 
 
@@ -47,10 +46,7 @@ async def list_turns(engine: Engine, call: Call, wanted: ReceiptFilter, page: Pa
         known = await OutcomeStore(connection, call.namespace.id).of_retrievals(ids)
         tasks = await TaskStore(connection, call.namespace.id).some(sorted(task_ids), ())
     texts = {task.id: task.text for task in tasks}
-    turns = [
-        _turn(receipt, [stored.outcome for stored in known.get(receipt.retrieval_id, ())], texts)
-        for receipt in found.items
-    ]
+    turns = [_turn(receipt, known.get(receipt.retrieval_id, []), texts) for receipt in found.items]
     return Listed(turns, found.total, found.next)
 
 
@@ -58,7 +54,7 @@ def _turn(receipt: Receipt, outcomes: Sequence[Outcome], texts: Mapping[UUID, st
     return Turn(
         receipt=receipt,
         task=None if receipt.task_id is None else texts.get(receipt.task_id),
-        effective=next((one for one in outcomes if holds(one)), None),
+        effective=next((one for one in outcomes if one.holds_place), None),
         reported=len(outcomes),
     )
 

@@ -1,9 +1,8 @@
 """One process leads: it applies outcomes and keeps the timetable; the others wait to take over.
 
 Leadership is a session lock on a connection of its own, and a term in the `lease` table. The lock
-makes
-one process lead; the term makes the work of one that only believes it leads harmless, for each of
-its transactions begins by finding its own term current.
+makes one process lead; the term makes the work of one that only believes it leads harmless, for
+each of its transactions begins by finding its own term current.
 """
 
 import asyncio
@@ -19,7 +18,7 @@ from memory.kernel.engine import Engine
 from memory.kernel.errors import Conflict, MemoryFault
 from memory.kernel.postgres.leadership import Leadership, WorkStore
 from memory.kernel.postgres.session_lock import SessionLock
-from memory.outcomes.applying import drain
+from memory.outcomes.applying import apply_pending
 
 log = logging.getLogger(__name__)
 
@@ -52,7 +51,7 @@ async def _lead(engine: Engine, lock: SessionLock, now: Now) -> None:
     log.info("leading, term %s", leadership.epoch)
     scheduler = Timetable(engine, leadership, now).scheduler()
     scheduler.start()
-    applier = asyncio.create_task(_apply(engine, leadership, now))
+    applier = asyncio.create_task(_apply_outcomes(engine, leadership, now))
     try:
         while not applier.done() and await lock.held() and await _beat(engine, leadership, now):
             await asyncio.wait([applier], timeout=engine.settings.leader_beat.total_seconds())
@@ -69,17 +68,17 @@ async def _beat(engine: Engine, leadership: Leadership, now: Now) -> bool:
         return await WorkStore(connection).beat(leadership, now())
 
 
-async def _apply(engine: Engine, leadership: Leadership, now: Now) -> None:
+async def _apply_outcomes(engine: Engine, leadership: Leadership, now: Now) -> None:
     """Apply what is pending, at once when this process accepted it, else within the interval."""
     while True:
         engine.arrived.clear()
         for namespace in await namespaces(engine):
             try:
-                await drain(engine, namespace.id, now(), leadership)
+                await apply_pending(engine, namespace.id, now(), leadership)
             except Conflict:
                 return
             except MemoryFault as fault:
-                log.warning("applying outcomes waits: %s", fault.detail)
+                log.warning("outcome processing paused: %s", fault.detail)
         await asyncio.sleep(GATHER_SECONDS)
         with suppress(TimeoutError):
             interval = engine.settings.applier_interval.total_seconds()

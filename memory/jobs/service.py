@@ -1,4 +1,8 @@
-"""Jobs run once a period, whatever number of processes ask; a dry run says what would change."""
+"""Jobs run once a period, whatever number of processes ask; a dry run says what would change.
+
+A run: plan with a model, if the job does → claim the period, work and finish, in one transaction →
+follow up with a model, if the job does.
+"""
 
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -17,6 +21,7 @@ from memory.insight.history import REBUILD, verify
 from memory.insight.service import check_up
 from memory.kernel.engine import Engine
 from memory.kernel.errors import Conflict, MemoryFault, NotFound, Overloaded, Unavailable
+from memory.kernel.fields import INPUT, Flag, Moment
 from memory.kernel.ids import new_id
 from memory.kernel.paging import Listed, Page
 from memory.kernel.postgres.compatibility import Check, ServerStore
@@ -24,41 +29,46 @@ from memory.kernel.postgres.database import Connection
 from memory.kernel.postgres.leadership import JobRun, Leadership, RunDraft, WorkStore
 from memory.memories.decay import fade
 from memory.meta_guidelines.admission import write
-from memory.meta_guidelines.reflection import REFLECT, plan
+from memory.meta_guidelines.reflection import REFLECT
+from memory.meta_guidelines.reflection import plan as plan_reflection
 from memory.tenancy.entities import Act, AuditEvent, Call, Namespace
 from memory.tenancy.store.calls import CallStore
 from memory.tenancy.store.namespaces import NamespaceStore
 from memory.verification.acquisition import queue, work_off
-from memory.verification.ticket_expiry import settle
+from memory.verification.ticket_expiry import expire_tickets
 
 
 @dataclass(frozen=True, slots=True)
 class JobRequest:
-    """`now` is required in replay namespaces and refused in wall ones."""
+    """A run of a job by hand."""
 
-    now: datetime | None = None
-    dry_run: bool = False
+    __pydantic_config__ = INPUT
+
+    now: Moment | None = None
+    """When it is about: required in `replay` namespaces, refused in `wall` ones."""
+    dry_run: Flag = False
+    """Whether to say only what would change."""
 
 
 log = logging.getLogger(__name__)
 
 
-class Done(Protocol):
-    """What a run did, or would do: as its record tells it."""
+class WorkResult(Protocol):
+    """What a run did, or would do, as its record has it."""
 
     def result(self) -> Mapping[str, object]: ...
 
 
-Work = Callable[..., Awaitable[Done]]
+Work = Callable[..., Awaitable[WorkResult]]
 
 
 When = tuple[datetime, datetime]
 
 
-Think = Callable[[Engine, Namespace, When], Awaitable[object]]
+Plan = Callable[[Engine, Namespace, When], Awaitable[object]]
 
 
-After = Callable[[Engine, Namespace, datetime, Leadership | None], Awaitable[None]]
+FollowUp = Callable[[Engine, Namespace, datetime, Leadership | None], Awaitable[None]]
 
 
 BEGINNING = datetime(2024, 1, 1, tzinfo=UTC)
@@ -69,8 +79,8 @@ BEGINNING = datetime(2024, 1, 1, tzinfo=UTC)
 class Job:
     """A line of the timetable: it runs once in each period, which is `every` long.
 
-    `work` is done in the transaction of the run; what needs a model cannot be. `think` comes before
-    it, with no transaction open, and `work` gets its `plan`. `after` comes when the run is
+    `work` is done in the transaction of the run; what needs a model cannot be. `plan` comes before
+    it, with no transaction open, and `work` gets its result. `follow_up` comes when the run is
     committed, and again until nothing of it is left.
     """
 
@@ -78,8 +88,8 @@ class Job:
     every: timedelta
     description: str
     work: Work
-    think: Think | None = None
-    after: After | None = None
+    plan: Plan | None = None
+    follow_up: FollowUp | None = None
 
     def period(self, now: datetime) -> str:
         """Which run `now` belongs to: computed from the calendar, never from ticks. The day where
@@ -103,28 +113,28 @@ JOBS = (
         timedelta(days=1),
         "Makes candidates of the worst outcomes; each is verified before it is used.",
         queue,
-        after=work_off,
+        follow_up=work_off,
     ),
     Job(
         "contrast",
         timedelta(days=1),
         "Pairs new runs of a task; a language model makes constraints of what separates them.",
         form,
-        think=can_distil,
-        after=distil,
+        plan=can_distil,
+        follow_up=distil,
     ),
     Job(
         "tickets",
         timedelta(days=1),
         "Frees lapsed leases, puts on probation what nobody verified, ends probations.",
-        settle,
+        expire_tickets,
     ),
     Job(
         REFLECT,
         timedelta(days=1),
         "Makes a meta-guideline of each task that memory made worse, and merges what is alike.",
         write,
-        think=plan,
+        plan=plan_reflection,
     ),
     Job(
         MERGE,
@@ -147,7 +157,7 @@ JOBS = (
     Job(
         REBUILD,
         timedelta(days=1),
-        "Folds the whole ledger and holds it against the live states, bit for bit.",
+        "Folds the whole ledger and compares it with the live states, bit for bit.",
         verify,
     ),
 )
@@ -171,33 +181,37 @@ async def run_job(engine: Engine, call: Call, name: str, request: JobRequest) ->
     job = job_named(name)
     times = Times(call.namespace.known_at(request.now, call.now, "now"), call.now)
     if request.dry_run:
-        return await _rehearse(engine, call.namespace, job, times)
+        return await _dry_run(engine, call.namespace, job, times)
     run = await _run_by_hand(engine, call, job, times)
-    await _finished(engine, call.namespace, job, (call.now, None))
+    await _follow_up(engine, call.namespace, job, call.now)
     return run
 
 
-async def _finished(
-    engine: Engine, namespace: Namespace, job: Job, when: tuple[datetime, Leadership | None]
+async def _follow_up(
+    engine: Engine,
+    namespace: Namespace,
+    job: Job,
+    now: datetime,
+    leadership: Leadership | None = None,
 ) -> None:
     """What the job leaves to be done with a model; while that is away it waits, and so does no
     other namespace.
     """
-    if job.after is None:
+    if job.follow_up is None:
         return
     try:
-        await job.after(engine, namespace, *when)
+        await job.follow_up(engine, namespace, now, leadership)
     except (Unavailable, Overloaded) as fault:
-        log.warning("%s of %s waits: %s", job.name, namespace.slug, fault.detail)
+        log.warning("job %s of %s paused: %s", job.name, namespace.slug, fault.detail)
 
 
 async def _run_by_hand(engine: Engine, call: Call, job: Job, times: Times) -> JobRun:
-    ready = await _thought(engine, call.namespace, job, times)
+    job = await _plan_if_due(engine, call.namespace, job, times)
     async with engine.database.transaction(call.namespace.id) as connection:
         draft = RunDraft(
             job.name, call.namespace.id, job.period(times.now), times.now, call.key.id, None
         )
-        done = await _run_once(connection, call.namespace, ready, (draft, times))
+        done = await _run_once(connection, call.namespace, job, draft=draft, times=times)
         if done is not None:
             event = AuditEvent(f"job.{job.name}", str(done.id), {"period": done.period})
             await CallStore(connection).record(event, call.key.id, call.namespace.id, call.now)
@@ -220,18 +234,18 @@ async def run_due(
     done: list[JobRun] = []
     times = Times(now, now)
     for job in jobs:
-        ready = await _thought(engine, namespace, job, times)
+        ready = await _plan_if_due(engine, namespace, job, times)
         async with engine.database.transaction(namespace.id) as connection:
             await WorkStore(connection).guard(leadership)
             draft = RunDraft(job.name, namespace.id, job.period(now), now, None, leadership.epoch)
-            run = await _run_once(connection, namespace, ready, (draft, times))
+            run = await _run_once(connection, namespace, ready, draft=draft, times=times)
             if run is not None:
                 done.append(run)
-        await _finished(engine, namespace, job, (now, leadership))
+        await _follow_up(engine, namespace, job, now, leadership)
     return done
 
 
-async def finish_left(
+async def follow_up_on_runs(
     engine: Engine,
     namespace: Namespace,
     now: datetime,
@@ -241,7 +255,7 @@ async def finish_left(
 ) -> None:
     """What runs of these jobs left to be done with a model, as far as it can be done now."""
     for job in jobs:
-        await _finished(engine, namespace, job, (now, leadership))
+        await _follow_up(engine, namespace, job, now, leadership)
 
 
 async def list_runs(
@@ -260,30 +274,29 @@ def job_named(name: str) -> Job:
     return found
 
 
-async def _thought(engine: Engine, namespace: Namespace, job: Job, times: Times) -> Job:
-    """The job with its plan, unless this period has had its run: then nothing is thought."""
-    if job.think is None:
+async def _plan_if_due(engine: Engine, namespace: Namespace, job: Job, times: Times) -> Job:
+    """The job with its plan, unless this period has had its run: then nothing is planned."""
+    if job.plan is None:
         return job
     async with engine.database.transaction(namespace.id) as connection:
         period = job.period(times.now)
         if await WorkStore(connection).run_of(job.name, namespace.id, period) is not None:
             return job
-    return await _planned(engine, namespace, job, times)
+    return await _plan(engine, namespace, job, times)
 
 
-async def _planned(engine: Engine, namespace: Namespace, job: Job, times: Times) -> Job:
-    if job.think is None:
+async def _plan(engine: Engine, namespace: Namespace, job: Job, times: Times) -> Job:
+    if job.plan is None:
         return job
-    return replace(job, work=partial(job.work, plan=await job.think(engine, namespace, times.both)))
+    return replace(job, work=partial(job.work, plan=await job.plan(engine, namespace, times.both)))
 
 
 async def _run_once(
-    connection: Connection, namespace: Namespace, job: Job, what: tuple[RunDraft, Times]
+    connection: Connection, namespace: Namespace, job: Job, *, draft: RunDraft, times: Times
 ) -> JobRun | None:
     """Claim, work and finish in one transaction: a run that dies leaves neither trace nor
     effect.
     """
-    draft, times = what
     store = WorkStore(connection)
     run_id = await store.claim(draft, times.recorded_at)
     if run_id is None:
@@ -292,10 +305,10 @@ async def _run_once(
     return await store.finish(run_id, done.result(), times.recorded_at)
 
 
-async def _rehearse(engine: Engine, namespace: Namespace, job: Job, times: Times) -> JobRun:
-    job = await _planned(engine, namespace, job, times)
+async def _dry_run(engine: Engine, namespace: Namespace, job: Job, times: Times) -> JobRun:
+    job = await _plan(engine, namespace, job, times)
     async with engine.database.transaction(namespace.id) as connection:
-        seen = await job.work(connection, namespace, times.both, dry=True)
+        foreseen = await job.work(connection, namespace, times.both, dry=True)
     return JobRun(
         id=new_id(),
         job=job.name,
@@ -305,7 +318,7 @@ async def _rehearse(engine: Engine, namespace: Namespace, job: Job, times: Times
         now=times.now,
         started_at=times.recorded_at,
         finished_at=times.recorded_at,
-        result=seen.result(),
+        result=foreseen.result(),
     )
 
 
@@ -314,8 +327,8 @@ SILENCE = timedelta(seconds=30)
 
 
 async def readiness(engine: Engine, now: datetime) -> dict[str, Check]:
-    """Each condition by name; the server is ready when all are ok."""
-    checks = {"embedder": _embedder(engine)}
+    """The server checks by name; the server is ready when all are ok."""
+    checks = {"embedder": _check_embedder(engine)}
     try:
         async with engine.database.login() as connection:
             server = ServerStore(connection)
@@ -324,19 +337,19 @@ async def readiness(engine: Engine, now: datetime) -> dict[str, Check]:
             if not checks["migrations"].ok:
                 return checks
             checks["role"] = await server.role()
-        checks |= await _inside(engine, now)
+        checks |= await _check_inside(engine, now)
     except MemoryFault as fault:
         checks["database"] = Check(ok=False, detail=fault.detail)
     return checks
 
 
-def _embedder(engine: Engine) -> Check:
+def _check_embedder(engine: Engine) -> Check:
     if engine.registered is None:
         return Check(ok=False, detail=engine.failure or "the embedding model is loading")
     return Check(ok=True, detail=engine.registered.identity.name)
 
 
-async def _inside(engine: Engine, now: datetime) -> dict[str, Check]:
+async def _check_inside(engine: Engine, now: datetime) -> dict[str, Check]:
     async with engine.database.transaction() as connection:
         beat = await WorkStore(connection).last_beat()
         others: list[tuple[str, str]] = []
@@ -351,7 +364,7 @@ async def _inside(engine: Engine, now: datetime) -> dict[str, Check]:
     return {"leader": leader, "model": model}
 
 
-async def forget(engine: Engine, now: datetime) -> None:
+async def forget_old(engine: Engine, now: datetime) -> None:
     """Drop idempotency answers after 24 hours and job runs after 90 days."""
     async with engine.database.transaction() as connection:
         await CallStore(connection).forget(now)

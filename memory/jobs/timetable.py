@@ -14,7 +14,15 @@ from apscheduler.schedulers.asyncio import AsyncIOScheduler
 from apscheduler.triggers.interval import IntervalTrigger
 
 from memory.insight.service import vitals
-from memory.jobs.service import BEGINNING, JOBS, Job, finish_left, forget, namespaces, run_due
+from memory.jobs.service import (
+    BEGINNING,
+    JOBS,
+    Job,
+    follow_up_on_runs,
+    forget_old,
+    namespaces,
+    run_due,
+)
 from memory.kernel.engine import Engine
 from memory.kernel.errors import MemoryFault
 from memory.kernel.postgres.leadership import JobRun, Leadership
@@ -50,20 +58,20 @@ class Timetable:
         self._had: dict[UUID, dict[str, str]] = {}
 
     def scheduler(self) -> AsyncIOScheduler:
-        """The entries, not yet started. A slot that was missed is made up for once, however late
+        """The entries, not yet started. A run that was missed is made up for once, however late
         and however many there were.
         """
-        made = AsyncIOScheduler(
+        scheduler = AsyncIOScheduler(
             timezone=UTC,
             job_defaults={"coalesce": True, "misfire_grace_time": None, "max_instances": 1},
         )
         for job in self._jobs:
             seconds = job.every.total_seconds()
             trigger = IntervalTrigger(seconds=seconds, start_date=BEGINNING, timezone=UTC)  # pyright: ignore[reportArgumentType] - parts of a second are fine
-            made.add_job(self.fire, trigger, args=(job.name,), id=job.name)
+            scheduler.add_job(self.fire, trigger, args=(job.name,), id=job.name)
         every = CATCH_UP.total_seconds()
-        made.add_job(self.catch_up, "interval", seconds=every, next_run_time=self._now())
-        return made
+        scheduler.add_job(self.catch_up, "interval", seconds=every, next_run_time=self._now())
+        return scheduler
 
     async def fire(self, name: str) -> None:
         """Run the job in every namespace; what is due at once runs in the timetable's order."""
@@ -80,7 +88,7 @@ class Timetable:
         """Run what was missed, and do what runs left to be done."""
         async with self._turn:
             with _log_faults():
-                await forget(self._engine, self._now())
+                await forget_old(self._engine, self._now())
             await self._visit(self._jobs)
 
     async def _visit(self, jobs: Sequence[Job]) -> None:
@@ -100,7 +108,7 @@ class Timetable:
         rest = [job for job in jobs if job not in due]
         runs = await run_due(self._engine, namespace, moment, self._leadership, jobs=due)
         had |= {job.name: job.period(moment) for job in due}
-        await finish_left(self._engine, namespace, moment, self._leadership, jobs=rest)
+        await follow_up_on_runs(self._engine, namespace, moment, self._leadership, jobs=rest)
         return runs
 
 

@@ -21,8 +21,9 @@ from memory.belief.state_mapping import (
 from memory.belief.store.ledger import LedgerStore
 from memory.belief.store.states import StateStore
 from memory.kernel.postgres.database import Connection
+from memory.receipts.entities import Outcome
 from memory.receipts.rebuild import learning_entry, ledger
-from memory.receipts.store.outcomes import OutcomeStore, StoredOutcome
+from memory.receipts.store.outcomes import OutcomeStore
 from memory.receipts.store.receipts import ReceiptStore
 from memory.tenancy.entities import Namespace
 from memory.tenancy.store.namespaces import NamespaceStore
@@ -41,18 +42,18 @@ class Refold:
 
 
 async def refold(
-    connection: Connection, namespace: Namespace, withdrawn: Sequence[StoredOutcome]
+    connection: Connection, namespace: Namespace, withdrawn: Sequence[Outcome]
 ) -> Refold:
     """Fold again without these outcomes; the caller holds the state lock, or only looks."""
     before = await StateStore(connection, namespace.id).load_all()
-    versions = [s.outcome.bank_version for s in withdrawn if s.outcome.bank_version is not None]
+    versions = [one.bank_version for one in withdrawn if one.bank_version is not None]
     if not versions:
         return Refold(before, before)
-    book = LedgerStore(connection, namespace.id)
-    first = await book.settled_before(min(versions))
-    start = await book.at(first - 1)
+    store = LedgerStore(connection, namespace.id)
+    first = await store.settled_before(min(versions))
+    start = await store.at(first - 1)
     entries = await ledger(
-        connection, namespace.id, since=first, without={s.outcome.id for s in withdrawn}
+        connection, namespace.id, since=first, without={one.id for one in withdrawn}
     )
     return Refold(before, fold(policy_named(namespace.policy), entries, start=start))
 
@@ -68,30 +69,30 @@ async def take_back(
     withdrawn = await outcomes.to_withdraw()
     if not withdrawn:
         return 0
-    done = await refold(connection, namespace, withdrawn)
-    ids = [stored.outcome.id for stored in withdrawn]
+    moved = (await refold(connection, namespace, withdrawn)).changes
+    ids = [one.id for one in withdrawn]
     version = await NamespaceStore(connection).bump(namespace.id)
-    store = StateStore(connection, namespace.id)
-    await store.save(done.changes)
-    counted = await _counted(connection, namespace.id, withdrawn)
-    await store.count(counted.memories)
-    await store.add_controls(counted.controls)
+    states = StateStore(connection, namespace.id)
+    await states.save(moved)
+    counters = await _count_off(connection, namespace.id, withdrawn)
+    await states.count(counters.memories)
+    await states.add_controls(counters.controls)
     policy = policy_named(namespace.policy)
-    book = LedgerStore(connection, namespace.id)
+    entries = LedgerStore(connection, namespace.id)
     cause = ChangeCause(version, "set", "correction", known_at)
-    await book.append(ledger_entries(done.changes, policy, cause), policy.name, now)
-    await book.supersede(ids, version)
+    await entries.append(ledger_entries(moved, policy, cause), policy.name, now)
+    await entries.supersede(ids, version)
     await outcomes.withdraw(ids, version)
     return len(withdrawn)
 
 
-async def _counted(
-    connection: Connection, namespace_id: UUID, withdrawn: Sequence[StoredOutcome]
+async def _count_off(
+    connection: Connection, namespace_id: UUID, withdrawn: Sequence[Outcome]
 ) -> CounterChanges:
     """What the withdrawn outcomes had been counted as, counted off."""
-    ids = [stored.outcome.retrieval_id for stored in withdrawn]
-    bindings = await ReceiptStore(connection, namespace_id).contexts(ids)
-    counted = CounterChanges()
-    for stored in withdrawn:
-        counted.count(learning_entry(stored, bindings[stored.outcome.retrieval_id]), by=-1)
-    return counted
+    ids = [outcome.retrieval_id for outcome in withdrawn]
+    receipts = await ReceiptStore(connection, namespace_id).contexts(ids)
+    counters = CounterChanges()
+    for outcome in withdrawn:
+        counters.count(learning_entry(outcome, receipts[outcome.retrieval_id]), by=-1)
+    return counters

@@ -4,13 +4,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Literal
 from uuid import UUID
 
 from pydantic import Field
 
 from memory.belief.rankers import Candidate
-from memory.kernel.fields import OUTPUT
+from memory.belief.states import Evidence
+from memory.kernel.errors import Rejected
+from memory.kernel.fields import INPUT, OUTPUT, Share
+from memory.kernel.text import cleaned_json
 from memory.memories.entities import Kind
 from memory.tasks.entities import CategoryName
 
@@ -317,39 +320,135 @@ class Receipt:
         return CategoryName(self.category, self.subcategory)
 
 
+class OutcomeStatus(StrEnum):
+    """Where an outcome stands: waiting to be applied, applied, without effect, or replaced."""
+
+    ACCEPTED = "accepted"
+    APPLIED = "applied"
+    IGNORED = "ignored"
+    SUPERSEDED = "superseded"
+
+
+Free = dict[str, object]
+"""A JSON object in the form of a metric."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunResult:
+    """How a run went, as a reward or as the metric's value."""
+
+    __pydantic_config__ = INPUT
+
+    reward: Share | None = None
+    """The reward, 0 to 1, larger is better."""
+    value: Free | None = None
+    """The value of the report's metric."""
+
+    def __post_init__(self) -> None:
+        if (self.reward is None) == (self.value is None):
+            raise ValueError("give either reward or value")
+
+    def cleaned(self, name: str) -> "RunResult":
+        """The same, its value cleaned. Raises Rejected under this field's name."""
+        value = None if self.value is None else cleaned_json(self.value, f"{name}.value")
+        return RunResult(self.reward, value)
+
+    def stored(self) -> dict[str, object]:
+        return {"reward": self.reward} if self.value is None else {"value": self.value}
+
+
+Verifier = Literal["human", "test", "judge", "self"]
+
+
+RewardKind = Literal["continuous", "binary"]
+
+
+HOLDING = ("half_missing", "observational", "half_of_pair")
+"""Reasons of outcomes that move nothing by themselves and still hold the place of their run."""
+
+
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """An outcome as stored; `reason` says why it was ignored or moves nothing.
+    """What became of an attempt, as stored."""
 
-    `partner_id`: the outcome of the run without memory (or, for that run, of the one with it) that
-    makes the pair. `muted`: memories about which it does not count, because its key had said
-    enough about them that day or they were erased. `withdrawn_version`: the version of the bank
-    in which what it had moved was taken back.
-    """
+    __pydantic_config__ = OUTPUT
 
     id: UUID
+    """Names the outcome for ever."""
     retrieval_id: UUID
-    status: str
+    """The receipt it is for."""
+    status: OutcomeStatus
+    """Whether it waits, was applied, was ignored, or was taken out of effect."""
     reason: str | None
-    evidence: str
+    """Why it was ignored or moves nothing."""
+    evidence: Evidence
+    """What kind of comparison it offers."""
     reward: float
+    """The reward of the run as it was acted, 0 to 1."""
     reward_without: float | None
+    """The reward of the same run without memory, where one is known."""
     reward_full: float
+    """The reward had memory been followed wholly."""
     metric: str
-    reward_kind: str
+    """What the rewards were computed by."""
+    reward_kind: RewardKind
+    """Whether a reward is a degree, or 0 or 1."""
     evaluator: str
-    verifier: str
+    """Who judged the run."""
+    verifier: Verifier
+    """What the judgement rests on."""
     raw: Mapping[str, object]
+    """The numbers as they were reported."""
     helpful: tuple[UUID, ...]
+    """Served memories that were called helpful."""
     harmful: tuple[UUID, ...]
+    """Served memories that were called harmful."""
     supersedes: UUID | None
+    """The outcome whose place it took."""
     partner_id: UUID | None
+    """The outcome of the run that makes a pair with this one."""
     muted: tuple[UUID, ...]
+    """Memories it does not count for: erased, or its key had spoken of them enough that day."""
     known_at: datetime
+    """When it became known; outcomes are applied in this order."""
     recorded_at: datetime
+    """When the server took it in."""
     applied_at: datetime | None
+    """When it was applied or set aside; null while it waits."""
     bank_version: int | None
+    """The version of the bank that it made; null where it moved nothing."""
     withdrawn_version: int | None
+    """The version of the bank in which what it had moved was taken back."""
+    position: Annotated[int, Field(exclude=True)]
+    sha256: Annotated[bytes, Field(exclude=True)]
+    authored: Annotated[tuple[UUID, ...], Field(exclude=True)]
+    numeric: Annotated[tuple[float, float] | None, Field(exclude=True)]
+    ranker_rewards: Annotated[Mapping[str, float] | None, Field(exclude=True)]
+    answers: Annotated[Mapping[str, object] | None, Field(exclude=True)]
+    stances: Annotated[Mapping[str, object] | None, Field(exclude=True)]
+    lesson: Annotated[Mapping[str, object] | None, Field(exclude=True)]
+    key_id: Annotated[UUID | None, Field(exclude=True)]
+    residual: Annotated[float | None, Field(exclude=True)] = None
+    acquired_at: Annotated[datetime | None, Field(exclude=True)] = None
+
+    @property
+    def is_in_effect(self) -> bool:
+        """Whether it waits to be applied or was."""
+        return self.status in (OutcomeStatus.ACCEPTED, OutcomeStatus.APPLIED)
+
+    @property
+    def holds_place(self) -> bool:
+        """Whether it is the one of its run that counts, as far as any does."""
+        ignored = self.status is OutcomeStatus.IGNORED
+        return self.is_in_effect or (ignored and self.reason in HOLDING)
+
+
+@dataclass(frozen=True, slots=True)
+class AgentTask:
+    """An agent at a task, by id."""
+
+    agent_id: UUID
+    task_id: UUID
 
 
 @dataclass(frozen=True, slots=True)
@@ -365,9 +464,16 @@ class ReceiptFilter:
 
 @dataclass(frozen=True, slots=True)
 class OutcomeFilter:
+    """Which outcomes a list has; the oldest first unless asked otherwise."""
+
     state: str | None = None
     retrieval_id: UUID | None = None
     newest_first: bool = False
+
+    def __post_init__(self) -> None:
+        if self.state is not None and self.state not in set(OutcomeStatus):
+            states = tuple(status.value for status in OutcomeStatus)
+            raise Rejected(f"state must be one of {states}", field="state", limit=list(states))
 
 
 SETTLEMENT = "settlement"

@@ -1,4 +1,4 @@
-"""Every state is a fold of the ledger: the ledger is read and folded."""
+"""Every state is a fold of the ledger: this flow reads the ledger and folds it."""
 
 from collections.abc import Collection
 from datetime import datetime
@@ -10,7 +10,8 @@ from memory.belief.guard import Draw, Losses
 from memory.belief.policy import policy_named
 from memory.belief.states import Evidence, Observation
 from memory.kernel.postgres.database import Connection
-from memory.receipts.store.outcomes import OutcomeStore, StoredOutcome
+from memory.receipts.entities import Outcome
+from memory.receipts.store.outcomes import OutcomeStore
 from memory.receipts.store.receipts import ReceiptContext, ReceiptStore
 from memory.tenancy.entities import Namespace
 
@@ -37,15 +38,15 @@ async def ledger(
     From the version `since` on; `without` the outcomes of these ids.
     """
     found = await OutcomeStore(connection, namespace_id).in_ledger(since)
-    outcomes = [one for one in found if one.outcome.id not in without]
-    contexts = await ReceiptStore(connection, namespace_id).contexts(
-        [stored.outcome.retrieval_id for stored in outcomes]
+    outcomes = [one for one in found if one.id not in without]
+    bindings = await ReceiptStore(connection, namespace_id).contexts(
+        [one.retrieval_id for one in outcomes]
     )
     entries: list[tuple[tuple[int, int], Entry]] = []
-    for stored in outcomes:
-        assert stored.outcome.bank_version is not None
-        entry = learning_entry(stored, contexts[stored.outcome.retrieval_id])
-        entries.append(((stored.outcome.bank_version, 0), entry))
+    for one in outcomes:
+        assert one.bank_version is not None
+        entry = learning_entry(one, bindings[one.retrieval_id])
+        entries.append(((one.bank_version, 0), entry))
     for row in await OutcomeStore(connection, namespace_id).sets(since):
         operation = Operation(row["reason"])
         step = Set(row["memory_id"], operation, row["known_at"], row["start_weight"])
@@ -53,53 +54,51 @@ async def ledger(
     return [entry for _, entry in sorted(entries, key=lambda placed: placed[0])]
 
 
-def learning_entry(stored: StoredOutcome, context: ReceiptContext) -> Learn:
+def learning_entry(outcome: Outcome, binding: ReceiptContext) -> Learn:
     """An outcome as learning sees it. Beliefs use the answer had memory been followed wholly."""
-    outcome = stored.outcome
-    evidence = Evidence(outcome.evidence)
+    evidence = outcome.evidence
     control = evidence is Evidence.CONTROL
     observation = Observation(
         evidence=evidence,
         reward_on=None if control else outcome.reward_full,
         reward_off=outcome.reward if control else _off(evidence, outcome.reward_without),
-        memories=() if control else context.cited,
-        author_of=frozenset((*stored.authored, *outcome.muted)),
+        memories=() if control else binding.cited,
+        author_of=frozenset((*outcome.authored, *outcome.muted)),
         helpful=outcome.helpful,
         harmful=outcome.harmful,
         now=outcome.known_at,
     )
-    beside = _beside(stored, context, evidence)
-    return Learn(context.agent_id, context.category_id, outcome.reward_kind, observation, beside)
+    beside = _beside(outcome, binding, evidence)
+    return Learn(binding.agent_id, binding.category_id, outcome.reward_kind, observation, beside)
 
 
-def _beside(stored: StoredOutcome, context: ReceiptContext, evidence: Evidence) -> Beside:
+def _beside(outcome: Outcome, binding: ReceiptContext, evidence: Evidence) -> Beside:
     """Effect by the answer as given; strength and guard by the one had memory been followed."""
-    outcome = stored.outcome
     without = _off(evidence, outcome.reward_without)
     return Beside(
-        acted=Acted(context.arm, context.propensity, outcome.reward, without),
-        numeric=stored.numeric if evidence is Evidence.PAIRED else None,
-        losses=None if evidence is Evidence.CONTROL else _losses(stored),
-        draw=None if evidence is Evidence.CONTROL else _draw(stored, context),
-        own_information=context.own_information,
+        acted=Acted(binding.arm, binding.propensity, outcome.reward, without),
+        numeric=outcome.numeric if evidence is Evidence.PAIRED else None,
+        losses=None if evidence is Evidence.CONTROL else _losses(outcome),
+        draw=None if evidence is Evidence.CONTROL else _draw(outcome, binding),
+        own_information=binding.own_information,
     )
 
 
-def _losses(stored: StoredOutcome) -> Losses | None:
+def _losses(outcome: Outcome) -> Losses | None:
     """Those of all rankers, where each gave an answer of its own."""
-    if stored.ranker_rewards is None:
+    if outcome.ranker_rewards is None:
         return None
-    return {ranker: 1.0 - reward for ranker, reward in stored.ranker_rewards.items()}
+    return {ranker: 1.0 - reward for ranker, reward in outcome.ranker_rewards.items()}
 
 
-def _draw(stored: StoredOutcome, context: ReceiptContext) -> Draw | None:
+def _draw(outcome: Outcome, binding: ReceiptContext) -> Draw | None:
     """The ranker that was drawn from those of its time, where one was and nobody answered for the
     others. One alone was not drawn.
     """
-    alone = set(context.rankers) == {context.ranker}
-    if stored.ranker_rewards is not None or context.all_rankers or alone:
+    alone = set(binding.rankers) == {binding.ranker}
+    if outcome.ranker_rewards is not None or binding.all_rankers or alone:
         return None
-    return Draw(context.ranker, context.rankers)
+    return Draw(binding.ranker, binding.rankers)
 
 
 def _off(evidence: Evidence, reward_without: float | None) -> float | None:

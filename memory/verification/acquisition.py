@@ -31,7 +31,7 @@ from memory.memories.store.memories import MemoryStore, NewMemory
 from memory.memories.store.status import NearMemory, StatusStore
 from memory.tasks.entities import CategoryIds
 from memory.tenancy.entities import Act, Call, Namespace
-from memory.verification.entities import CandidateView, ReportedLesson, Run
+from memory.verification.entities import LessonCandidate, ReportedLesson, Run
 from memory.verification.proposing import Proposal, Reference, propose
 from memory.verification.rules import WINDOW, failures, improvable
 from memory.verification.store.candidates import CandidateStore, Case, End
@@ -103,14 +103,14 @@ async def work_off(
 
 async def list_candidates(
     engine: Engine, call: Call, state: str | None, page: Page
-) -> Listed[CandidateView]:
+) -> Listed[LessonCandidate]:
     """Oldest first."""
     async with engine.database.transaction(call.namespace.id) as connection:
         found, total = await CandidateStore(connection, call.namespace.id).browse(state, page)
     return listed(found, page, total, lambda view: (str(view.outcome_id),))
 
 
-async def retry_candidate(engine: Engine, call: Call, outcome_id: UUID) -> CandidateView:
+async def retry_candidate(engine: Engine, call: Call, outcome_id: UUID) -> LessonCandidate:
     """Queue a quarantined candidate again. Raises Conflict where it is not quarantined."""
     call.key.require(Act.MANAGE)
     async with engine.database.transaction(call.namespace.id) as connection:

@@ -8,9 +8,9 @@ from hashlib import sha256
 from math import fsum
 from uuid import UUID
 
-from memory.belief.rewards import reward_of
 from memory.kernel.engine import Engine
 from memory.kernel.errors import Conflict, Forbidden, Rejected
+from memory.kernel.metrics import reward_of
 from memory.kernel.paging import Listed, Page, listed
 from memory.kernel.postgres.database import Connection
 from memory.kernel.text import ANSWERS_BYTES, NAME, cleaned_json, optional
@@ -23,14 +23,14 @@ from memory.tenancy.entities import Act, AuditEvent, Call, Namespace
 from memory.tenancy.store.calls import CallStore
 from memory.tenancy.store.namespaces import NamespaceStore
 from memory.verification.entities import (
-    Claim,
-    Reported,
     Ticket,
+    TicketClaim,
     TicketFilter,
     TicketState,
     TrialReport,
     TrialResult,
     TrialSlot,
+    TrialsReported,
 )
 from memory.verification.rules import (
     Anchor,
@@ -56,7 +56,7 @@ LEASE = timedelta(minutes=30)
 CLOSED = frozenset({TicketState.DECIDED, TicketState.EXPIRED, TicketState.QUARANTINED})
 
 
-async def claim(engine: Engine, call: Call, wanted: Claim) -> list[Ticket]:
+async def claim(engine: Engine, call: Call, wanted: TicketClaim) -> list[Ticket]:
     """Lease candidates to an agent for half an hour; none twice, however many ask at once."""
     call.key.require(Act.RETRIEVE)
     call.key.require_agent(wanted.agent)
@@ -77,7 +77,7 @@ async def claim(engine: Engine, call: Call, wanted: Claim) -> list[Ticket]:
 
 async def report_trials(
     engine: Engine, call: Call, ticket_id: UUID, report: TrialReport
-) -> Reported:
+) -> TrialsReported:
     """Take what the holder found out; the last trial decides."""
     call.key.require(Act.REPORT)
     call.key.require_agent(report.agent)
@@ -86,10 +86,10 @@ async def report_trials(
         owners = (await viewer(connection, call)).owners
         store = TicketStore(connection, call.namespace.id)
         held = await store.lock(ticket_id, owners)
-        rows = rows_of(held.ticket, report)
-        fresh = _fresh(held, call, rows)
+        rows = score_trials(held.ticket, report)
+        fresh = _new_results(held, call, rows)
         if not fresh:
-            return Reported(held.ticket, replayed=True)
+            return TrialsReported(held.ticket, replayed=True)
         agent = await NameResolver(connection, call).ensure_agent(report.agent)
         holder = Holder(agent.id, call.key.id)
         _require_lease(held, call, holder, fresh)
@@ -97,7 +97,7 @@ async def report_trials(
         await store.record(ticket_id, fresh, stamp)
         ending = Ending(call.namespace, call.key.id, call.now, known_at)
         await conclude(connection, ending, await store.lock(ticket_id, owners))
-        return Reported(await store.get(ticket_id, owners), replayed=False)
+        return TrialsReported(await store.get(ticket_id, owners), replayed=False)
 
 
 async def release(engine: Engine, call: Call, ticket_id: UUID) -> Ticket:
@@ -130,17 +130,32 @@ async def retry(engine: Engine, call: Call, ticket_id: UUID) -> Ticket:
 
 async def cancel(engine: Engine, call: Call, ticket_id: UUID, reason: str | None = None) -> Ticket:
     """Reject a candidate without trying it further."""
-    return await _decide(engine, call, ticket_id, (Status.REJECTED, _said("cancelled", reason)))
+    verdict = ManualVerdict(Status.REJECTED, "cancelled", reason)
+    return await _decide(engine, call, ticket_id, verdict)
 
 
 async def approve(engine: Engine, call: Call, ticket_id: UUID, reason: str | None = None) -> Ticket:
     """Let a candidate in without trying it further. It is served; its source is believed no more
     than before.
     """
-    return await _decide(engine, call, ticket_id, (Status.ACTIVE, _said("approved", reason)))
+    return await _decide(engine, call, ticket_id, ManualVerdict(Status.ACTIVE, "approved", reason))
 
 
-async def _decide(engine: Engine, call: Call, ticket_id: UUID, to: tuple[Status, str]) -> Ticket:
+@dataclass(frozen=True, slots=True)
+class ManualVerdict:
+    """What a manager decides of a candidate, and in whose words why."""
+
+    status: Status
+    action: str
+    words: str | None
+
+    @property
+    def reason(self) -> str:
+        words = optional(self.words, "reason", NAME)
+        return self.action if words is None else f"{self.action}: {words}"
+
+
+async def _decide(engine: Engine, call: Call, ticket_id: UUID, verdict: ManualVerdict) -> Ticket:
     """A manager's word ends a candidate."""
     call.key.require(Act.MANAGE)
     async with engine.database.transaction(call.namespace.id) as connection:
@@ -150,14 +165,8 @@ async def _decide(engine: Engine, call: Call, ticket_id: UUID, to: tuple[Status,
         if held.ticket.state in CLOSED - {TicketState.QUARANTINED}:
             raise Conflict("the ticket has its end", code="ticket_closed", field="ticket_id")
         ending = Ending(call.namespace, call.key.id, call.now, held.ticket.known_at)
-        await end(connection, ending, held, to)
+        await end(connection, ending, held, verdict.status, reason=verdict.reason)
         return await store.get(ticket_id, owners)
-
-
-def _said(what: str, reason: str | None) -> str:
-    """What was done, and the manager's own words if there are any."""
-    words = optional(reason, "reason", NAME)
-    return what if words is None else f"{what}: {words}"
 
 
 async def get_ticket(engine: Engine, call: Call, ticket_id: UUID) -> Ticket:
@@ -195,7 +204,7 @@ async def _reopen(
     await CallStore(connection).record(event, call.key.id, call.namespace.id, call.now)
 
 
-def _fresh(held: Held, call: Call, rows: Sequence[TrialRow]) -> list[TrialRow]:
+def _new_results(held: Held, call: Call, rows: Sequence[TrialRow]) -> list[TrialRow]:
     """The results that are new. Raises Conflict where this key said something else before."""
     fresh: list[TrialRow] = []
     for row in rows:
@@ -203,7 +212,7 @@ def _fresh(held: Held, call: Call, rows: Sequence[TrialRow]) -> list[TrialRow]:
         if digest == row.sha256 and key_id == call.key.id:
             continue
         if digest is not None and key_id == call.key.id:
-            raise _told(row.slot)
+            raise _contradicted(row.slot)
         fresh.append(row)
     return fresh
 
@@ -221,7 +230,7 @@ def _require_lease(held: Held, call: Call, holder: Holder, rows: Sequence[TrialR
         raise _lapsed()
     known = [row.slot for row in rows if row.slot in held.digests]
     if known:
-        raise _told(known[0])
+        raise _contradicted(known[0])
 
 
 def _lapsed() -> Conflict:
@@ -230,7 +239,7 @@ def _lapsed() -> Conflict:
     )
 
 
-def _told(slot: int) -> Conflict:
+def _contradicted(slot: int) -> Conflict:
     return Conflict(f"trial {slot} has another result", code="trial_conflict", field="trials")
 
 
@@ -239,48 +248,44 @@ def _own(holder: Holder, author: Holder) -> bool:
     return holder.agent_id == author.agent_id or holder.key_id == author.key_id
 
 
-def rows_of(ticket: Ticket, report: TrialReport) -> list[TrialRow]:
+def score_trials(ticket: Ticket, report: TrialReport) -> list[TrialRow]:
     """One row a result. Raises Rejected naming the result and what is wrong with it."""
     if report.metric != ticket.metric:
         raise Rejected(
             f"the ticket's rewards are in {ticket.metric}", field="metric", limit=ticket.metric
         )
-    slots = {slot.slot: slot for slot in ticket.trials}
     numbers = [result.slot for result in report.trials]
     if len(set(numbers)) < len(numbers):
         raise Rejected("a trial is reported twice in one report", field="trials")
-    return [
-        _row(ticket, report, result, (place, slots.get(result.slot)))
-        for place, result in enumerate(report.trials)
-    ]
+    return [_score_trial(ticket, report, place) for place in range(len(report.trials))]
 
 
-def _row(
-    ticket: Ticket, report: TrialReport, result: TrialResult, at: tuple[int, TrialSlot | None]
-) -> TrialRow:
-    place, slot = at
-    field = f"trials.{place}"
+def _score_trial(ticket: Ticket, report: TrialReport, place: int) -> TrialRow:
+    result, field = report.trials[place], f"trials.{place}"
+    slot = next((slot for slot in ticket.trials if slot.slot == result.slot), None)
     if slot is None:
         raise Rejected(
             f"the ticket has trials 0…{len(ticket.trials) - 1}",
             field=f"{field}.slot",
             limit=len(ticket.trials) - 1,
         )
-    stray = "value" if ticket.metric == "reward" else "reward"
-    if getattr(result, stray) is not None:
-        raise Rejected(f"the ticket's rewards are in {ticket.metric}", field=f"{field}.{stray}")
-    acted = result.reward if ticket.metric == "reward" else result.value
+    by_reward = ticket.metric == "reward"
+    stray = result.value if by_reward else result.reward
+    if stray is not None:
+        path = f"{field}.{'value' if by_reward else 'reward'}"
+        raise Rejected(f"the ticket's rewards are in {ticket.metric}", field=path)
+    acted = result.reward if by_reward else result.value
     reward = _reward(ticket, acted, result.truth, field)
     without = None
     if result.without is not None:
-        half = result.without.get("reward" if ticket.metric == "reward" else "value")
-        without = _reward(ticket, half, result.truth, f"{field}.without")
+        brought = result.without.reward if by_reward else result.without.value
+        without = _reward(ticket, brought, result.truth, f"{field}.without")
     elif slot.reference is None:
         raise Rejected(
             "nothing is known of this task: report a run without the candidate too",
             field=f"{field}.without",
         )
-    raw = _raw(result)
+    raw = _numbers(result)
     said = json.dumps([report.agent, report.metric, raw], sort_keys=True, default=str)
     return TrialRow(result.slot, reward, without, raw, sha256(said.encode()).digest())
 
@@ -297,16 +302,16 @@ def _reward(ticket: Ticket, value: object, truth: object, field: str) -> float:
     return reward
 
 
-def _raw(result: TrialResult) -> dict[str, object]:
+def _numbers(result: TrialResult) -> dict[str, object]:
     """The numbers as they came, for whoever recomputes."""
     parts: Mapping[str, object | None] = {
         "reward": result.reward,
         "value": result.value,
         "truth": result.truth,
-        "without": result.without,
+        "without": None if result.without is None else result.without.stored(),
     }
-    given = {name: part for name, part in parts.items() if part is not None}
-    return cleaned_json(given, "trials", ANSWERS_BYTES)
+    present = {name: part for name, part in parts.items() if part is not None}
+    return cleaned_json(present, "trials", ANSWERS_BYTES)
 
 
 FREED = {"leased_agent_id": None, "leased_key_id": None, "lease_until": None}
@@ -365,18 +370,20 @@ async def conclude(connection: Connection, ending: Ending, held: Held) -> None:
         return
     admitted = verdict.decision is Decision.ADMITTED
     to = Status.ACTIVE if admitted else Status.REJECTED
-    await end(connection, ending, held, (to, verdict.reason), verdict.evidence)
+    await end(connection, ending, held, to, reason=verdict.reason, evidence=verdict.evidence)
 
 
 async def end(
     connection: Connection,
     ending: Ending,
     held: Held,
-    to: tuple[Status, str],
+    status: Status,
+    *,
+    reason: str,
     evidence: str | None = None,
 ) -> None:
     """Close the ticket and move its memory; the caller has locked the ticket."""
-    ticket, (status, reason) = held.ticket, to
+    ticket = held.ticket
     fewer = -1 if status is Status.REJECTED else 0
     namespaces = NamespaceStore(connection)
     version = await namespaces.bump(ending.namespace.id, memories=fewer)

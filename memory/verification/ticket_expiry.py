@@ -23,7 +23,7 @@ from memory.verification.store.tickets import MAX_CLAIMS, Held, TicketStore
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class TicketChange:
     """One change: of a ticket that waits, or (ticket None) of a memory on probation."""
 
     memory_id: UUID
@@ -32,7 +32,7 @@ class Step:
     to: Status
     weight: float | None = None
 
-    def said(self) -> dict[str, object]:
+    def result(self) -> dict[str, object]:
         ticket = None if self.ticket_id is None else str(self.ticket_id)
         return {
             "memory_id": str(self.memory_id),
@@ -43,35 +43,37 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Settling:
+class TicketExpiry:
     """What a run would do, or did."""
 
     examined: int
-    steps: tuple[Step, ...]
+    changes: tuple[TicketChange, ...]
 
     def result(self) -> dict[str, object]:
-        return {"examined": self.examined, "changes": [step.said() for step in self.steps]}
+        return {"examined": self.examined, "changes": [change.result() for change in self.changes]}
 
 
-async def settle(
+async def expire_tickets(
     connection: Connection, namespace: Namespace, times: tuple[datetime, datetime], *, dry: bool
-) -> Settling:
+) -> TicketExpiry:
     """Do what is due at `times[0]`; leases run by the server's clock, `times[1]`."""
     now, recorded_at = times
     waiting = await TicketStore(connection, namespace.id).waiting()
-    due = [(held, step) for held in waiting if (step := _due(namespace, held, times)) is not None]
-    ended, examined = await _probation(connection, namespace, now)
-    done = Settling(len(waiting) + examined, (*(step for _, step in due), *ended))
+    due = [
+        (held, change) for held in waiting if (change := _due(namespace, held, times)) is not None
+    ]
+    ended, examined = await _find_leaving(connection, namespace, now)
+    done = TicketExpiry(len(waiting) + examined, (*(change for _, change in due), *ended))
     if dry:
         return done
     ending = Ending(namespace, None, recorded_at, now)
-    for held, step in due:
-        await _settle(connection, ending, held, step)
+    for held, change in due:
+        await _apply(connection, ending, held, change)
     await _leave_probation(connection, ending, ended)
     return done
 
 
-def _due(namespace: Namespace, held: Held, times: tuple[datetime, datetime]) -> Step | None:
+def _due(namespace: Namespace, held: Held, times: tuple[datetime, datetime]) -> TicketChange | None:
     """What is to be done about a ticket that waits."""
     ticket = held.ticket
     now, recorded_at = times
@@ -79,15 +81,15 @@ def _due(namespace: Namespace, held: Held, times: tuple[datetime, datetime]) -> 
         if ticket.lease_until is not None and ticket.lease_until > recorded_at:
             return None
         if ticket.claims >= MAX_CLAIMS:
-            return Step(ticket.memory_id, ticket.id, "quarantined", Status.PROPOSED)
+            return TicketChange(ticket.memory_id, ticket.id, "quarantined", Status.PROPOSED)
     if now - ticket.known_at >= timedelta(days=namespace.settings.verification_days):
         return _overdue(held)
     if ticket.state is TicketState.LEASED:
-        return Step(ticket.memory_id, ticket.id, "lease_freed", Status.PROPOSED)
+        return TicketChange(ticket.memory_id, ticket.id, "lease_freed", Status.PROPOSED)
     return None
 
 
-def _overdue(held: Held) -> Step:
+def _overdue(held: Held) -> TicketChange:
     """Nobody finished the trials. Those there are may speak against the candidate, never for it:
     or whoever stops after a lucky first one would decide.
     """
@@ -95,44 +97,46 @@ def _overdue(held: Held) -> Step:
     known = [slot for slot in ticket.trials if slot.reward is not None]
     against = verdict_of(known, ticket.reward_kind).decision is Decision.REJECTED
     if against:
-        return Step(ticket.memory_id, ticket.id, "rejected", Status.REJECTED)
-    return Step(ticket.memory_id, ticket.id, "probation", Status.PROBATION)
+        return TicketChange(ticket.memory_id, ticket.id, "rejected", Status.REJECTED)
+    return TicketChange(ticket.memory_id, ticket.id, "probation", Status.PROBATION)
 
 
-async def _settle(connection: Connection, ending: Ending, held: Held, step: Step) -> None:
-    if step.change in ("probation", "rejected"):
-        reason = "nobody_verified" if step.change == "probation" else "trials_unfinished"
-        await end(connection, ending, held, (step.to, reason))
+async def _apply(connection: Connection, ending: Ending, held: Held, change: TicketChange) -> None:
+    if change.change in ("probation", "rejected"):
+        reason = "nobody_verified" if change.change == "probation" else "trials_unfinished"
+        await end(connection, ending, held, change.to, reason=reason)
         return
-    state = TicketState.QUARANTINED if step.change == "quarantined" else TicketState.OPEN
+    state = TicketState.QUARANTINED if change.change == "quarantined" else TicketState.OPEN
     store = TicketStore(connection, ending.namespace.id)
     await store.change([held.ticket.id], {"state": state.value, **FREED})
     version = await NamespaceStore(connection).bump(ending.namespace.id)
-    move = StatusTransition((Status.VERIFYING,), Status.PROPOSED, step.change)
+    move = StatusTransition((Status.VERIFYING,), Status.PROPOSED, change.change)
     stamp = Stamp(None, ending.now, version)
-    await StatusStore(connection, ending.namespace.id).move([step.memory_id], move, stamp)
+    await StatusStore(connection, ending.namespace.id).move([change.memory_id], move, stamp)
 
 
-async def _probation(
+async def _find_leaving(
     connection: Connection, namespace: Namespace, now: datetime
-) -> tuple[list[Step], int]:
+) -> tuple[list[TicketChange], int]:
     """Who leaves probation, and how many are on it. The weight is that of the belief, unhalved."""
     policy = policy_named(namespace.policy)
     served = dict(await StatusStore(connection, namespace.id).list_on_probation())
     states = (await StateStore(connection, namespace.id).load(served)).memories
-    steps: list[Step] = []
+    changes: list[TicketChange] = []
     for memory_id, credited in sorted(served.items()):
         weight = policy.effective_weight(policy.age_memory(states[memory_id], now), None)
         status = after_probation(weight, credited)
         if status is not None:
-            change = "promoted" if status is Status.ACTIVE else "rejected"
-            steps.append(Step(memory_id, None, change, status, weight))
-    return steps, len(served)
+            name = "promoted" if status is Status.ACTIVE else "rejected"
+            changes.append(TicketChange(memory_id, None, name, status, weight))
+    return changes, len(served)
 
 
-async def _leave_probation(connection: Connection, ending: Ending, steps: Sequence[Step]) -> None:
+async def _leave_probation(
+    connection: Connection, ending: Ending, changes: Sequence[TicketChange]
+) -> None:
     for status in (Status.ACTIVE, Status.REJECTED):
-        ids = [step.memory_id for step in steps if step.to is status]
+        ids = [change.memory_id for change in changes if change.to is status]
         if not ids:
             continue
         fewer = -len(ids) if status is Status.REJECTED else 0

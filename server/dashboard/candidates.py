@@ -14,7 +14,13 @@ from memory.memories.entities import Memory
 from memory.memories.service import get_memory
 from memory.verification import service as tickets
 from memory.verification.acquisition import list_candidates, retry_candidate
-from memory.verification.entities import Ticket, TicketFilter, TicketState, TrialSlot
+from memory.verification.entities import (
+    CandidateState,
+    Ticket,
+    TicketFilter,
+    TicketState,
+    TrialSlot,
+)
 from memory.verification.service import verdict_of
 from server.dashboard.forms import Form
 from server.dashboard.guarding import guarded_at
@@ -22,7 +28,6 @@ from server.dashboard.lists import page_of, shown
 from server.dashboard.viewer import FormDep, Manages, Reads, Viewer, done, page
 from server.errors import status_of
 
-CANDIDATE_STATES = ("waiting", "proposed", "twin", "rejected_twin", "nothing", "quarantined")
 UNDECIDED = frozenset({TicketState.OPEN, TicketState.LEASED, TicketState.QUARANTINED})
 
 router = guarded_at("/dashboard/ns/{namespace}/candidates")
@@ -72,7 +77,7 @@ async def show_lessons(viewer: Reads) -> Response:
     state = viewer.request.query_params.get("state") or None
     listed = await list_candidates(viewer.engine, viewer.call, state, page_of(viewer))
     table = shown(viewer, listed)
-    return page(viewer, "lessons.html", table=table, state=state, states=CANDIDATE_STATES)
+    return page(viewer, "lessons.html", table=table, state=state, states=list(CandidateState))
 
 
 @router.post("/lessons/{outcome_id}/retry")

@@ -19,21 +19,21 @@ from server.dashboard.lists import page_of, shown
 from server.dashboard.rendering import number
 from server.dashboard.viewer import FormDep, Manages, Reads, Viewer, done, page
 
-COUNTS_TOLD = 12
-WORDED = 50
-TOLD_APART = frozenset({"memory_id", "change", "weight_before", "weight_after"})
-CHANGES_TOLD = 500
+MAX_COUNTS = 12
+MAX_WORDED = 50
+OWN_COLUMNS = frozenset({"memory_id", "change", "weight_before", "weight_after"})
+MAX_CHANGES = 500
 """A dry run lists so many memories; how many there are is always said."""
 
 router = guarded_at("/dashboard/ns/{namespace}/jobs")
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class ReportedChange:
     """What a run did, or would do, to one memory."""
 
     memory_id: str | None
-    said: str
+    effect: str
     before: float | None
     after: float | None
     more: str = ""
@@ -41,11 +41,11 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """A run in words: its counts, and its changes one by one."""
+class RunView:
+    """A run as a page shows it: its counts, and its changes one by one."""
 
     run: JobRun
-    changes: Sequence[Change]
+    changes: Sequence[ReportedChange]
     n_changes: int
     counts: Mapping[str, str]
 
@@ -55,41 +55,41 @@ async def show_jobs(viewer: Reads) -> Response:
     """The timetable and the runs, newest first."""
     runs = await list_runs(viewer.engine, viewer.call, page_of(viewer), newest_first=True)
     table = shown(viewer, runs)
-    told = [told_of(run, limit=20) for run in table.rows]
+    views = [view_of(run, limit=20) for run in table.rows]
     newest = viewer.call.namespace.newest_known_at
-    newest_said = None if newest is None else newest.strftime("%Y-%m-%dT%H:%M")
-    return page(viewer, "jobs.html", jobs=JOBS, table=table, told=told, newest=newest_said)
+    newest_text = None if newest is None else newest.strftime("%Y-%m-%dT%H:%M")
+    return page(viewer, "jobs.html", jobs=JOBS, table=table, views=views, newest=newest_text)
 
 
-@router.post("/{job}/rehearsal")
-async def rehearse(viewer: Manages, job: str, form: FormDep) -> Response:
+@router.post("/{job}/dry-run")
+async def dry_run(viewer: Manages, job: str, form: FormDep) -> Response:
     """A dry run: each memory that would change and by how much; nothing does."""
     request = JobRequest(now=_now(viewer, form), dry_run=True)
     run = await run_job(viewer.engine, viewer.call, job, request)
-    told = await _worded(viewer, told_of(run))
-    return page(viewer, "rehearsal.html", job=job_named(job), told=told, now=form.get("now"))
+    view = await _with_words(viewer, view_of(run))
+    return page(viewer, "dry_run.html", job=job_named(job), view=view, now=form.get("now"))
 
 
 @router.post("/{job}/runs")
 async def run_now(viewer: Manages, job: str, form: FormDep) -> Response:
     """Run it, unless its period has had its run."""
     run = await run_job(viewer.engine, viewer.call, job, JobRequest(now=_now(viewer, form)))
-    told = told_of(run, limit=0)
+    view = view_of(run, limit=0)
     if run.started_at < viewer.now:
         return done(viewer, "/jobs", f"{job} has run in period {run.period} before: once is enough")
-    return done(viewer, "/jobs", f"{job} ran for period {run.period}: {told.n_changes} changes")
+    return done(viewer, "/jobs", f"{job} ran for period {run.period}: {view.n_changes} changes")
 
 
-def told_of(run: JobRun, limit: int = CHANGES_TOLD) -> Told:
-    """A run's record as a page tells it."""
+def view_of(run: JobRun, limit: int = MAX_CHANGES) -> RunView:
+    """A run's record as a page shows it."""
     result = run.result or {}
     changes = cast("Sequence[Mapping[str, Any]]", result.get("changes") or ())
     counts = {
         name: _counted(value)
-        for name, value in list(result.items())[:COUNTS_TOLD]
+        for name, value in list(result.items())[:MAX_COUNTS]
         if name != "changes" and not isinstance(value, Mapping)
     }
-    return Told(run, [_change(one) for one in changes[:limit]], len(changes), counts)
+    return RunView(run, [_change(one) for one in changes[:limit]], len(changes), counts)
 
 
 def _counted(value: object) -> str:
@@ -99,27 +99,28 @@ def _counted(value: object) -> str:
     return number(value) if isinstance(value, int | float) else str(value)
 
 
-def _change(change: Mapping[str, Any]) -> Change:
+def _change(change: Mapping[str, Any]) -> ReportedChange:
     memory_id = change.get("memory_id")
-    rest = {name: value for name, value in change.items() if name not in TOLD_APART}
-    return Change(
+    rest = {name: value for name, value in change.items() if name not in OWN_COLUMNS}
+    return ReportedChange(
         memory_id=None if memory_id is None else str(memory_id),
-        said=str(change.get("change") or "changes"),
+        effect=str(change.get("change") or "changes"),
         before=change.get("weight_before"),
         after=change.get("weight_after"),
         more=", ".join(f"{name.replace('_', ' ')} {value}" for name, value in rest.items()),
     )
 
 
-async def _worded(viewer: Viewer, told: Told) -> Told:
+async def _with_words(viewer: Viewer, view: RunView) -> RunView:
     """With the words of the first memories, so that people need not know them by id."""
     changes = [
-        replace(change, words=await _words(viewer, change)) for change in told.changes[:WORDED]
+        replace(change, words=await _lesson_of(viewer, change))
+        for change in view.changes[:MAX_WORDED]
     ]
-    return replace(told, changes=[*changes, *told.changes[WORDED:]])
+    return replace(view, changes=[*changes, *view.changes[MAX_WORDED:]])
 
 
-async def _words(viewer: Viewer, change: Change) -> str | None:
+async def _lesson_of(viewer: Viewer, change: ReportedChange) -> str | None:
     if change.memory_id is None:
         return None
     try:
@@ -130,11 +131,11 @@ async def _words(viewer: Viewer, change: Change) -> str | None:
 
 
 def _now(viewer: Viewer, form: Form) -> datetime | None:
-    """When a run is about: callers say it where the clock is theirs."""
-    given = form.given("now")
-    if given is None or viewer.call.namespace.clock is Clock.WALL:
+    """When a run is about: callers choose it where the clock is theirs."""
+    text = form.given("now")
+    if text is None or viewer.call.namespace.clock is Clock.WALL:
         return None
     try:
-        return datetime.fromisoformat(given if given.endswith("Z") else f"{given}+00:00")
+        return datetime.fromisoformat(text if text.endswith("Z") else f"{text}+00:00")
     except ValueError as fault:
         raise Rejected("now is no time; write it as 2026-03-01T12:00", field="now") from fault

@@ -1,5 +1,6 @@
 """Receipts and outcomes: what was served, as it was, and the outcomes reported since."""
 
+from typing import cast, get_args
 from uuid import UUID
 
 from fastapi import Response
@@ -9,10 +10,16 @@ from memory.insight.weights import present
 from memory.kernel.errors import MemoryFault, Rejected
 from memory.kernel.paging import Page
 from memory.kernel.text import NAME, optional
-from memory.outcomes.entities import Report, Reported
-from memory.outcomes.service import STATES as OUTCOME_STATES
+from memory.outcomes.entities import ReceiptReport, Report, Reported
 from memory.outcomes.service import list_outcomes, report
-from memory.receipts.entities import Arm, OutcomeFilter, ReceiptFilter
+from memory.receipts.entities import (
+    Arm,
+    OutcomeFilter,
+    OutcomeStatus,
+    ReceiptFilter,
+    RunResult,
+    Verifier,
+)
 from memory.retrieval.explanation import WHY_CUT
 from memory.retrieval.service import STATES
 from memory.tasks.entities import CategoryName
@@ -26,7 +33,7 @@ from server.dashboard.viewer import FormDep, Reads, Reports, Viewer, done, page
 from server.errors import status_of
 
 CHOICES = Page(200)
-VERIFIERS = ("human", "test", "judge", "self")
+VERIFIERS: tuple[Verifier, ...] = get_args(Verifier)
 
 router = guarded_at("/dashboard/ns/{namespace}/receipts")
 
@@ -64,7 +71,7 @@ async def show_outcomes(viewer: Reads) -> Response:
     wanted = OutcomeFilter(state, newest_first=True)
     outcomes = await list_outcomes(viewer.engine, viewer.call, wanted, page_of(viewer))
     table = shown(viewer, outcomes)
-    return page(viewer, "outcomes.html", table=table, state=state, states=OUTCOME_STATES)
+    return page(viewer, "outcomes.html", table=table, state=state, states=list(OutcomeStatus))
 
 
 @router.get("/{retrieval_id}")
@@ -77,10 +84,10 @@ async def show_receipt(viewer: Reads, retrieval_id: UUID) -> Response:
 async def correct(viewer: Reports, retrieval_id: UUID, form: FormDep) -> Response:
     """A person's word on a run; where it corrects one, it stands in its place or is refused."""
     try:
-        answers = await report(viewer.engine, viewer.call, [(retrieval_id, _report(form))])
+        one = ReceiptReport(retrieval_id, _report(form))
+        [answer] = await report(viewer.engine, viewer.call, [one])
     except MemoryFault as fault:
         return await _recounted(viewer, retrieval_id, fault)
-    [answer] = answers
     if not isinstance(answer, Reported):
         return await _recounted(viewer, retrieval_id, answer)
     outcome = answer.outcome
@@ -125,8 +132,8 @@ def _report(form: Form) -> Report:
     without = None if form.given("without") is None else _reward(form, "without")
     return Report(
         reward=_reward(form, "reward"),
-        without=None if without is None else {"reward": without},
-        verifier=form.get("verifier"),
+        without=None if without is None else RunResult(reward=without),
+        verifier=cast("Verifier", form.get("verifier")),
         evaluator=form.get("evaluator"),
         supersedes=None if supersedes is None else _id(supersedes),
         known_at=time_of(form, "known_at"),

@@ -4,42 +4,44 @@ from typing import Annotated
 
 from fastapi import Query, Response
 
-from memory.jobs import service as flow
+from memory.jobs import service as jobs
+from memory.jobs.service import JobRequest
+from memory.kernel.postgres.leadership import JobRun
 from server.answers import PagesDep, answered
 from server.dependencies import EngineDep, Manager, Manages, Reads
 from server.routing import INSIDE, router_at
 from server.schemas.base import Listing
-from server.schemas.learning import JobOut, JobRunIn, JobRunOut, JobsOut, RunQuery
+from server.schemas.learning import JobTimetable, RunQuery, TimetableEntry
 
 router = router_at("", "jobs")
 
 
-@router.get("/v1/jobs", response_model=JobsOut)
+@router.get("/v1/jobs", response_model=JobTimetable)
 async def list_jobs(_: Manager) -> Response:
     """The timetable."""
     return answered(
-        JobsOut(
+        JobTimetable(
             items=[
-                JobOut(
+                TimetableEntry(
                     name=job.name,
                     every_seconds=job.every.total_seconds(),
                     description=job.description,
                 )
-                for job in flow.JOBS
+                for job in jobs.JOBS
             ]
         )
     )
 
 
-@router.post(f"{INSIDE}/jobs/{{job}}/runs", response_model=JobRunOut)
-async def run_job(engine: EngineDep, call: Manages, job: str, body: JobRunIn) -> Response:
+@router.post(f"{INSIDE}/jobs/{{job}}/runs", response_model=JobRun)
+async def run_job(engine: EngineDep, call: Manages, job: str, body: JobRequest) -> Response:
     """Run a job on this namespace now; a dry run changes nothing and says what would change."""
-    return answered(JobRunOut.of(await flow.run_job(engine, call, job, body.to_request())))
+    return answered(await jobs.run_job(engine, call, job, body))
 
 
-@router.get(f"{INSIDE}/jobs/runs", response_model=Listing[JobRunOut])
+@router.get(f"{INSIDE}/jobs/runs", response_model=Listing[JobRun])
 async def list_runs(
     engine: EngineDep, call: Reads, pages: PagesDep, query: Annotated[RunQuery, Query()]
 ) -> Response:
     """Runs of jobs on this namespace."""
-    return pages.answered(await flow.list_runs(engine, call, pages.page(query)), JobRunOut.of)
+    return pages.page_of(JobRun, await jobs.list_runs(engine, call, pages.page(query)))

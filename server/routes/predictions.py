@@ -8,46 +8,43 @@ from fastapi import Query, Response
 from memory.forecasts import service as predicting
 from memory.forecasts.entities import Predicted, PredictionDraft
 from memory.kernel.errors import MemoryFault
-from server.answers import Batch, BatchDep, PagesDep, answered, made, only, rejoined
+from server.answers import Batch, BatchDep, PagesDep, answered, only, rejoined
 from server.dependencies import EngineDep, Predicts, Reads, SharedDep
 from server.errors import status_of
 from server.metrics import Meters
 from server.routing import INSIDE, router_at
 from server.schemas.base import Listing
 from server.schemas.predictions import (
-    PredictionBatch,
-    PredictionIn,
+    ForecastBatch,
+    Prediction,
+    PredictionHistory,
     PredictionItem,
-    PredictionOut,
     PredictionQuery,
     PredictionsTaken,
-    PredictionWhole,
     status_of_prediction,
 )
 
 router = router_at(f"{INSIDE}/predictions", "predictions")
 
 
-@router.post(
-    "", status_code=201, response_model=PredictionOut, responses={200: {"model": PredictionOut}}
-)
+@router.post("", status_code=201, response_model=Prediction, responses={200: {"model": Prediction}})
 async def predict(
-    engine: EngineDep, call: Predicts, shared: SharedDep, body: PredictionIn
+    engine: EngineDep, call: Predicts, shared: SharedDep, body: PredictionDraft
 ) -> Response:
     """Forecast a window of an event; 200 where the agent's prediction was revised, or said so
     already.
     """
-    predicted = only(await predicting.predict(engine, call, [body.to_draft()]))
+    predicted = only(await predicting.predict(engine, call, [body]))
     _count(shared.meters, predicted)
-    return answered(PredictionOut.of(predicted.prediction), status_of_prediction(predicted))
+    return answered(Prediction.of(predicted.prediction), status_of_prediction(predicted))
 
 
 @router.post("/batch", status_code=207, response_model=PredictionsTaken)
 async def predict_all(
-    engine: EngineDep, call: Predicts, shared: SharedDep, batch: BatchDep, body: PredictionBatch
+    engine: EngineDep, call: Predicts, shared: SharedDep, batch: BatchDep, body: ForecastBatch
 ) -> Response:
     """Forecast many windows; each item has its own status."""
-    drafts = made(item.to_draft for item in body.items)
+    drafts: list[PredictionDraft | MemoryFault] = [*body.items]
     good = [draft for draft in drafts if isinstance(draft, PredictionDraft)]
     results = rejoined(drafts, await predicting.predict(engine, call, good) if good else [])
     for result in results:
@@ -60,7 +57,7 @@ async def predict_all(
 def _item(batch: Batch, index: int, result: Predicted | MemoryFault) -> PredictionItem:
     if isinstance(result, MemoryFault):
         return PredictionItem(index=index, status=status_of(result), problem=batch.problem(result))
-    shape = PredictionOut.of(result.prediction)
+    shape = Prediction.of(result.prediction)
     return PredictionItem(index=index, status=status_of_prediction(result), prediction=shape)
 
 
@@ -71,18 +68,18 @@ def _count(meters: Meters, predicted: Predicted) -> None:
         meters.outcomes.labels(status).inc()
 
 
-@router.get("", response_model=Listing[PredictionOut])
+@router.get("", response_model=Listing[Prediction])
 async def list_predictions(
     engine: EngineDep, call: Reads, pages: PagesDep, query: Annotated[PredictionQuery, Query()]
 ) -> Response:
     """Predictions; `state=pending` gives those whose windows wait for a settlement."""
     wanted, page = query.to_filter(), pages.page(query)
     listed = await predicting.list_predictions(engine, call, wanted, page)
-    return pages.answered(listed, PredictionOut.of)
+    return pages.answered(listed, Prediction.of)
 
 
-@router.get("/{prediction_id}", response_model=PredictionWhole)
+@router.get("/{prediction_id}", response_model=PredictionHistory)
 async def get_prediction(engine: EngineDep, call: Reads, prediction_id: UUID) -> Response:
     """A prediction with all its revisions."""
     found = await predicting.get_prediction(engine, call, prediction_id)
-    return answered(PredictionWhole.of(found))
+    return answered(PredictionHistory.of(found))

@@ -6,9 +6,9 @@ from uuid import UUID
 from fastapi import Query, Response
 
 from memory.forecasts import settlements as events
-from memory.forecasts.entities import Settled, SettlementDraft
+from memory.forecasts.entities import Settled, Settlement, SettlementDraft
 from memory.kernel.errors import MemoryFault
-from server.answers import Batch, BatchDep, PagesDep, answered, made, only, rejoined
+from server.answers import Batch, BatchDep, PagesDep, answered, only, rejoined
 from server.dependencies import EngineDep, Reads, Settles, SharedDep
 from server.errors import status_of
 from server.metrics import Meters
@@ -16,9 +16,7 @@ from server.routing import INSIDE, router_at
 from server.schemas.base import Listing
 from server.schemas.settlements import (
     SettlementBatch,
-    SettlementIn,
     SettlementItem,
-    SettlementOut,
     SettlementQuery,
     SettlementsTaken,
     status_of_settlement,
@@ -27,16 +25,14 @@ from server.schemas.settlements import (
 router = router_at(f"{INSIDE}/settlements", "settlements")
 
 
-@router.post(
-    "", status_code=201, response_model=SettlementOut, responses={200: {"model": SettlementOut}}
-)
+@router.post("", status_code=201, response_model=Settlement, responses={200: {"model": Settlement}})
 async def settle(
-    engine: EngineDep, call: Settles, shared: SharedDep, body: SettlementIn
+    engine: EngineDep, call: Settles, shared: SharedDep, body: SettlementDraft
 ) -> Response:
     """Settle an event, or some windows of it; 200 where the same was said before."""
-    settled = only(await events.settle(engine, call, [body.to_draft()]))
+    settled = only(await events.settle(engine, call, [body]))
     _count(shared.meters, settled)
-    return answered(SettlementOut.of(settled.settlement), status_of_settlement(settled))
+    return answered(settled.settlement, status_of_settlement(settled))
 
 
 @router.post("/batch", status_code=207, response_model=SettlementsTaken)
@@ -44,7 +40,7 @@ async def settle_all(
     engine: EngineDep, call: Settles, shared: SharedDep, batch: BatchDep, body: SettlementBatch
 ) -> Response:
     """Settle many events; each item has its own status."""
-    drafts = made(item.to_draft for item in body.items)
+    drafts: list[SettlementDraft | MemoryFault] = [*body.items]
     good = [draft for draft in drafts if isinstance(draft, SettlementDraft)]
     results = rejoined(drafts, await events.settle(engine, call, good) if good else [])
     for result in results:
@@ -57,8 +53,8 @@ async def settle_all(
 def _item(batch: Batch, index: int, result: Settled | MemoryFault) -> SettlementItem:
     if isinstance(result, MemoryFault):
         return SettlementItem(index=index, status=status_of(result), problem=batch.problem(result))
-    shape = SettlementOut.of(result.settlement)
-    return SettlementItem(index=index, status=status_of_settlement(result), settlement=shape)
+    status = status_of_settlement(result)
+    return SettlementItem(index=index, status=status, settlement=result.settlement)
 
 
 def _count(meters: Meters, settled: Settled) -> None:
@@ -69,16 +65,16 @@ def _count(meters: Meters, settled: Settled) -> None:
         meters.outcomes.labels(status).inc()
 
 
-@router.get("", response_model=Listing[SettlementOut])
+@router.get("", response_model=Listing[Settlement])
 async def list_settlements(
     engine: EngineDep, call: Reads, pages: PagesDep, query: Annotated[SettlementQuery, Query()]
 ) -> Response:
     """Settlements, also those that were corrected."""
     listed = await events.list_settlements(engine, call, query.event_name(), pages.page(query))
-    return pages.answered(listed, SettlementOut.of)
+    return pages.page_of(Settlement, listed)
 
 
-@router.get("/{settlement_id}", response_model=SettlementOut)
+@router.get("/{settlement_id}", response_model=Settlement)
 async def get_settlement(engine: EngineDep, call: Reads, settlement_id: UUID) -> Response:
     """A settlement with its scores."""
-    return answered(SettlementOut.of(await events.get_settlement(engine, call, settlement_id)))
+    return answered(await events.get_settlement(engine, call, settlement_id))

@@ -8,6 +8,12 @@ from fastapi import Query, Response
 from memory.memories.entities import Memory
 from memory.verification import acquisition as acquire
 from memory.verification import service as tickets
+from memory.verification.entities import (
+    LessonCandidate,
+    Ticket,
+    TicketClaim,
+    TrialReport,
+)
 from memory.verification.refining import refine
 from server.answers import JSON, PagesDep, answered, written
 from server.dependencies import (
@@ -24,104 +30,100 @@ from server.routing import INSIDE, router_at
 from server.schemas.base import Listing
 from server.schemas.experiences import StatusReason
 from server.schemas.tickets import (
-    CandidateOut,
     CandidateQuery,
-    ClaimedOut,
-    ClaimIn,
-    RefineIn,
-    TicketOut,
+    ClaimedTickets,
+    Refinement,
     TicketQuery,
-    TrialsIn,
 )
 
 router = router_at(INSIDE, "tickets")
 NO_REASON = StatusReason()
 
 
-@router.post("/tickets/claims", response_model=ClaimedOut)
-async def claim_tickets(engine: EngineDep, call: Retrieves, body: ClaimIn) -> Response:
+@router.post("/tickets/claims", response_model=ClaimedTickets)
+async def claim_tickets(engine: EngineDep, call: Retrieves, body: TicketClaim) -> Response:
     """Lease candidates to try, for half an hour; none where nothing waits."""
-    claimed = await tickets.claim(engine, call, body.to_claim())
-    shape = ClaimedOut(items=[TicketOut.of(ticket) for ticket in claimed])
+    claimed = await tickets.claim(engine, call, body)
+    shape = ClaimedTickets(items=claimed)
     return answered(shape) if claimed else Idle(written(shape), media_type=JSON)
 
 
-@router.get("/tickets", response_model=Listing[TicketOut])
+@router.get("/tickets", response_model=Listing[Ticket])
 async def list_tickets(
     engine: EngineDep, call: Reads, pages: PagesDep, query: Annotated[TicketQuery, Query()]
 ) -> Response:
     """Tickets, also those that have their end."""
     listed = await tickets.list_tickets(engine, call, query.to_filter(), pages.page(query))
-    return pages.answered(listed, TicketOut.of)
+    return pages.page_of(Ticket, listed)
 
 
-@router.get("/tickets/{ticket_id}", response_model=TicketOut)
+@router.get("/tickets/{ticket_id}", response_model=Ticket)
 async def get_ticket(engine: EngineDep, call: Reads, ticket_id: UUID) -> Response:
     """A ticket with its trials."""
-    return answered(TicketOut.of(await tickets.get_ticket(engine, call, ticket_id)))
+    return answered(await tickets.get_ticket(engine, call, ticket_id))
 
 
 @router.post(
     "/tickets/{ticket_id}/trials",
     status_code=201,
-    response_model=TicketOut,
-    responses={200: {"model": TicketOut}},
+    response_model=Ticket,
+    responses={200: {"model": Ticket}},
 )
 async def report_trials(
-    engine: EngineDep, call: Reports, ticket_id: UUID, body: TrialsIn
+    engine: EngineDep, call: Reports, ticket_id: UUID, body: TrialReport
 ) -> Response:
     """Say how trials went; the last one decides. 200 where the same report had come before."""
-    reported = await tickets.report_trials(engine, call, ticket_id, body.to_report())
-    return answered(TicketOut.of(reported.ticket), 200 if reported.replayed else 201)
+    reported = await tickets.report_trials(engine, call, ticket_id, body)
+    return answered(reported.ticket, 200 if reported.replayed else 201)
 
 
-@router.post("/tickets/{ticket_id}/release", response_model=TicketOut)
+@router.post("/tickets/{ticket_id}/release", response_model=Ticket)
 async def release_ticket(engine: EngineDep, call: Retrieves, ticket_id: UUID) -> Response:
     """Give a ticket back before its lease ends."""
-    return answered(TicketOut.of(await tickets.release(engine, call, ticket_id)))
+    return answered(await tickets.release(engine, call, ticket_id))
 
 
-@router.post("/tickets/{ticket_id}/cancel", response_model=TicketOut)
+@router.post("/tickets/{ticket_id}/cancel", response_model=Ticket)
 async def cancel_ticket(
     engine: EngineDep, call: Manages, ticket_id: UUID, body: StatusReason = NO_REASON
 ) -> Response:
     """Reject a candidate without trying it further."""
-    return answered(TicketOut.of(await tickets.cancel(engine, call, ticket_id, body.reason)))
+    return answered(await tickets.cancel(engine, call, ticket_id, body.reason))
 
 
-@router.post("/tickets/{ticket_id}/approve", response_model=TicketOut)
+@router.post("/tickets/{ticket_id}/approve", response_model=Ticket)
 async def approve_ticket(
     engine: EngineDep, call: Manages, ticket_id: UUID, body: StatusReason = NO_REASON
 ) -> Response:
     """Let a candidate in without trying it further."""
-    return answered(TicketOut.of(await tickets.approve(engine, call, ticket_id, body.reason)))
+    return answered(await tickets.approve(engine, call, ticket_id, body.reason))
 
 
-@router.post("/tickets/{ticket_id}/retry", response_model=TicketOut)
+@router.post("/tickets/{ticket_id}/retry", response_model=Ticket)
 async def retry_ticket(engine: EngineDep, call: Manages, ticket_id: UUID) -> Response:
     """Hand out a quarantined ticket again."""
-    return answered(TicketOut.of(await tickets.retry(engine, call, ticket_id)))
+    return answered(await tickets.retry(engine, call, ticket_id))
 
 
 @router.post("/experiences/{memory_id}/refine", response_model=Memory)
 async def refine_experience(
-    engine: EngineDep, call: Remembers, memory_id: UUID, version: Version, body: RefineIn
+    engine: EngineDep, call: Remembers, memory_id: UUID, version: Version, body: Refinement
 ) -> Response:
     """Put a candidate, also a rejected one, into other words; it is tried anew."""
     memory = await refine(engine, call, memory_id, body.to_edit(), version)
     return answered(memory, version=memory.version)
 
 
-@router.get("/candidates", response_model=Listing[CandidateOut])
+@router.get("/candidates", response_model=Listing[LessonCandidate])
 async def list_candidates(
     engine: EngineDep, call: Reads, pages: PagesDep, query: Annotated[CandidateQuery, Query()]
 ) -> Response:
     """Bad outcomes on their way to becoming memories."""
     listed = await acquire.list_candidates(engine, call, query.state, pages.page(query))
-    return pages.answered(listed, CandidateOut.of)
+    return pages.page_of(LessonCandidate, listed)
 
 
-@router.post("/candidates/{outcome_id}/retry", response_model=CandidateOut)
+@router.post("/candidates/{outcome_id}/retry", response_model=LessonCandidate)
 async def retry_candidate(engine: EngineDep, call: Manages, outcome_id: UUID) -> Response:
     """Work on a quarantined candidate again."""
-    return answered(CandidateOut.of(await acquire.retry_candidate(engine, call, outcome_id)))
+    return answered(await acquire.retry_candidate(engine, call, outcome_id))

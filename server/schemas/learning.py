@@ -5,16 +5,11 @@ from uuid import UUID
 
 from memory.belief.entities import WeightEvent
 from memory.insight.entities import EffectView, RankersView, WeightOrder, WeightRow, WeightView
-from memory.jobs.service import JobRequest
-from memory.kernel.postgres.leadership import JobRun
 from memory.memories.entities import Kind
 from server.schemas.base import (
     AgentQuery,
-    Flag,
-    Free,
     In,
     ListQuery,
-    Moment,
     Name,
     Out,
     UtcTime,
@@ -172,44 +167,18 @@ class EffectsOut(Out):
     items: list[EffectOut]
 
 
-class JobOut(Out):
-    """A job of the timetable."""
+class TimetableEntry(Out):
+    """A job of the timetable. Differs from `Job`: what it does is the server's."""
 
     name: str
     every_seconds: float
     description: str
 
 
-class JobsOut(Out):
-    items: list[JobOut]
+class JobTimetable(Out):
+    """All jobs, in the order in which they run."""
 
-
-class JobRunIn(In):
-    """`now` is required in `replay` namespaces and refused in `wall` ones."""
-
-    now: Moment | None = None
-    dry_run: Flag = False
-
-    def to_request(self) -> JobRequest:
-        return JobRequest(now=self.now, dry_run=self.dry_run)
-
-
-class JobRunOut(Out):
-    """One run of a job; `result` names each memory examined and changed."""
-
-    id: UUID
-    job: str
-    period: str
-    dry_run: bool
-    state: str
-    now: UtcTime
-    started_at: UtcTime
-    finished_at: UtcTime | None
-    result: Free | None
-
-    @classmethod
-    def of(cls, run: JobRun) -> "JobRunOut":
-        return cls.model_validate(run)
+    items: list[TimetableEntry]
 
 
 class RunQuery(ListQuery):

@@ -144,7 +144,7 @@ async def test_a_dry_run_lists_and_a_run_leaves_a_record(app, client, operator_t
     await client.post(f"/v1/namespaces/{namespace}/experiences", json=BODY)
     async with a_browser(app, operator_token) as browser:
         csrf = await csrf_of(browser, namespace)
-        dry = await browser.post(at(namespace, "/jobs/decay/rehearsal"), data={"csrf": csrf})
+        dry = await browser.post(at(namespace, "/jobs/decay/dry-run"), data={"csrf": csrf})
         assert "Nothing was changed" in said(dry)
         assert "No job has run here yet" in (await browser.get(at(namespace, "/jobs"))).text
 
@@ -169,7 +169,7 @@ async def test_a_dry_run_lists_and_a_run_leaves_a_record(app, client, operator_t
 async def test_a_job_of_a_replay_namespace_needs_a_time(app, operator_token, replay):
     async with a_browser(app, operator_token) as browser:
         csrf = await csrf_of(browser, replay)
-        path = at(replay, "/jobs/decay/rehearsal")
+        path = at(replay, "/jobs/decay/dry-run")
         seen = [
             (await browser.post(path, data={"csrf": csrf, "now": now})).status_code
             for now in ("", "yesterday", "2026-03-01T12:00")

@@ -10,7 +10,7 @@ from memory.kernel.errors import Rejected
 from memory.kernel.ids import new_id
 from memory.kernel.postgres.leadership import JobRun
 from server.dashboard.forms import MAX_FIELDS, read_form
-from server.dashboard.jobs import told_of
+from server.dashboard.jobs import view_of
 from server.dashboard.rendering import ENVIRONMENT, MINUS, moment, number, percent, signed, span
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -116,11 +116,11 @@ def test_a_run_tells_each_memory_that_would_change_and_by_how_much():
         result=result,
     )
 
-    told = told_of(run)
+    view = view_of(run)
 
-    assert told.n_changes == 2
-    assert told.counts == {"examined": "3", "differing": "2"}
-    first, second = told.changes
-    assert (second.said, second.more) == ("merged", "into m3")
-    assert told_of(run, limit=1).changes == [first]
+    assert view.n_changes == 2
+    assert view.counts == {"examined": "3", "differing": "2"}
+    first, second = view.changes
+    assert (second.effect, second.more) == ("merged", "into m3")
+    assert view_of(run, limit=1).changes == [first]
     assert (first.memory_id, first.before, first.after) == ("m1", 1.4, 1.2)

@@ -22,7 +22,7 @@ from memory.outcomes.applying import apply_now
 from memory.tenancy.entities import Call, Key, Role
 from memory.verification import acquisition as acquire
 from memory.verification.acquisition import list_candidates, queue, retry_candidate, work_off
-from memory.verification.entities import CandidateView, Claim, TicketState, TrialResult
+from memory.verification.entities import LessonCandidate, TicketClaim, TicketState, TrialResult
 from memory.verification.refining import refine
 from memory.verification.service import LEASE, claim, retry
 from tests.fixtures.builders import a_draft
@@ -53,7 +53,7 @@ async def a_bad_day(engine: Engine, key: Key, slug: str, lesson: str = LESSON) -
     return await a_call(engine, key, slug)
 
 
-async def candidates(engine: Engine, call: Call) -> list[CandidateView]:
+async def candidates(engine: Engine, call: Call) -> list[LessonCandidate]:
     return list((await list_candidates(engine, call, None, PAGE)).items)
 
 
@@ -296,7 +296,7 @@ async def test_lapsed_leases_are_freed_and_claimed_too_often_they_are_quarantine
     for turn in range(5):
         moment = replace(call, now=NOON + turn * LEASE)
         await claimed(engine, moment)
-        assert await claim(engine, moment, Claim("late")) == []
+        assert await claim(engine, moment, TicketClaim("late")) == []
 
     run = await job(engine, operator, wall, "tickets", NOON + 5 * LEASE)
 
@@ -305,7 +305,7 @@ async def test_lapsed_leases_are_freed_and_claimed_too_often_they_are_quarantine
     assert run.result is not None
     [change] = run.result["changes"]
     assert (change["ticket_id"], change["change"]) == (str(ticket.id), "quarantined")
-    assert await claim(engine, replace(call, now=NOON + DAY), Claim("late")) == []
+    assert await claim(engine, replace(call, now=NOON + DAY), TicketClaim("late")) == []
     assert (await retry(engine, call, ticket.id)).state is TicketState.OPEN
     assert (await claimed(engine, call)).claims == 1
 
@@ -448,7 +448,7 @@ async def test_an_erased_candidate_takes_its_words_and_its_ticket_along(
 
     await erase(engine, call, Erasure(agent="solver"))
 
-    assert await claim(engine, call, Claim("late")) == []
+    assert await claim(engine, call, TicketClaim("late")) == []
     async with engine.database.transaction(call.namespace.id) as connection:
         rows = await connection.exec_driver_sql(
             "SELECT t::text FROM ticket t UNION ALL SELECT o::text FROM outcome o"

@@ -23,8 +23,8 @@ from memory.kernel.errors import Conflict, MemoryFault, NotFound, Overloaded, Re
 from memory.kernel.paging import Page
 from memory.memories.entities import MemoryFilter, Remembered, Status
 from memory.memories.service import get_memory, list_memories
-from memory.outcomes.applying import drain
-from memory.outcomes.entities import Report, Reported
+from memory.outcomes.applying import apply_pending
+from memory.outcomes.entities import ReceiptReport, Report, Reported
 from memory.outcomes.service import list_outcomes, report
 from memory.receipts.entities import OutcomeFilter
 from memory.retrieval.entities import Advice
@@ -58,7 +58,7 @@ async def drained(engine: Engine, namespace_id: UUID, until: asyncio.Event) -> N
     while not last:
         last = until.is_set()
         try:
-            await drain(engine, namespace_id, NOON, None)
+            await apply_pending(engine, namespace_id, NOON, None)
         except Overloaded:
             last = False
         await asyncio.sleep(0.005)
@@ -106,7 +106,9 @@ async def test_a_better_verified_outcome_and_the_applier_agree_on_who_was_first(
     async with appliers(call, other):
         for answer in reversed(answers):
             better = a_report(verifier="human", reward=0.9)
-            [reply] = await report(engine, call, [(answer.receipt.retrieval_id, better)])
+            [reply] = await report(
+                engine, call, [ReceiptReport(answer.receipt.retrieval_id, better)]
+            )
             taken += isinstance(reply, Reported)
             refused += isinstance(reply, Conflict) and reply.kind == "outcome_applied"
 
@@ -124,14 +126,14 @@ async def test_an_outcome_superseded_while_it_is_applied_is_taken_back(
     await remembered(engine, call, a_draft())
     answer = await served(engine, call)
     await reported(engine, call, answer, verifier="self")
-    better = (answer.receipt.retrieval_id, a_report(verifier="human", reward=0.1))
+    better = ReceiptReport(answer.receipt.retrieval_id, a_report(verifier="human", reward=0.1))
 
     async with other.database.transaction(call.namespace.id) as connection:
         # Holds the applier at its last step: it has learned, and waits to take the version.
         await connection.execute(
             text("SELECT 1 FROM namespace WHERE id = :id FOR UPDATE"), {"id": call.namespace.id}
         )
-        applying = asyncio.create_task(drain(engine, call.namespace.id, NOON, None))
+        applying = asyncio.create_task(apply_pending(engine, call.namespace.id, NOON, None))
         await waiting(other, 1)
         reporting = asyncio.create_task(report(engine, call, [better]))
         await waiting(other, 2)
@@ -139,7 +141,7 @@ async def test_an_outcome_superseded_while_it_is_applied_is_taken_back(
     await applying
 
     assert isinstance(reply, Reported)
-    await drain(engine, call.namespace.id, NOON, None)
+    await apply_pending(engine, call.namespace.id, NOON, None)
     live, again = await live_and_rebuilt(engine, call)
     assert live == again
     first, second = (await list_outcomes(engine, call, OutcomeFilter(), PAGE)).items
@@ -226,7 +228,7 @@ async def insisted(
     """Reports until the server is not too busy to take it."""
     while True:
         with suppress(Overloaded):
-            [reply] = await report(engine, call, [(answer.receipt.retrieval_id, one)])
+            [reply] = await report(engine, call, [ReceiptReport(answer.receipt.retrieval_id, one)])
             return reply
 
 

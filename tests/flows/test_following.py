@@ -11,6 +11,7 @@ from memory.insight.entities import EffectView
 from memory.kernel.engine import Engine
 from memory.kernel.errors import Rejected
 from memory.outcomes.applying import apply_now
+from memory.outcomes.entities import ReceiptReport
 from memory.outcomes.service import report
 from memory.receipts.entities import Format
 from memory.retrieval.entities import Advice
@@ -207,7 +208,7 @@ async def test_answers_that_do_not_score_every_ranker_are_refused(
     [fault] = await report(
         engine,
         await calls(past),
-        [(run.receipt.retrieval_id, a_report(**FORECAST, known_at=NOON, **told))],
+        [ReceiptReport(run.receipt.retrieval_id, a_report(**FORECAST, known_at=NOON, **told))],
     )
 
     assert isinstance(fault, Rejected)

@@ -20,8 +20,8 @@ from memory.kernel.errors import Conflict, MemoryFault
 from memory.kernel.paging import Page
 from memory.memories.entities import MemoryFilter, Status
 from memory.memories.service import get_memory, list_memories
-from memory.outcomes.applying import drain
-from memory.outcomes.entities import Report, Reported
+from memory.outcomes.applying import apply_pending
+from memory.outcomes.entities import ReceiptReport, Reported
 from memory.outcomes.service import list_outcomes, report
 from memory.receipts.entities import OutcomeFilter
 from memory.retrieval.entities import Advice
@@ -54,7 +54,7 @@ async def appliers(call: Call, *engines: Engine) -> AsyncGenerator[None]:
         last = False
         while not last:
             last = over.is_set()
-            await drain(engine, call.namespace.id, NOON, None)
+            await apply_pending(engine, call.namespace.id, NOON, None)
             await asyncio.sleep(0.005)
 
     tasks = [asyncio.create_task(apply(engine)) for engine in engines]
@@ -79,8 +79,8 @@ class Storm:
         """Reports on all it was served in one batch, in an order of its own."""
         order = list(self.batches[seed])
         Random(seed).shuffle(order)
-        reports: list[tuple[UUID, Report]] = [
-            (
+        reports: list[ReceiptReport] = [
+            ReceiptReport(
                 answer.receipt.retrieval_id,
                 a_report(reward=seed / CLIENTS, known_at=NOON + seed * DAY),
             )

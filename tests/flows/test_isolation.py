@@ -24,6 +24,7 @@ from memory.kernel.paging import Page
 from memory.memories.entities import MemoryEdit, MemoryFilter
 from memory.memories.service import get_memory, list_memories, list_versions
 from memory.outcomes.applying import apply_now
+from memory.outcomes.entities import ReceiptReport
 from memory.outcomes.service import get_outcome, list_outcomes, report
 from memory.receipts.entities import OutcomeFilter, ReceiptFilter
 from memory.retrieval.entities import Advice
@@ -158,9 +159,13 @@ FOREIGN: dict[str, Callable[[Foreign], Awaitable[object]]] = {
     "retrieve": lambda f: single(retrieve(f.engine, f.here, [an_ask(task=None, task_id=f.task)])),
     "get_receipt": lambda f: get_receipt(f.engine, f.here, f.retrieval),
     "explain": lambda f: explain(f.engine, f.here, f.retrieval),
-    "report": lambda f: single(report(f.engine, f.here, [(f.retrieval, a_report())])),
+    "report": lambda f: single(report(f.engine, f.here, [ReceiptReport(f.retrieval, a_report())])),
     "supersede": lambda f: single(
-        report(f.engine, f.here, [(f.own.receipt.retrieval_id, a_report(supersedes=f.outcome))])
+        report(
+            f.engine,
+            f.here,
+            [ReceiptReport(f.own.receipt.retrieval_id, a_report(supersedes=f.outcome))],
+        )
     ),
     "predict": lambda f: single(predict(f.engine, f.here, [a_prediction(task_id=f.task)])),
     "predict_by_receipt": lambda f: single(
@@ -194,12 +199,10 @@ async def test_an_event_of_the_same_name_is_settled_here_alone(foreign: Foreign)
 
 
 async def test_a_verdict_on_a_foreign_memory_is_refused(foreign: Foreign) -> None:
-    verdict = a_report(helpful=(foreign.memory,))
+    verdict = ReceiptReport(foreign.own.receipt.id, a_report(helpful=(foreign.memory,)))
 
     with pytest.raises(MemoryFault, match="was not served"):
-        await single(
-            report(foreign.engine, foreign.here, [(foreign.own.receipt.retrieval_id, verdict)])
-        )
+        await single(report(foreign.engine, foreign.here, [verdict]))
 
 
 ERASURES: dict[str, Callable[[Foreign], Erasure]] = {

@@ -20,7 +20,7 @@ from memory.kernel.paging import Page
 from memory.kernel.postgres.leadership import JobRun
 from memory.memories.entities import MemoryEdit, Status
 from memory.memories.service import get_memory
-from memory.outcomes.applying import apply_now, drain
+from memory.outcomes.applying import apply_now, apply_pending
 from memory.outcomes.service import list_outcomes
 from memory.receipts.entities import OutcomeFilter
 from memory.tenancy.entities import Call, Clock, Key
@@ -255,14 +255,14 @@ async def test_a_leader_whose_term_is_over_leaves_no_trace(
     with pytest.raises(Conflict) as refused:
         await run_due(engine, call.namespace, NOON + 200 * DAY, old)
     with pytest.raises(Conflict):
-        await drain(engine, call.namespace.id, NOON, old)
+        await apply_pending(engine, call.namespace.id, NOON, old)
 
     assert refused.value.kind == "not_leader"
     assert new.epoch == old.epoch + 1
     assert (await list_runs(engine, call, PAGE)).total == 0
     assert (await a_call(engine, chief, slug)).namespace == call.namespace
     assert (await list_outcomes(engine, call, OutcomeFilter("accepted"), PAGE)).total == 1
-    assert await drain(engine, call.namespace.id, NOON, new) == 1
+    assert await apply_pending(engine, call.namespace.id, NOON, new) == 1
     assert len(await run_due(engine, call.namespace, NOON + 200 * DAY, new)) == len(JOBS)
     assert await run_due(engine, call.namespace, NOON + 200 * DAY, new) == []
 

@@ -39,7 +39,7 @@ async def learned(engine: Engine, call: Call, p: float, known_at: datetime, even
     """A forecast that followed memory, and its event, known and applied."""
     task = a_window(key=event, group_key=event)
     run = await asked(engine, call, known_at - DAY, task=task)
-    forecast = a_forecast(p, baseline=yes_or_no(0.5))
+    forecast = a_forecast(p, baseline_probabilities=yes_or_no(0.5))
     draft = a_prediction(
         forecast=forecast, retrieval_id=run.receipt.retrieval_id, known_at=known_at - DAY
     )

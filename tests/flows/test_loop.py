@@ -20,7 +20,7 @@ from memory.kernel.paging import Page
 from memory.memories.entities import MemoryEdit, Remembered, Visibility
 from memory.memories.service import get_memory
 from memory.outcomes.applying import apply_now
-from memory.outcomes.entities import Reported
+from memory.outcomes.entities import ReceiptReport, Reported
 from memory.outcomes.service import get_outcome, report
 from memory.receipts.entities import Format, ReceiptFilter
 from memory.receipts.rebuild import rebuilt
@@ -47,7 +47,9 @@ async def served(engine: Engine, call, **changes) -> Advice:
 
 
 async def reported(engine: Engine, call, answer: Advice, **changes) -> Reported:
-    [answer] = await report(engine, call, [(answer.receipt.retrieval_id, a_report(**changes))])
+    [answer] = await report(
+        engine, call, [ReceiptReport(answer.receipt.retrieval_id, a_report(**changes))]
+    )
     assert isinstance(answer, Reported), answer
     return answer
 
@@ -159,8 +161,12 @@ async def test_only_the_opener_an_evaluator_or_a_manager_may_report(
     evaluator = await calls(wall, role=Role.EVALUATOR)
     answer = await served(engine, mine)
 
-    [refused] = await report(engine, other, [(answer.receipt.retrieval_id, a_report())])
-    [taken] = await report(engine, evaluator, [(answer.receipt.retrieval_id, a_report())])
+    [refused] = await report(
+        engine, other, [ReceiptReport(answer.receipt.retrieval_id, a_report())]
+    )
+    [taken] = await report(
+        engine, evaluator, [ReceiptReport(answer.receipt.retrieval_id, a_report())]
+    )
 
     assert isinstance(refused, Forbidden)
     assert isinstance(taken, Reported)

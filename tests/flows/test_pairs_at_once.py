@@ -8,7 +8,7 @@ from memory.kernel.engine import Engine
 from memory.kernel.errors import MemoryFault
 from memory.kernel.paging import Page
 from memory.outcomes.applying import apply_now
-from memory.outcomes.entities import Reported
+from memory.outcomes.entities import ReceiptReport, Reported
 from memory.outcomes.service import list_outcomes, report
 from memory.receipts.entities import Outcome, OutcomeFilter
 from memory.retrieval.entities import Advice
@@ -43,8 +43,10 @@ async def test_a_call_that_completes_a_pair_and_then_speaks_of_it_is_taken_whole
     on, off = await both_runs(engine, call)
     await reported(engine, call, on, reward=0.9, known_at=NOON)
     reports = [
-        (off.receipt.retrieval_id, a_report(reward=0.4, known_at=NOON)),
-        (on.receipt.retrieval_id, a_report(reward=0.6, verifier=verifier, known_at=NOON)),
+        ReceiptReport(off.receipt.retrieval_id, a_report(reward=0.4, known_at=NOON)),
+        ReceiptReport(
+            on.receipt.retrieval_id, a_report(reward=0.6, verifier=verifier, known_at=NOON)
+        ),
     ]
 
     answers = await report(engine, call, reports)
@@ -65,7 +67,7 @@ async def test_a_correction_that_races_the_other_half_is_never_a_fault(
 
     async def tell(run: Advice, **said: object) -> Reported | MemoryFault:
         one = a_report(known_at=NOON, **said)
-        return (await report(engine, call, [(run.receipt.retrieval_id, one)]))[0]
+        return (await report(engine, call, [ReceiptReport(run.receipt.retrieval_id, one)]))[0]
 
     for _ in range(ROUNDS):
         on, off = await both_runs(engine, call)

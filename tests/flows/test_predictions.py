@@ -59,13 +59,13 @@ async def test_an_agent_has_one_prediction_a_window_and_its_newest_revision_show
     assert (revised.changed, again.changed) == (True, False)
     assert first.prediction.id == again.prediction.id != other.prediction.id
     found = await get_prediction(engine, call, first.prediction.id)
-    assert [(r.number, r.forecast.probabilities["yes"]) for r in found.revisions] == [
+    assert [(r.revision, r.probabilities["yes"]) for r in found.revisions] == [
         (1, 0.6),
         (2, 0.8),
     ]
     assert (found.state, found.event, found.task_key) == ("pending", "rain", "rain#1")
     [listed, _] = (await list_predictions(engine, call, PredictionFilter(), PAGE)).items
-    assert [r.number for r in listed.revisions] == [2]
+    assert [r.revision for r in listed.revisions] == [2]
 
 
 async def test_the_same_words_at_another_time_are_a_revision_only_where_callers_set_the_time(
@@ -91,7 +91,7 @@ async def test_revisions_follow_one_another_in_time(engine: Engine, calls: Calle
     [same] = await predicted(engine, call, a_prediction(0.7, known_at=NOON))
 
     assert (type(earlier), earlier.kind) == (Conflict, "prediction_superseded")
-    assert same.newest.number == 2
+    assert same.newest.revision == 2
 
 
 async def test_at_the_moment_of_closing_it_is_too_late(engine: Engine, calls: Caller, past: str):
@@ -275,7 +275,7 @@ async def test_a_batch_is_taken_item_by_item_and_in_its_order(
     answers = await predict(engine, call, drafts)
 
     told = [
-        (one.created, one.changed, one.prediction.newest.number)
+        (one.created, one.changed, one.prediction.newest.revision)
         if isinstance(one, Predicted)
         else one.kind
         for one in answers
@@ -340,7 +340,7 @@ async def test_an_erasure_takes_the_reasons_and_leaves_the_numbers(
 
     found = await get_prediction(engine, call, made.id)
     assert found.newest.rationale == ("a wet smell" if whose == "nobody" else None)
-    assert found.newest.forecast == made.newest.forecast
+    assert found.newest.forecasts_as(made.newest)
     if whose != "nobody":
         async with engine.database.transaction(call.namespace.id) as connection:
             rows = await connection.scalars(text("SELECT r::text FROM prediction_revision r"))

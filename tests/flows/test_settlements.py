@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import timedelta
 from uuid import UUID
 
@@ -25,6 +25,7 @@ from memory.kernel.engine import Engine
 from memory.kernel.errors import Conflict, Forbidden, MemoryFault, NotFound, Rejected
 from memory.kernel.paging import Page
 from memory.outcomes.applying import apply_now
+from memory.outcomes.entities import ReceiptReport
 from memory.outcomes.service import get_outcome, list_outcomes, report
 from memory.receipts.entities import Format, Outcome, OutcomeFilter
 from memory.retrieval.entities import Advice
@@ -74,8 +75,8 @@ async def a_forecast_run(engine: Engine, call: Call, p: float = 0.8, **changes: 
     run = await a_run(engine, call, **changes)
     forecast = a_forecast(
         p,
-        baseline=yes_or_no(0.5),
-        full=yes_or_no(0.9),
+        baseline_probabilities=yes_or_no(0.5),
+        full_probabilities=yes_or_no(0.9),
         answers={ranker: yes_or_no(n / 10) for n, ranker in enumerate(RANKERS)},
     )
     draft = a_prediction(
@@ -161,7 +162,7 @@ async def test_every_agents_predictions_of_every_window_are_scored(engine: Engin
     made = await settled(engine, call, known_at=NOON + DAY)
 
     assert made.windows == ("rain#1", "rain#2")
-    assert sorted((s.agent, s.window) for s in made.scores) == [
+    assert sorted((s.agent, s.task_key) for s in made.scores) == [
         ("another", "rain#1"),
         ("another", "rain#2"),
         ("solver", "rain#1"),
@@ -344,7 +345,9 @@ async def test_nobody_reports_under_the_name_of_settlements(engine: Engine, call
     run = await a_run(engine, call)
 
     [refused] = await report(
-        engine, call, [(run.receipt.retrieval_id, a_report(evaluator="settlement", known_at=NOON))]
+        engine,
+        call,
+        [ReceiptReport(run.receipt.retrieval_id, a_report(evaluator="settlement", known_at=NOON))],
     )
 
     assert isinstance(refused, Rejected)
@@ -432,7 +435,8 @@ async def test_a_correction_scores_anew_and_names_what_it_takes_the_place_of(
     assert (await get_settlement(engine, call, first.id)).superseded_by == second.id
     assert second.scores[0].brier == pytest.approx(0.64)
     [prediction] = (await list_predictions(engine, call, PredictionFilter(), PAGE)).items
-    assert prediction.score == second.scores[0]
+    assert prediction.score is not None
+    assert asdict(prediction.score).items() <= asdict(second.scores[0]).items()
     told = {one.id: one for one in await outcomes(engine, call)}
     assert told[outcome_of(first)].status == "superseded"
     assert told[outcome_of(second)].supersedes == outcome_of(first)
@@ -671,4 +675,4 @@ async def test_settlements_are_listed_by_event_with_their_scores(engine: Engine,
 
     assert (listed.total, len(listed.items), listed.next is None) == (2, 1, False)
     [snow] = of_snow.items
-    assert [(s.agent, s.window) for s in snow.scores] == [("solver", "snow#1")]
+    assert [(s.agent, s.task_key) for s in snow.scores] == [("solver", "snow#1")]

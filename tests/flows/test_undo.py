@@ -20,7 +20,7 @@ from memory.kernel.paging import Page
 from memory.memories.browse_entities import BankMoment
 from memory.memories.service import get_memory
 from memory.outcomes.applying import apply_now
-from memory.outcomes.entities import Reported
+from memory.outcomes.entities import ReceiptReport, Reported
 from memory.outcomes.service import get_outcome, list_outcomes, report
 from memory.receipts.entities import Outcome, OutcomeFilter
 from memory.retrieval.entities import Advice
@@ -196,7 +196,7 @@ async def test_an_applied_outcome_that_a_better_one_supersedes_leaves_no_trace(
 
     better = a_report(reward=0.6, verifier="human", known_at=NOON + 4 * DAY)
     wrong = corrected[1].outcome
-    [taken] = await report(engine, await calls(left), [(wrong.retrieval_id, better)])
+    [taken] = await report(engine, await calls(left), [ReceiptReport(wrong.retrieval_id, better)])
     assert isinstance(taken, Reported), taken
     await apply_now(engine, await calls(left))
 
@@ -218,9 +218,13 @@ async def test_a_correction_by_the_same_hand_is_taken_and_by_another_is_not(
     mended = {"reward": 0.2, "supersedes": told.outcome.id, "known_at": NOON + DAY}
     run = told.outcome.retrieval_id
 
-    [other] = await report(engine, call, [(run, a_report(**mended, evaluator="someone else"))])
-    [same] = await report(engine, call, [(run, a_report(**mended))])
-    [stale] = await report(engine, call, [(run, a_report(**(mended | {"reward": 0.3})))])
+    [other] = await report(
+        engine, call, [ReceiptReport(run, a_report(**mended, evaluator="someone else"))]
+    )
+    [same] = await report(engine, call, [ReceiptReport(run, a_report(**mended))])
+    [stale] = await report(
+        engine, call, [ReceiptReport(run, a_report(**(mended | {"reward": 0.3})))]
+    )
 
     assert isinstance(other, Reported)
     assert (other.outcome.status, other.outcome.reason) == ("ignored", "disagrees")
@@ -238,7 +242,9 @@ async def test_a_less_verified_outcome_is_kept_and_moves_nothing(
     [told] = await a_week(engine, calls, past, [0.9])
     weaker = a_report(reward=0.1, verifier="self", known_at=NOON)
 
-    [late] = await report(engine, await calls(past), [(told.outcome.retrieval_id, weaker)])
+    [late] = await report(
+        engine, await calls(past), [ReceiptReport(told.outcome.retrieval_id, weaker)]
+    )
 
     assert isinstance(late, Reported)
     assert (late.outcome.status, late.outcome.reason) == ("ignored", "outranked")
@@ -294,7 +300,7 @@ async def test_a_rollback_in_the_midst_of_others_leaves_what_came_between(
     first = await a_week(engine, calls, past, [0.9, 0.1, 0.8, 0.2, 0.7])
     for wrong in (first[3], first[1]):
         better = a_report(reward=0.5, verifier="human", known_at=NOON + 9 * DAY)
-        await report(engine, await calls(past), [(wrong.outcome.retrieval_id, better)])
+        await report(engine, await calls(past), [ReceiptReport(wrong.outcome.retrieval_id, better)])
         await apply_now(engine, await calls(past))
         await exact(engine, await calls(past))
     await roll_back(engine, await calls(past), Rollback(agent="solver", dry_run=False))

@@ -10,8 +10,9 @@ from memory.kernel.engine import Engine
 from memory.kernel.errors import Conflict, Forbidden, MemoryFault, Rejected
 from memory.memories.entities import Status, Trust, Visibility
 from memory.outcomes.applying import apply_now
+from memory.receipts.entities import RunResult
 from memory.tenancy.entities import Call, Key, Role
-from memory.verification.entities import Claim, Ticket, TicketState, TrialResult
+from memory.verification.entities import Ticket, TicketClaim, TicketState, TrialResult
 from memory.verification.service import LEASE, approve, cancel, claim, get_ticket, release
 from tests.fixtures.builders import a_draft
 from tests.fixtures.engine import DAY, NOON, Caller
@@ -97,12 +98,12 @@ async def test_claimers_at_once_get_different_tickets(
     await remembered(engine, call, *drafts)
 
     answers = await asyncio.gather(
-        *(claim(engine, call, Claim(f"agent {n}", limit=2)) for n in range(4))
+        *(claim(engine, call, TicketClaim(f"agent {n}", limit=2)) for n in range(4))
     )
 
     leased = [ticket.id for answer in answers for ticket in answer]
     assert len(leased) == len(set(leased)) == 6
-    assert await claim(engine, call, Claim("late")) == []
+    assert await claim(engine, call, TicketClaim("late")) == []
 
 
 async def test_a_killed_claimers_ticket_is_taken_over_with_what_it_had_reported(
@@ -112,7 +113,7 @@ async def test_a_killed_claimers_ticket_is_taken_over_with_what_it_had_reported(
     first, second = await calls(wall, role=Role.AGENT), await calls(wall, role=Role.AGENT)
     ticket = await claimed(engine, first, "doomed")
     await tried(engine, first, ticket, 0.0, agent="doomed", trials=(TrialResult(0, 0.9),))
-    assert await claim(engine, later(second, LEASE / 2), Claim("heir")) == []
+    assert await claim(engine, later(second, LEASE / 2), TicketClaim("heir")) == []
 
     taken = await claimed(engine, later(second, LEASE), "heir")
 
@@ -204,7 +205,7 @@ async def test_a_manager_can_reject_a_candidate_untried(
     assert (await memory_of(engine, call, opened)).status_reason == "cancelled"
     with pytest.raises(Conflict):
         await cancel(engine, call, opened.id)
-    assert await claim(engine, call, Claim("late")) == []
+    assert await claim(engine, call, TicketClaim("late")) == []
 
 
 async def test_a_manager_can_let_a_candidate_in_untried_and_say_why(
@@ -274,7 +275,7 @@ async def test_where_nothing_is_known_of_the_task_a_trial_brings_its_own_referen
     assert caught.value.field == "trials.0.without"
 
     pairs = tuple(
-        TrialResult(slot, with_it, without={"reward": without})
+        TrialResult(slot, with_it, without=RunResult(without))
         for slot, (with_it, without) in enumerate([(0.9, 0.5), (0.8, 0.6), (0.9, 0.4)])
     )
     done = await tried(engine, tester, ticket, 0.0, trials=pairs)
@@ -341,8 +342,8 @@ async def test_a_private_candidate_is_shown_to_its_own_agent_alone(
     stranger = await calls(wall, role=Role.AGENT)
 
     assert await tickets(engine, stranger) == []
-    assert await claim(engine, stranger, Claim("stranger")) == []
-    assert len(await claim(engine, own, Claim("solver"))) == 1
+    assert await claim(engine, stranger, TicketClaim("stranger")) == []
+    assert len(await claim(engine, own, TicketClaim("solver"))) == 1
 
 
 async def test_in_replay_a_candidate_is_learned_when_it_is_admitted(
@@ -353,7 +354,7 @@ async def test_in_replay_a_candidate_is_learned_when_it_is_admitted(
     draft = a_draft(lesson="wind", task=a_task_draft(), verify=True, learned_at=NOON + DAY)
     await remembered(engine, call, draft)
     ticket = await claimed(engine, call)
-    trials = tuple(TrialResult(slot, 0.9, without={"reward": 0.1}) for slot in range(3))
+    trials = tuple(TrialResult(slot, 0.9, without=RunResult(0.1)) for slot in range(3))
 
     await tried(engine, call, ticket, 0.0, trials=trials, known_at=NOON + 3 * DAY)
 
@@ -386,7 +387,7 @@ async def test_a_candidate_retired_by_disuse_ends_its_ticket_without_a_verdict(
     call = await a_call(engine, operator, wall)
     await job(engine, operator, wall, "decay", NOON + 200 * DAY)
 
-    assert await claim(engine, call, Claim("late")) == []
+    assert await claim(engine, call, TicketClaim("late")) == []
     await job(engine, operator, wall, "tickets", NOON + 200 * DAY)
 
     [ticket] = await tickets(engine, call)

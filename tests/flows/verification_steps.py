@@ -13,13 +13,13 @@ from memory.retrieval.entities import Advice
 from memory.tasks.entities import CategoryName, TaskDraft
 from memory.tenancy.entities import Call, Key
 from memory.verification.entities import (
-    Claim,
-    Reported,
     ReportedLesson,
     Ticket,
+    TicketClaim,
     TicketFilter,
     TrialReport,
     TrialResult,
+    TrialsReported,
 )
 from memory.verification.service import claim, list_tickets, report_trials
 from tests.fixtures.builders import a_draft
@@ -67,7 +67,7 @@ async def tickets(engine: Engine, call: Call) -> list[Ticket]:
 
 
 async def claimed(engine: Engine, call: Call, agent: str = "tester", **changes: object) -> Ticket:
-    [ticket] = await claim(engine, call, Claim(agent, **changes))  # pyright: ignore[reportArgumentType] - fields by name
+    [ticket] = await claim(engine, call, TicketClaim(agent, **changes))  # pyright: ignore[reportArgumentType] - fields by name
     return ticket
 
 
@@ -82,7 +82,7 @@ def trials_of(ticket: Ticket, reward: float) -> tuple[TrialResult, ...]:
 
 async def tried(
     engine: Engine, call: Call, ticket: Ticket, reward: float, **changes: object
-) -> Reported:
+) -> TrialsReported:
     fields: dict[str, object] = {
         "agent": "tester",
         "metric": "reward",

@@ -9,7 +9,13 @@ from random import Random
 from memory.belief.fold import Learned
 from memory.belief.store.states import StateStore
 from memory.experiences.service import remember
-from memory.forecasts.entities import Predicted, Prediction, PredictionDraft, Settled, Settlement
+from memory.forecasts.entities import (
+    Predicted,
+    PredictionDraft,
+    RevisedPrediction,
+    Settled,
+    Settlement,
+)
 from memory.forecasts.service import predict
 from memory.forecasts.settlements import settle
 from memory.inference.stand_ins import HashEmbedder
@@ -17,7 +23,7 @@ from memory.kernel.engine import Engine
 from memory.kernel.errors import MemoryFault
 from memory.kernel.ports import Embedding, ModelIdentity
 from memory.memories.entities import ExperienceDraft, Remembered
-from memory.outcomes.entities import Reported
+from memory.outcomes.entities import ReceiptReport, Reported
 from memory.outcomes.service import report
 from memory.receipts.rebuild import rebuilt
 from memory.retrieval.entities import Advice
@@ -43,7 +49,9 @@ async def served(engine: Engine, call: Call, **changes: object) -> Advice:
 
 
 async def reported(engine: Engine, call: Call, answer: Advice, **changes: object) -> Reported:
-    [reply] = await report(engine, call, [(answer.receipt.retrieval_id, a_report(**changes))])
+    [reply] = await report(
+        engine, call, [ReceiptReport(answer.receipt.retrieval_id, a_report(**changes))]
+    )
     assert isinstance(reply, Reported), reply
     return reply
 
@@ -56,7 +64,9 @@ async def live_and_rebuilt(engine: Engine, call: Call) -> tuple[Learned, Learned
         return live, await rebuilt(connection, call.namespace)
 
 
-async def predicted(engine: Engine, call: Call, *drafts: PredictionDraft) -> list[Prediction]:
+async def predicted(
+    engine: Engine, call: Call, *drafts: PredictionDraft
+) -> list[RevisedPrediction]:
     answers = await predict(engine, call, drafts)
     faults = [answer for answer in answers if isinstance(answer, MemoryFault)]
     assert not faults, faults

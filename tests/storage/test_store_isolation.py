@@ -52,9 +52,15 @@ from memory.erasure.store import (
     RollbackStore,
 )
 from memory.experiences.store import START, EchoStore, Merge, MergeMember, MergePosition, TwinStore
-from memory.forecasts.entities import PredictionFilter, Score
-from memory.forecasts.store.predictions import PredictionStore
-from memory.forecasts.store.settlements import SettlementStore
+from memory.forecasts.entities import (
+    PredictionFilter,
+    PredictionState,
+    Settlement,
+    SettlementScore,
+    Window,
+)
+from memory.forecasts.store.predictions import PredictionStore, ScoredPrediction
+from memory.forecasts.store.settlements import SettledWindows, SettlementStore
 from memory.forecasts.tables import prediction, settlement
 from memory.insight.entities import Ages, Coverage, Duplicates, Health, ItemVariance, WeightShares
 from memory.insight.store.browsing import BrowsingStore
@@ -86,9 +92,16 @@ from memory.memories.store.snapshots import Snapshot, SnapshotStore
 from memory.memories.store.status import StatusStore, StatusTransition
 from memory.memories.tables import memory
 from memory.meta_guidelines.store import GuidanceStore, Near
-from memory.outcomes.store.unpaired import Half, HalfStore
-from memory.receipts.entities import OutcomeFilter, Receipt, ReceiptFilter
-from memory.receipts.store.outcomes import Decision, OutcomeStore
+from memory.outcomes.store.unpaired import OtherRun, UnpairedStore
+from memory.receipts.entities import (
+    AgentTask,
+    Outcome,
+    OutcomeFilter,
+    OutcomeStatus,
+    Receipt,
+    ReceiptFilter,
+)
+from memory.receipts.store.outcomes import OutcomeStore
 from memory.receipts.store.receipts import ReceiptStore
 from memory.receipts.tables import outcome, retrieval
 from memory.retrieval.store.search import Probe, Scope, SearchStore
@@ -120,7 +133,6 @@ STORES = (
     EpisodeStore,
     ErasureStore,
     GuidanceStore,
-    HalfStore,
     HealthStore,
     LedgerStore,
     WeightEventStore,
@@ -128,6 +140,7 @@ STORES = (
     MemoryStore,
     TwinStore,
     OutcomeStore,
+    UnpairedStore,
     SnapshotStore,
     PairingStore,
     PredictionStore,
@@ -173,7 +186,7 @@ class Foreign:
     contradiction: UUID
     side: UUID
     receipt: Receipt
-    row: Mapping[str, object]
+    new_outcome: Outcome
 
     @property
     def actors(self) -> ActorStore:
@@ -284,9 +297,36 @@ class Foreign:
         times = {"known_at": NOON, "recorded_at": NOON}
         return {"prediction_id": self.prediction, "number": 9, **said, **times}
 
-    def score(self) -> Score:
-        whose = (self.settlement, self.prediction, "solver", "rain#1")
-        return Score(*whose, 1, "ignored", "void", None, None, None, None)
+    def score(self) -> SettlementScore:
+        return SettlementScore(
+            settlement_id=self.settlement,
+            prediction_id=self.prediction,
+            agent="solver",
+            task_key="rain#1",
+            revision=1,
+            status="ignored",
+            reason="void",
+            brier=None,
+            baseline_brier=None,
+            skill=None,
+            outcome_id=None,
+        )
+
+    def new_settlement(self) -> SettledWindows:
+        new = Settlement(
+            id=new_id(),
+            event="rain",
+            windows=(),
+            resolutions={"yes": "no"},
+            crowd=None,
+            correction=1,
+            corrects=self.settlement,
+            superseded_by=None,
+            known_at=NOON,
+            recorded_at=NOON,
+            key_id=None,
+        )
+        return SettledWindows(new, [Window(self.task, "rain#1", "rain", None, None)])
 
     @property
     def search(self) -> SearchStore:
@@ -301,15 +341,15 @@ class Foreign:
         return TaskStore(self.connection, self.here)
 
     @property
-    def halves(self) -> HalfStore:
-        return HalfStore(self.connection, self.here)
+    def unpaired(self) -> UnpairedStore:
+        return UnpairedStore(self.connection, self.here)
 
     @property
     def sources(self) -> RollbackStore:
         return RollbackStore(self.connection, self.here)
 
-    def half(self) -> Half:
-        return Half(new_id(), self.agent, None, self.task, NOON, NOON + 9 * DAY)
+    def other_run(self) -> OtherRun:
+        return OtherRun(new_id(), self.agent, None, self.task, NOON, NOON + 9 * DAY)
 
     @property
     def statuses(self) -> StatusStore:
@@ -606,11 +646,12 @@ FINDS_NOTHING: dict[str, Ask] = {
     "GuidanceStore.failures": lambda f: f.guidance.failures(0, -1.0),
     "GuidanceStore.blamed": lambda f: f.guidance.blamed([f.retrieval]),
     "WeightEventStore.of_memory": lambda f: f.events.of_memory(f.memory, PAGE),
-    "HalfStore.off_run": lambda f: f.halves.off_run(f.half()),
-    "HalfStore.on_run": lambda f: f.halves.on_run(f.half()),
-    "HalfStore.copy": lambda f: f.halves.copy(f.outcome, {"id": new_id()}),
-    "HalfStore.use": lambda f: f.halves.use(f.outcome, f.outcome),
-    "HalfStore.said": lambda f: f.halves.said(f.key, [f.memory], (NOON, NOON + 9 * DAY)),
+    "UnpairedStore.off_run": lambda f: f.unpaired.off_run(f.other_run()),
+    "UnpairedStore.on_run": lambda f: f.unpaired.on_run(f.other_run()),
+    "UnpairedStore.use": lambda f: f.unpaired.use(f.outcome, f.outcome),
+    "UnpairedStore.count_credits": lambda f: f.unpaired.count_credits(
+        f.key, [f.memory], since=NOON, until=NOON + 9 * DAY
+    ),
     "LedgerStore.at": lambda f: f.ledger.at(10**6),
     "LedgerStore.known_at": lambda f: f.ledger.known_at(10**6),
     "LedgerStore.settled_before": lambda f: f.ledger.settled_before(0),
@@ -639,7 +680,7 @@ FINDS_NOTHING: dict[str, Ask] = {
     "OutcomeStore.pending": lambda f: f.outcomes.pending(10),
     "OutcomeStore.count_pending": lambda f: f.outcomes.count_pending(),
     "OutcomeStore.decide": lambda f: f.outcomes.decide(
-        [Decision(f.outcome, "ignored", "none", None, None)], NOON
+        [replace(f.new_outcome, id=f.outcome, status=OutcomeStatus.IGNORED, applied_at=NOON)]
     ),
     "OutcomeStore.some": lambda f: f.outcomes.some([f.outcome]),
     "OutcomeStore.in_ledger": lambda f: f.outcomes.in_ledger(),
@@ -674,16 +715,18 @@ FINDS_NOTHING: dict[str, Ask] = {
     "StateStore.load_for_cell": lambda f: f.states.load_for_cell(f.agent, f.category),
     "StateStore.add_controls": lambda f: f.states.add_controls({(f.agent, f.category): 1}),
     "PredictionStore.lock_events": lambda f: f.predictions.lock_events(["rain"]),
-    "PredictionStore.of_attempts": lambda f: f.predictions.of_attempts([(f.agent, f.task)]),
+    "PredictionStore.of_attempts": lambda f: f.predictions.of_attempts(
+        [AgentTask(f.agent, f.task)]
+    ),
     "PredictionStore.of_tasks": lambda f: f.predictions.of_tasks([f.task]),
     "PredictionStore.some": lambda f: f.predictions.some([f.prediction]),
     "PredictionStore.get": lambda f: f.predictions.get(f.prediction),
     "PredictionStore.browse": lambda f: f.predictions.browse(PredictionFilter(), PAGE),
     "PredictionStore.settle": lambda f: f.predictions.settle(
-        {f.prediction: ("pending", f.settlement)}
+        [ScoredPrediction(f.prediction, PredictionState.PENDING, f.settlement)]
     ),
     "ReceiptStore.owners": lambda f: f.receipts.owners([f.retrieval]),
-    "ReceiptStore.of_attempts": lambda f: f.receipts.of_attempts([(f.agent, f.task)]),
+    "ReceiptStore.of_attempts": lambda f: f.receipts.of_attempts([AgentTask(f.agent, f.task)]),
     "SettlementStore.windows": lambda f: f.settlements.windows(["rain"]),
     "SettlementStore.windows_of": lambda f: f.settlements.windows_of([f.task]),
     "SettlementStore.some": lambda f: f.settlements.some([f.settlement]),
@@ -778,22 +821,9 @@ WRITES_HERE: dict[str, Ask] = {
         f.memory, (Status.SUSPENDED, Status.RETIRED), None, f.stamp
     ),
     "MemoryStore.feed": lambda f: f.memories.feed(f.stamp, "added", [f.memory]),
-    "OutcomeStore.add": lambda f: f.outcomes.add([f.row]),
+    "OutcomeStore.add": lambda f: f.outcomes.add([f.new_outcome]),
     "PredictionStore.add": lambda f: f.predictions.add([], [f.revision()]),
-    "SettlementStore.add": lambda f: f.settlements.add(
-        [
-            {
-                "id": new_id(),
-                "event": "rain",
-                "resolutions": {"yes": "no"},
-                "correction": 1,
-                "corrects": f.settlement,
-                "known_at": NOON,
-                "recorded_at": NOON,
-            }
-        ],
-        [{"settlement_id": f.settlement, "task_id": f.task, "correction": 1}],
-    ),
+    "SettlementStore.add": lambda f: f.settlements.add([f.new_settlement()]),
     "SettlementStore.score": lambda f: f.settlements.score([f.score()]),
     "ReceiptStore.open": lambda f: f.receipts.open([f.receipt]),
     "StateStore.save": lambda f: f.states.save(
@@ -857,10 +887,12 @@ async def foreign(engine: Engine, both: Neighbours, connection: Connection) -> F
         found["contradiction"], found["side"] = quarrel
         found["ticket"] = (await inside.scalars(select(ticket.c.id))).one()
         receipt = await ReceiptStore(inside, full.namespace.id).get(found["retrieval"])
-        known = await inside.execute(select(outcome).where(outcome.c.id == found["outcome"]))
-        row = {**known.mappings().one(), "id": new_id(), "status": "superseded"}
+        known = await OutcomeStore(inside, full.namespace.id).get(found["outcome"])
+    new_outcome = replace(known, id=new_id(), status=OutcomeStatus.SUPERSEDED)
     shared = {"here": empty.namespace.id, "key": full.key.id, "model": engine.model.id}
-    return Foreign(connection=connection, receipt=receipt, row=row, **shared, **found)
+    return Foreign(
+        connection=connection, receipt=receipt, new_outcome=new_outcome, **shared, **found
+    )
 
 
 DIGEST = " UNION ALL ".join(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.forecasts.entities import Forecast, Prediction, Revision, Window
+from memory.forecasts.entities import Forecast, PredictionState, RevisedPrediction, Revision, Window
 from memory.kernel.errors import Rejected, TooLarge
 from memory.kernel.ids import new_id
 from tests.fixtures.builders import a_forecast, a_prediction, a_settlement, a_window, yes_or_no
@@ -18,7 +18,7 @@ MICROSECOND = timedelta(microseconds=1)
 @pytest.mark.parametrize("p", [-0.01, 1.01, float("nan"), float("inf"), True, "0.5", 10**400])
 def test_what_is_no_number_from_0_to_1_is_no_probability(p: float) -> None:
     with pytest.raises(Rejected) as refused:
-        Forecast({"yes": p})
+        Forecast(probabilities={"yes": p})
 
     assert refused.value.field == "probabilities.yes"
 
@@ -26,17 +26,17 @@ def test_what_is_no_number_from_0_to_1_is_no_probability(p: float) -> None:
 @pytest.mark.parametrize("size", [0, 257])
 def test_a_forecast_has_1_to_256_outcomes(size: int) -> None:
     with pytest.raises(Rejected) as refused:
-        Forecast({f"o{n}": 0.5 for n in range(size)})
+        Forecast(probabilities={f"o{n}": 0.5 for n in range(size)})
 
     assert (refused.value.field, refused.value.limit) == ("probabilities", 256)
-    assert len(Forecast({f"o{n}": 0.5 for n in range(256)}).probabilities) == 256
+    assert len(Forecast(probabilities={f"o{n}": 0.5 for n in range(256)}).probabilities) == 256
 
 
 @pytest.mark.parametrize(
     ("changes", "field"),
     [
-        ({"baseline": {"yes": 0.5}}, "baseline_probabilities"),
-        ({"full": {"yes": 0.5, "maybe": 0.5}}, "full_probabilities"),
+        ({"baseline_probabilities": {"yes": 0.5}}, "baseline_probabilities"),
+        ({"full_probabilities": {"yes": 0.5, "maybe": 0.5}}, "full_probabilities"),
         ({"answers": {"flat/none": {"no": 0.5}}}, "answers.flat/none"),
     ],
 )
@@ -51,11 +51,11 @@ def test_all_forecasts_of_a_prediction_name_the_same_outcomes(
 
 def test_names_that_are_one_name_once_they_are_clean_are_refused() -> None:
     with pytest.raises(Rejected, match="twice"):
-        Forecast({"é": 0.5, "e\u0301": 0.5})
+        Forecast(probabilities={"é": 0.5, "e\u0301": 0.5})
 
 
 def test_minus_nothing_is_nothing() -> None:
-    assert str(Forecast({"yes": -0.0}).probabilities["yes"]) == "0.0"
+    assert str(Forecast(probabilities={"yes": -0.0}).probabilities["yes"]) == "0.0"
 
 
 @pytest.mark.parametrize(
@@ -100,13 +100,21 @@ def test_a_window_without_a_key_goes_by_its_id() -> None:
     assert Window(task_id, "rain#1", "rain", None, None).name == "rain#1"
 
 
-def a_revised(closes_at: datetime | None, *times: datetime) -> Prediction:
+def a_revised(closes_at: datetime | None, *times: datetime) -> RevisedPrediction:
     revisions = tuple(
-        Revision(number, Forecast(yes_or_no(0.5)), None, None, known_at, START, None)
+        Revision(
+            revision=number,
+            probabilities=yes_or_no(0.5),
+            retrieval_id=None,
+            rationale=None,
+            known_at=known_at,
+            recorded_at=START,
+            key_id=None,
+        )
         for number, known_at in enumerate(times, 1)
     )
-    names = (new_id(), "solver", new_id(), "rain#1", "rain", "pending")
-    return Prediction(new_id(), *names, closes_at, revisions, None)
+    names = (new_id(), "solver", new_id(), "rain#1", "rain", PredictionState.PENDING)
+    return RevisedPrediction(new_id(), *names, closes_at, revisions, None)
 
 
 MOMENTS = st.integers(0, 20).map(lambda n: START + n * MICROSECOND)
@@ -119,7 +127,7 @@ def test_the_last_revision_from_before_the_earlier_end_counts(
     prediction = a_revised(closes_at, *sorted(times))
     ends = [end for end in (closes_at, settled_at) if end is not None]
 
-    found = prediction.counting(settled_at)
+    found = prediction.find_counting(settled_at)
 
     in_time = [r for r in prediction.revisions if all(r.known_at < end for end in ends)]
     assert found == (in_time[-1] if in_time else None)

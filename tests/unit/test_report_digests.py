@@ -1,6 +1,7 @@
 """The digest of a report is what it was in the first release, whatever fields come later."""
 
-from dataclasses import dataclass, fields, replace
+from copy import copy
+from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from uuid import UUID
 
@@ -8,6 +9,7 @@ import pytest
 
 from memory.outcomes.entities import Report
 from memory.outcomes.rewards import DIGESTED, DIGESTED_IF_GIVEN, digest
+from memory.receipts.entities import RunResult
 from memory.verification.entities import ReportedLesson
 
 A, B = (UUID(f"01900000-0000-7000-8000-00000000000{n}") for n in (1, 2))
@@ -23,15 +25,15 @@ OF_THE_FIRST_RELEASE = {
         evaluator="judge",
         helpful=(A,),
         harmful=(B,),
-        without={"reward": 0.25},
+        without=RunResult(0.25),
         known_at=datetime(2026, 3, 1, 12, tzinfo=UTC),
     ),
     "968e91078c22bf24305c7b48d3ef3f39ea2bcd5dd4f1647a9edaabc8ec926d78": Report(
         metric="brier",
         value={"p": [0.3, 0.7]},
         truth={"y": [0, 1]},
-        without={"value": {"p": [0.5, 0.5]}},
-        full={"value": {"p": [0.1, 0.9]}},
+        without=RunResult(value={"p": [0.5, 0.5]}),
+        full=RunResult(value={"p": [0.1, 0.9]}),
         answers={"flat/none": {"p": [0.5, 0.5]}},
         stances={str(A): {"p": [0.4, 0.6]}},
         verifier="human",
@@ -87,11 +89,15 @@ def test_what_a_report_says_is_in_its_digest_field_by_field() -> None:
         "helpful": (A,),
         "harmful": (A,),
         "lesson": LESSON,
+        "metric": "x",
     }
 
     def other(name: str) -> Report:
+        """Not what a report may be, so that each field is told apart by itself."""
+        changed = copy(one)
         plain = "x" if isinstance(getattr(one, name), str) else {"p": [1]}
-        return replace(one, **{name: said.get(name, plain)})
+        object.__setattr__(changed, name, said.get(name, plain))
+        return changed
 
     digests = {digest(other(name)) for name in named} | {digest(one)}
 

@@ -47,13 +47,6 @@ class CategoryNameFields(TypedDict, total=False):
     """A kind of task, on two levels; the first names the cell in which learning is kept."""
 
 
-class ClaimFields(TypedDict, total=False):
-    """An agent asks for candidates to try, for half an hour."""
-
-    category: str | None
-    limit: int
-
-
 class ConjectureFields(TypedDict, total=False):
     """Another policy under which to fold what was recorded; the bank is not touched."""
 
@@ -93,11 +86,13 @@ class ErasureFields(TypedDict, total=False):
     """A task and what was learned on it."""
 
 
-class JobRunFields(TypedDict, total=False):
-    """`now` is required in `replay` namespaces and refused in `wall` ones."""
+class JobRequestFields(TypedDict, total=False):
+    """A run of a job by hand."""
 
     dry_run: bool
+    """Whether to say only what would change."""
     now: datetime | None
+    """When it is about: required in `replay` namespaces, refused in `wall` ones."""
 
 
 class KeyFields(TypedDict, total=False):
@@ -113,13 +108,6 @@ class KeyFields(TypedDict, total=False):
     """Slug of the namespace that it reaches; none for an operator's."""
     role: Required[Literal["agent", "evaluator", "reader", "admin", "operator"]]
     """What the key is for."""
-
-
-class LessonFields(TypedDict, total=False):
-    """What the reporter would do otherwise; without `situation` the task stands for it."""
-
-    lesson: Required[str]
-    situation: str | None
 
 
 class MemoryEditFields(TypedDict, total=False):
@@ -217,23 +205,29 @@ class QueryFields(TypedDict, total=False):
     """What to look for."""
 
 
-class RefineFields(TypedDict, total=False):
-    """A candidate in other words; what is left out stays."""
+class RefinementFields(TypedDict, total=False):
+    """
+    A candidate in other words; what is left out stays. Differs from `MemoryEdit`: nothing but
+    the words can be changed.
+    """
 
     known_at: datetime | None
+    """when it was refined"""
     lesson: str | None
     situation: str | None
 
 
+class ReportedLessonFields(TypedDict, total=False):
+    """What the reporter of an outcome would do otherwise."""
+
+    lesson: Required[str]
+    """What to do, in the imperative."""
+    situation: str | None
+    """When it applies; without it the task stands for it."""
+
+
 class ResolutionFields(TypedDict, total=False):
     """Which of the two stays in use, and why."""
-
-
-class ResultFields(TypedDict, total=False):
-    """How a run went, as a reward or as the metric's value."""
-
-    reward: float | None
-    value: Mapping[str, object] | None
 
 
 class RollbackFields(TypedDict, total=False):
@@ -246,21 +240,30 @@ class RollbackFields(TypedDict, total=False):
     until: datetime | None
 
 
+class RunResultFields(TypedDict, total=False):
+    """How a run went, as a reward or as the metric's value."""
+
+    reward: float | None
+    """The reward, 0 to 1, larger is better."""
+    value: Mapping[str, object] | None
+    """The value of the report's metric."""
+
+
 class SettlementFields(TypedDict, total=False):
-    """
-    Which outcomes of an event came true; for `windows`, else for all that are unresolved. With
-    `corrects` it takes the place of that settlement, for all windows where it is in force.
-    """
+    """Which outcomes of an event came true."""
 
     corrects: str | None
+    """The settlement whose place it takes, for all windows where that one is in force."""
     crowd: Mapping[str, float] | None
-    """what the crowd said, by name of outcome; skill is measured against it"""
+    """What the crowd said, by name of outcome; skill is measured against it."""
     event: Required[str]
+    """The event: the `group_key` of its tasks."""
     known_at: datetime | None
+    """When it became known: required in `replay` namespaces, refused in `wall` ones."""
     resolutions: Required[Mapping[str, Literal["yes", "no", "void"]]]
-    """by name of outcome"""
+    """What each outcome came to, by its name."""
     windows: Sequence[str] | None
-    """keys of tasks of the event"""
+    """Keys of tasks of the event; without them all that are unresolved are settled."""
 
 
 class StatusReasonFields(TypedDict, total=False):
@@ -286,6 +289,25 @@ class SubcategoryFields(TypedDict, total=False):
     name: Required[str]
 
 
+class TaskFields(TypedDict, total=False):
+    """A task in its caller's words."""
+
+    category: str | None
+    """Its kind; where it is left out, the nearest by meaning, else `general`."""
+    closes_at: datetime | None
+    """When its window closes: from then on no prediction counts."""
+    group_key: str | None
+    """Joins tasks that stand or fall together, such as questions about one event."""
+    key: str | None
+    """The caller's own id: the same key is the same task."""
+    metadata: Mapping[str, object]
+    """Free JSON of at most 8,192 bytes, kept and shown as it is."""
+    subcategory: str | None
+    """A finer kind within its category."""
+    text: Required[str]
+    """What is to be done, as the agent was told."""
+
+
 class TaskEntryFields(TypedDict, total=False):
     """A task to be stored by itself."""
 
@@ -307,21 +329,13 @@ class TaskEntryFields(TypedDict, total=False):
     """What is to be done, as the agent was told."""
 
 
-class TaskFields(TypedDict, total=False):
-    """
-    A task in its caller's words; the same key is the same task.
-
-    Differs from `TaskDraft`: a batch reads it before the limits of its items are looked at.
-    """
+class TicketClaimFields(TypedDict, total=False):
+    """An agent asks for candidates to try, for half an hour."""
 
     category: str | None
-    closes_at: datetime | None
-    """when its window closes: from then on no prediction counts"""
-    group_key: str | None
-    key: str | None
-    metadata: Mapping[str, object]
-    subcategory: str | None
-    text: Required[str]
+    """Only candidates of this category."""
+    limit: int
+    """How many at most."""
 
 
 class TrajectoryFields(TypedDict, total=False):
@@ -341,26 +355,19 @@ class TrajectoryFields(TypedDict, total=False):
     verifier: Literal["human", "test", "judge", "self", "none"]
 
 
-class TrialFields(TypedDict, total=False):
-    """
-    How one trial went: `reward`, or `value` with `truth` in the ticket's metric. `without` is
-    the same agent's result without the candidate.
-    """
+class TrialResultFields(TypedDict, total=False):
+    """How one trial went: `reward`, or `value` with `truth` in the ticket's metric."""
 
     reward: float | None
+    """The reward, 0 to 1."""
     slot: Required[int]
+    """Which trial of the ticket."""
     truth: Mapping[str, object] | None
+    """What came true, in the form of the metric."""
     value: Mapping[str, object] | None
-    without: ResultFields | None
-
-
-class TrialsFields(TypedDict, total=False):
-    """What the holder of a ticket found out; `metric` must be the ticket's."""
-
-    agent: Required[str]
-    known_at: datetime | None
-    metric: str
-    trials: Required[Sequence[TrialFields]]
+    """What the agent answered, in the form of the metric."""
+    without: RunResultFields | None
+    """The same agent's result without the candidate."""
 
 
 class TrustChangeFields(TypedDict, total=False):
@@ -372,6 +379,48 @@ class VerificationFields(TypedDict, total=False):
 
     source: Required[Literal["human", "test", "judge", "none"]]
     """A person, a test, a judging model, or nobody."""
+
+
+class BatchedReportFields(TypedDict, total=False):
+    """
+    A report in a batch. Differs from `Report`: it names its receipt, which alone stands in the
+    path.
+    """
+
+    answers: Mapping[str, object]
+    """Where all rankers were asked, each one's own answer by its name."""
+    evaluator: str
+    """Who judged the run."""
+    full: RunResultFields | None
+    """The agent's result had memory been followed wholly."""
+    harmful: Sequence[str]
+    """Served memories that did harm."""
+    helpful: Sequence[str]
+    """Served memories that helped."""
+    known_at: datetime | None
+    """When it became known: required in `replay` namespaces, refused in `wall` ones."""
+    lesson: ReportedLessonFields | None
+    """What the reporter would do otherwise; that of a bad outcome becomes a candidate."""
+    metric: str | None
+    """What computes the reward of `value`, such as `brier`; left out where `reward` says it."""
+    retrieval_id: Required[str]
+    """The receipt it is for."""
+    reward: float | None
+    """The reward, 0 to 1, larger is better."""
+    reward_kind: Literal["continuous", "binary"]
+    """Whether a reward is a degree, or 0 or 1."""
+    stances: Mapping[str, object]
+    """What the agent would have answered by each memory alone; kept, not learned from."""
+    supersedes: str | None
+    """The outcome that this one corrects."""
+    truth: Mapping[str, object] | None
+    """What came true, in the form of the metric."""
+    value: Mapping[str, object] | None
+    """What the agent answered, in the form of the metric."""
+    verifier: Literal["human", "test", "judge", "self"]
+    """What the judgement rests on; a better verified report takes the place of another."""
+    without: RunResultFields | None
+    """The same agent's result without the guideline."""
 
 
 class BranchFields(TypedDict, total=False):
@@ -461,73 +510,66 @@ class NamespaceFields(TypedDict, total=False):
     """What shall differ from the server's defaults."""
 
 
-class OutcomeFields(TypedDict, total=False):
-    """
-    What became of an attempt: `reward`, or `metric` with `value`. `without` is the same agent's
-    result without the guideline, `full` its result had memory been followed wholly. The `lesson` of
-    a bad outcome becomes a candidate.
-    """
-
-    answers: Mapping[str, object]
-    evaluator: str
-    full: ResultFields | None
-    harmful: Sequence[str]
-    helpful: Sequence[str]
-    known_at: datetime | None
-    lesson: LessonFields | None
-    metric: str | None
-    reward: float | None
-    reward_kind: Literal["continuous", "binary"]
-    stances: Mapping[str, object]
-    supersedes: str | None
-    truth: Mapping[str, object] | None
-    value: Mapping[str, object] | None
-    verifier: Literal["human", "test", "judge", "self"]
-    without: ResultFields | None
-
-
-class OutcomeOfRetrievalFields(TypedDict, total=False):
-    """An outcome, and the receipt it is for."""
-
-    answers: Mapping[str, object]
-    evaluator: str
-    full: ResultFields | None
-    harmful: Sequence[str]
-    helpful: Sequence[str]
-    known_at: datetime | None
-    lesson: LessonFields | None
-    metric: str | None
-    retrieval_id: Required[str]
-    reward: float | None
-    reward_kind: Literal["continuous", "binary"]
-    stances: Mapping[str, object]
-    supersedes: str | None
-    truth: Mapping[str, object] | None
-    value: Mapping[str, object] | None
-    verifier: Literal["human", "test", "judge", "self"]
-    without: ResultFields | None
-
-
 class PredictionFields(TypedDict, total=False):
-    """
-    A forecast for a window: `task`, `task_id`, or the task of the receipt that it names. The
-    task's `group_key` is its event.
-    """
+    """A forecast for a window: `task`, `task_id`, or the task of the receipt that it names."""
 
     agent: Required[str]
+    """Who forecasts."""
     answers: Mapping[str, Mapping[str, float]] | None
-    """one forecast for each ranker, where the receipt is of all rankers"""
+    """One forecast for each ranker, where the receipt has rivals."""
     baseline_probabilities: Mapping[str, float] | None
-    """the same agent's without the guideline"""
+    """The same agent's without the guideline."""
     full_probabilities: Mapping[str, float] | None
-    """had memory been followed wholly"""
+    """The agent's had memory been followed wholly."""
     known_at: datetime | None
+    """When it was made: required in `replay` namespaces, refused in `wall` ones."""
     probabilities: Required[Mapping[str, float]]
-    """by name of outcome"""
+    """By name of outcome, as the agent acts on them."""
     rationale: str | None
+    """Why, in the agent's words."""
     retrieval_id: str | None
+    """The receipt that the agent was advised by."""
     task: TaskFields | None
+    """The window; its `group_key` is its event."""
     task_id: str | None
+    """The window, where it is known."""
+
+
+class ReportFields(TypedDict, total=False):
+    """What became of an attempt: `reward`, or `metric` with `value`."""
+
+    answers: Mapping[str, object]
+    """Where all rankers were asked, each one's own answer by its name."""
+    evaluator: str
+    """Who judged the run."""
+    full: RunResultFields | None
+    """The agent's result had memory been followed wholly."""
+    harmful: Sequence[str]
+    """Served memories that did harm."""
+    helpful: Sequence[str]
+    """Served memories that helped."""
+    known_at: datetime | None
+    """When it became known: required in `replay` namespaces, refused in `wall` ones."""
+    lesson: ReportedLessonFields | None
+    """What the reporter would do otherwise; that of a bad outcome becomes a candidate."""
+    metric: str | None
+    """What computes the reward of `value`, such as `brier`; left out where `reward` says it."""
+    reward: float | None
+    """The reward, 0 to 1, larger is better."""
+    reward_kind: Literal["continuous", "binary"]
+    """Whether a reward is a degree, or 0 or 1."""
+    stances: Mapping[str, object]
+    """What the agent would have answered by each memory alone; kept, not learned from."""
+    supersedes: str | None
+    """The outcome that this one corrects."""
+    truth: Mapping[str, object] | None
+    """What came true, in the form of the metric."""
+    value: Mapping[str, object] | None
+    """What the agent answered, in the form of the metric."""
+    verifier: Literal["human", "test", "judge", "self"]
+    """What the judgement rests on; a better verified report takes the place of another."""
+    without: RunResultFields | None
+    """The same agent's result without the guideline."""
 
 
 class RetrievalFields(TypedDict, total=False):
@@ -565,13 +607,26 @@ class TaxonomyFields(TypedDict, total=False):
     default: bool
 
 
+class TrialReportFields(TypedDict, total=False):
+    """What the holder of a ticket found out."""
+
+    agent: Required[str]
+    """Who ran the trials."""
+    known_at: datetime | None
+    """When it became known: required in `replay` namespaces, refused in `wall` ones."""
+    metric: str
+    """What the rewards are computed by: the ticket's metric."""
+    trials: Required[Sequence[TrialResultFields]]
+    """How they went."""
+
+
 __all__ = [
     "AgentChangeFields",
     "AgentFields",
+    "BatchedReportFields",
     "BranchFields",
     "BulkChangeFields",
     "CategoryNameFields",
-    "ClaimFields",
     "ConjectureFields",
     "ConstraintFields",
     "ContrastFields",
@@ -579,24 +634,23 @@ __all__ = [
     "ErasureFields",
     "ExperienceFields",
     "HistoryFields",
-    "JobRunFields",
+    "JobRequestFields",
     "KeyFields",
-    "LessonFields",
     "MemoryEditFields",
     "MetaGuidelineEditFields",
     "MetaGuidelineFields",
     "NamespaceChangeFields",
     "NamespaceFields",
     "NamespaceSettingsFields",
-    "OutcomeFields",
-    "OutcomeOfRetrievalFields",
     "PredictionFields",
     "QueryFields",
-    "RefineFields",
+    "RefinementFields",
+    "ReportFields",
+    "ReportedLessonFields",
     "ResolutionFields",
-    "ResultFields",
     "RetrievalFields",
     "RollbackFields",
+    "RunResultFields",
     "SettlementFields",
     "StatusReasonFields",
     "StepFields",
@@ -604,9 +658,10 @@ __all__ = [
     "TaskEntryFields",
     "TaskFields",
     "TaxonomyFields",
+    "TicketClaimFields",
     "TrajectoryFields",
-    "TrialFields",
-    "TrialsFields",
+    "TrialReportFields",
+    "TrialResultFields",
     "TrustChangeFields",
     "VerificationFields",
 ]

@@ -100,11 +100,14 @@ class Ages:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Applied:
-    """The bank version reached, outcomes applied now, outcomes still waiting."""
+    """What applying did."""
 
     applied: int
+    """Outcomes applied now."""
     bank_version: int
+    """The version of the bank that was reached."""
     pending: int
+    """Outcomes that still wait."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -141,22 +144,6 @@ class BulkItem:
         | None
     ) = None
     trust: Literal["trusted", "unverified", "quarantined"] | None = None
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Candidate:
-    """
-    A bad outcome, and what became of its lesson: `memory_id` is the memory made of it, or the
-    twin that was there.
-    """
-
-    claims: int
-    finished_at: datetime | None
-    memory_id: str | None
-    outcome_id: str
-    reason: str | None
-    recorded_at: datetime
-    state: str
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -473,27 +460,27 @@ class ItemVariance:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Job:
-    """A job of the timetable."""
-
-    description: str
-    every_seconds: float
-    name: str
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class JobRun:
-    """One run of a job; `result` names each memory examined and changed."""
+    """One run of a job."""
 
     dry_run: bool
+    """Whether it only said what would change."""
     finished_at: datetime | None
+    """When it ended."""
     id: str
+    """Names the run for ever."""
     job: str
+    """Which job."""
     now: datetime
+    """When it is about."""
     period: str
+    """The period that it is the run of: a job has one run in each."""
     result: Mapping[str, object] | None
+    """What it did: counts, and each memory that it examined and changed."""
     started_at: datetime
-    state: str
+    """When it began, by the server's clock."""
+    state: Literal["running", "done", "failed"]
+    """Whether it is under way (`running`) or `done`."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -555,6 +542,26 @@ class KeyCreated:
     """What the key is for."""
     token: str = field(repr=False)
     """What a caller sends as `Authorization: Bearer`; nobody can read it again."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LessonCandidate:
+    """An outcome that was bad enough to learn from, and what became of its lesson."""
+
+    claims: int
+    """How often it was worked on."""
+    finished_at: datetime | None
+    """When it was done with."""
+    memory_id: str | None
+    """The memory made of it, or the twin that was there."""
+    outcome_id: str
+    """The bad outcome."""
+    reason: str | None
+    """Why it was set aside."""
+    recorded_at: datetime
+    """When it was queued."""
+    state: Literal["waiting", "proposed", "twin", "rejected_twin", "nothing", "quarantined"]
+    """Whether it waits, became a memory, or why not."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -862,41 +869,67 @@ class Neighbour:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Outcome:
-    """An outcome as stored; `reason` says why it was ignored or moves nothing."""
+    """What became of an attempt, as stored."""
 
     applied_at: datetime | None
+    """When it was applied or set aside; null while it waits."""
     bank_version: int | None
+    """The version of the bank that it made; null where it moved nothing."""
     evaluator: str
-    evidence: str
+    """Who judged the run."""
+    evidence: Literal["paired", "control", "single", "none"]
+    """What kind of comparison it offers."""
     harmful: tuple[str, ...]
+    """Served memories that were called harmful."""
     helpful: tuple[str, ...]
+    """Served memories that were called helpful."""
     id: str
+    """Names the outcome for ever."""
     known_at: datetime
+    """When it became known; outcomes are applied in this order."""
     metric: str
+    """What the rewards were computed by."""
     muted: tuple[str, ...]
+    """Memories it does not count for: erased, or its key had spoken of them enough that day."""
     partner_id: str | None
+    """The outcome of the run that makes a pair with this one."""
     raw: Mapping[str, object]
+    """The numbers as they were reported."""
     reason: str | None
+    """Why it was ignored or moves nothing."""
     recorded_at: datetime
+    """When the server took it in."""
     retrieval_id: str
+    """The receipt it is for."""
     reward: float
+    """The reward of the run as it was acted, 0 to 1."""
     reward_full: float
-    reward_kind: str
+    """The reward had memory been followed wholly."""
+    reward_kind: Literal["continuous", "binary"]
+    """Whether a reward is a degree, or 0 or 1."""
     reward_without: float | None
-    status: str
+    """The reward of the same run without memory, where one is known."""
+    status: Literal["accepted", "applied", "ignored", "superseded"]
+    """Whether it waits, was applied, was ignored, or was taken out of effect."""
     supersedes: str | None
-    verifier: str
+    """The outcome whose place it took."""
+    verifier: Literal["human", "test", "judge", "self"]
+    """What the judgement rests on."""
     withdrawn_version: int | None
+    """The version of the bank in which what it had moved was taken back."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class OutcomeTaken:
-    """What became of a report; its progress can be read at `/outcomes/{outcome_id}`."""
+    """
+    What became of a report. Differs from `Outcome`: its progress is read at
+    `/outcomes/{outcome_id}`.
+    """
 
     evidence: str
     outcome_id: str
     reason: str | None
-    status: str
+    status: Literal["accepted", "applied", "ignored", "superseded"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -909,19 +942,27 @@ class PastWeight:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PredictionScore:
-    """
-    What a settlement made of a prediction. `brier` is the mean of (p - y)² over the outcomes
-    that are not void, `skill` the crowd's less that; `reason` says why it was ignored.
-    """
+    """What a settlement made of a prediction."""
 
     baseline_brier: float | None
+    """The same of the forecast without the guideline."""
     brier: float | None
+    """The mean of (p - y)² over the outcomes that are not void; smaller is better."""
     outcome_id: str | None
+    """The outcome of the receipt that came of it."""
     reason: str | None
+    """
+    Why it is ignored: `void` (no outcome is left), `late` (no revision was in time) or
+    `outcomes_missing` (an outcome that it names was not resolved).
+    """
     revision: int | None
+    """The revision that counts; null where none was in time."""
     settlement_id: str
+    """The settlement."""
     skill: float | None
+    """The crowd's Brier score less this one; positive is better than the crowd."""
     status: Literal["scored", "ignored"]
+    """Whether there was anything to score."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -990,14 +1031,23 @@ class Revision:
     """A prediction as it stood from `known_at` on."""
 
     answers: Mapping[str, Mapping[str, float]] | None
+    """One forecast for each ranker, where the receipt has rivals."""
     baseline_probabilities: Mapping[str, float] | None
+    """The same agent's without the guideline."""
     full_probabilities: Mapping[str, float] | None
+    """The agent's had memory been followed wholly."""
     known_at: datetime
+    """From when on it stood."""
     probabilities: Mapping[str, float]
+    """By name of outcome, as the agent acts on them."""
     rationale: str | None
+    """Why, in the agent's words."""
     recorded_at: datetime
+    """When the server took it in."""
     retrieval_id: str | None
+    """The receipt that the agent was advised by."""
     revision: int
+    """Which one it is, counted from 1."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -1056,19 +1106,33 @@ class ServedMemory:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SettlementScore:
-    """The score of one prediction: whose, and for which window (a task's key)."""
+    """The score of one prediction: whose, and for which window."""
 
     agent: str
+    """Whose it is."""
     baseline_brier: float | None
+    """The same of the forecast without the guideline."""
     brier: float | None
+    """The mean of (p - y)² over the outcomes that are not void; smaller is better."""
     outcome_id: str | None
+    """The outcome of the receipt that came of it."""
     prediction_id: str
+    """The prediction."""
     reason: str | None
+    """
+    Why it is ignored: `void` (no outcome is left), `late` (no revision was in time) or
+    `outcomes_missing` (an outcome that it names was not resolved).
+    """
     revision: int | None
+    """The revision that counts; null where none was in time."""
     settlement_id: str
+    """The settlement."""
     skill: float | None
+    """The crowd's Brier score less this one; positive is better than the crowd."""
     status: Literal["scored", "ignored"]
+    """Whether there was anything to score."""
     task_key: str
+    """The window: its task's key, or its id where it has none."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -1155,6 +1219,15 @@ class Task:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class TimetableEntry:
+    """A job of the timetable. Differs from `Job`: what it does is the server's."""
+
+    description: str
+    every_seconds: float
+    name: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Timings:
     """Milliseconds of each step before the commit; a step that did not run took none."""
 
@@ -1230,22 +1303,29 @@ class Trajectory:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Trial:
-    """
-    A run that is asked for, and its reward once it is there. `reference` is the reward without
-    the candidate; null: the trial brings its own, as `without`.
-    """
+class TrialSlot:
+    """A run that is asked for, and its reward once it is there."""
 
     agent: str | None
+    """Who ran it."""
     purpose: str
+    """What it is to show, such as whether the lesson helps its own task or harms another."""
     reference: float | None
+    """The reward without the candidate; null where the trial brings its own, as `without`."""
     reported_at: datetime | None
+    """When it was reported."""
     reward: float | None
+    """The reward with the candidate, once it was reported."""
     reward_without: float | None
+    """The reward without it that the trial brought along."""
     self_verified: bool | None
+    """Whether the author of the candidate ran it."""
     slot: int
+    """Which trial of its ticket, counted from 0."""
     task: str
+    """The text of the task."""
     task_id: str
+    """The task to run."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -1615,7 +1695,10 @@ class Namespace:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Prediction:
-    """A prediction as its newest revision has it, and its score once its window is settled."""
+    """
+    A prediction as its newest revision has it, and its score once its window is settled. Differs
+    from `RevisedPrediction`: of the revisions it has the newest alone.
+    """
 
     agent: str
     baseline_probabilities: Mapping[str, float] | None
@@ -1629,13 +1712,13 @@ class Prediction:
     retrieval_id: str | None
     revision: int
     score: PredictionScore | None
-    state: str
+    state: Literal["pending", "settled", "late"]
     task_id: str
     task_key: str | None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class PredictionWhole:
+class PredictionHistory:
     """A prediction with every revision, oldest first."""
 
     agent: str
@@ -1651,7 +1734,7 @@ class PredictionWhole:
     revision: int
     revisions: tuple[Revision, ...]
     score: PredictionScore | None
-    state: str
+    state: Literal["pending", "settled", "late"]
     task_id: str
     task_key: str | None
 
@@ -1801,22 +1884,30 @@ class RolledBack:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Settlement:
-    """
-    A settlement with the scores of all predictions of its windows. `correction` is 0 for the
-    first of a window.
-    """
+    """A settlement with the scores of all predictions of its windows."""
 
     correction: int
+    """How often its windows had been settled before."""
     corrects: str | None
+    """The settlement whose place it took."""
     crowd: Mapping[str, float] | None
+    """What the crowd said, by name of outcome."""
     event: str
+    """The event that it settles."""
     id: str
+    """Names the settlement for ever."""
     known_at: datetime
+    """When it became known."""
     recorded_at: datetime
+    """When the server took it in."""
     resolutions: Mapping[str, str]
+    """What each outcome came to, by its name."""
     scores: tuple[SettlementScore, ...]
+    """The scores of the predictions of its windows."""
     superseded_by: str | None
+    """The settlement that took its place."""
     windows: tuple[str, ...]
+    """The windows that it resolves: keys of their tasks."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -1837,25 +1928,45 @@ class Ticket:
     """A request to try a candidate before it is used, and what came of it."""
 
     author: str
+    """The agent that the candidate is of."""
     category: str
+    """The category of its source."""
     claims: int
+    """How often it was claimed."""
     decided_at: datetime | None
+    """When it had its end."""
     decision: str | None
+    """What became of the candidate: `admitted`, `rejected` or `probation`."""
     evidence: str | None
+    """On what the decision rests."""
     guideline: str
+    """The guideline to run the trials with."""
     id: str
+    """Names the ticket for ever."""
     known_at: datetime
+    """When its source became known."""
     lease_until: datetime | None
+    """Until when it is held."""
     leased_to: str | None
+    """The agent that holds it."""
     memory_id: str
+    """The candidate."""
     metric: str
+    """What the rewards are computed by."""
     reason: str | None
+    """Why."""
     recorded_at: datetime
+    """When it was made."""
     reward_kind: str
-    state: str
+    """Whether a reward is a degree (`continuous`), or 0 or 1 (`binary`)."""
+    state: Literal["open", "leased", "decided", "expired", "quarantined"]
+    """Whether it waits, is leased, or has its end."""
     subcategory: str | None
-    trials: tuple[Trial, ...]
+    """The subcategory of its source."""
+    trials: tuple[TrialSlot, ...]
+    """The runs that are asked for."""
     version: int
+    """The version of its text that is tried."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -1879,7 +1990,6 @@ __all__ = [
     "AuditEntry",
     "Branch",
     "BulkItem",
-    "Candidate",
     "Category",
     "Check",
     "Competence",
@@ -1909,11 +2019,11 @@ __all__ = [
     "Health",
     "Item",
     "ItemVariance",
-    "Job",
     "JobRun",
     "Kept",
     "Key",
     "KeyCreated",
+    "LessonCandidate",
     "Line",
     "ListedMemory",
     "Live",
@@ -1931,8 +2041,8 @@ __all__ = [
     "OutcomeTaken",
     "PastWeight",
     "Prediction",
+    "PredictionHistory",
     "PredictionScore",
-    "PredictionWhole",
     "RankerView",
     "Rankers",
     "Ready",
@@ -1953,11 +2063,12 @@ __all__ = [
     "Task",
     "Taxonomy",
     "Ticket",
+    "TimetableEntry",
     "Timings",
     "TokenBudget",
     "Trajectory",
     "TrajectoryLine",
-    "Trial",
+    "TrialSlot",
     "Weight",
     "WeightChange",
     "WeightEvent",

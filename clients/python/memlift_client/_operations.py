@@ -23,9 +23,9 @@ def ready() -> Call[m.Ready]:
     return call("GET", "/health/ready", one(m.Ready), scoped=False, accepted=frozenset({503}))
 
 
-def list_jobs() -> Call[tuple[m.Job, ...]]:
+def list_jobs() -> Call[tuple[m.TimetableEntry, ...]]:
     """The timetable."""
-    return call("GET", "/v1/jobs", rows(m.Job), scoped=False)
+    return call("GET", "/v1/jobs", rows(m.TimetableEntry), scoped=False)
 
 
 def list_keys(*, limit: int | None = None, cursor: str | None = None) -> Call[Page[m.Key]]:
@@ -237,19 +237,19 @@ def list_candidates(
     cursor: str | None = None,
     state: Literal["waiting", "proposed", "twin", "rejected_twin", "nothing", "quarantined"]
     | None = None,
-) -> Call[Page[m.Candidate]]:
+) -> Call[Page[m.LessonCandidate]]:
     """Bad outcomes on their way to becoming memories."""
     return call(
         "GET",
         "/candidates",
-        page(m.Candidate),
+        page(m.LessonCandidate),
         query={"limit": limit, "cursor": cursor, "state": state},
     )
 
 
-def retry_candidate(outcome_id: str) -> Call[m.Candidate]:
+def retry_candidate(outcome_id: str) -> Call[m.LessonCandidate]:
     """Work on a quarantined candidate again."""
-    return call("POST", f"/candidates/{part(outcome_id)}/retry", one(m.Candidate), body={})
+    return call("POST", f"/candidates/{part(outcome_id)}/retry", one(m.LessonCandidate), body={})
 
 
 def list_categories(
@@ -954,7 +954,7 @@ def apply_outcomes() -> Call[m.Applied]:
 
 
 def report_outcomes(
-    items: Sequence[f.OutcomeOfRetrievalFields],
+    items: Sequence[f.BatchedReportFields],
 ) -> Call[tuple[BatchItem[m.OutcomeTaken], ...]]:
     """Say how many attempts went; each item has its own status."""
     return call("POST", "/outcomes/batch", batch(m.OutcomeTaken, "outcome"), body={"items": items})
@@ -1022,9 +1022,9 @@ def predict_all(items: Sequence[f.PredictionFields]) -> Call[tuple[BatchItem[m.P
     )
 
 
-def get_prediction(prediction_id: str) -> Call[m.PredictionWhole]:
+def get_prediction(prediction_id: str) -> Call[m.PredictionHistory]:
     """A prediction with all its revisions."""
-    return call("GET", f"/predictions/{part(prediction_id)}", one(m.PredictionWhole))
+    return call("GET", f"/predictions/{part(prediction_id)}", one(m.PredictionHistory))
 
 
 def get_rankers() -> Call[tuple[m.Rankers, ...]]:
@@ -1123,11 +1123,11 @@ def report_outcome(
     *,
     answers: Mapping[str, object] | None = None,
     evaluator: str | None = None,
-    full: f.ResultFields | None = None,
+    full: f.RunResultFields | None = None,
     harmful: Sequence[str] | None = None,
     helpful: Sequence[str] | None = None,
     known_at: datetime | None = None,
-    lesson: f.LessonFields | None = None,
+    lesson: f.ReportedLessonFields | None = None,
     metric: str | None = None,
     reward: float | None = None,
     reward_kind: Literal["continuous", "binary"] | None = None,
@@ -1136,7 +1136,7 @@ def report_outcome(
     truth: Mapping[str, object] | None = None,
     value: Mapping[str, object] | None = None,
     verifier: Literal["human", "test", "judge", "self"] | None = None,
-    without: f.ResultFields | None = None,
+    without: f.RunResultFields | None = None,
 ) -> Call[m.OutcomeTaken]:
     """Say how the attempt went; 200 where the same report had come before."""
     return call(
@@ -1359,7 +1359,7 @@ def report_trials(
     ticket_id: str,
     *,
     agent: str,
-    trials: Sequence[f.TrialFields],
+    trials: Sequence[f.TrialResultFields],
     known_at: datetime | None = None,
     metric: str | None = None,
 ) -> Call[m.Ticket]:

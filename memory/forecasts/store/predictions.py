@@ -1,11 +1,11 @@
 """PredictionStore: what agents say will happen, seen through one namespace."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from uuid import UUID
 
 from sqlalchemy import (
     ColumnElement,
-    RowMapping,
     Select,
     and_,
     bindparam,
@@ -20,16 +20,17 @@ from sqlalchemy.dialects.postgresql import distinct_on
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from memory.forecasts.entities import (
-    Forecast,
-    Prediction,
     PredictionFilter,
+    PredictionScore,
+    PredictionState,
+    RevisedPrediction,
     Revision,
-    Score,
-    window_name,
 )
 from memory.forecasts.tables import prediction, prediction_revision, prediction_score
 from memory.kernel.errors import NotFound
 from memory.kernel.paging import Page
+from memory.kernel.postgres.rows import RowMapper
+from memory.receipts.entities import AgentTask
 from memory.tasks.tables import agent, task
 
 Row = Mapping[str, object]
@@ -49,17 +50,47 @@ _SCORED = _NAMED.outerjoin(
 )
 
 
-_SCORE = ("revision", "status", "reason", "brier", "baseline_brier", "skill", "outcome_id")
-
-
-_PREDICTIONS = select(
-    prediction,
+_NAMES = (
     agent.c.name.label("agent"),
     task.c.key.label("task_key"),
     task.c.group_key.label("event"),
     task.c.closes_at,
-    *(prediction_score.c[name] for name in _SCORE),
+)
+
+
+_to_score = RowMapper(PredictionScore, [prediction_score])
+
+
+_to_prediction = RowMapper(
+    RevisedPrediction,
+    [prediction, *_NAMES],
+    computed={
+        "revisions": lambda _: (),
+        "score": lambda row: None if row["status"] is None else _to_score(row),
+    },
+)
+"""Without its revisions, which are read apart."""
+
+
+_to_revision = RowMapper(
+    Revision, [prediction_revision], computed={"revision": lambda row: row["number"]}
+)
+
+
+_PREDICTIONS = select(
+    prediction,
+    *_NAMES,
+    *(column for column in _to_score.columns if column.name != "settlement_id"),
 ).select_from(_SCORED)
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredPrediction:
+    """The state of a prediction, and the settlement whose score stands."""
+
+    prediction_id: UUID
+    state: PredictionState
+    settlement_id: UUID
 
 
 class PredictionStore:
@@ -78,28 +109,31 @@ class PredictionStore:
         named = [f"{self._namespace_id}/{event}" for event in events]
         await self._connection.execute(_LOCK_EVENTS, {"events": named})
 
-    async def of_attempts(self, attempts: Sequence[tuple[UUID, UUID]]) -> list[Prediction]:
+    async def of_attempts(self, attempts: Sequence[AgentTask]) -> list[RevisedPrediction]:
         """Predictions by agent and task."""
         columns = tuple_(prediction.c.agent_id, prediction.c.task_id)
-        return await self._whole(columns.in_(attempts)) if attempts else []
+        places = [(one.agent_id, one.task_id) for one in attempts]
+        return await self._whole(columns.in_(places)) if places else []
 
-    async def of_tasks(self, task_ids: Sequence[UUID]) -> list[Prediction]:
+    async def of_tasks(self, task_ids: Sequence[UUID]) -> list[RevisedPrediction]:
         """All agents' predictions for these windows."""
         return await self._whole(prediction.c.task_id.in_(task_ids)) if task_ids else []
 
-    async def some(self, prediction_ids: Sequence[UUID]) -> dict[UUID, Prediction]:
+    async def some(self, prediction_ids: Sequence[UUID]) -> dict[UUID, RevisedPrediction]:
         if not prediction_ids:
             return {}
         found = await self._whole(prediction.c.id.in_(prediction_ids))
         return {one.id: one for one in found}
 
-    async def get(self, prediction_id: UUID) -> Prediction:
+    async def get(self, prediction_id: UUID) -> RevisedPrediction:
         found = await self.some([prediction_id])
         if prediction_id not in found:
             raise NotFound("no such prediction", code="prediction_not_found", field="prediction_id")
         return found[prediction_id]
 
-    async def browse(self, wanted: PredictionFilter, page: Page) -> tuple[list[Prediction], int]:
+    async def browse(
+        self, wanted: PredictionFilter, page: Page
+    ) -> tuple[list[RevisedPrediction], int]:
         """Oldest first, one row more than the page, with their newest revision alone; and how many
         match.
         """
@@ -125,11 +159,12 @@ class PredictionStore:
             rows = [{**row, **here} for row in by_receipt]
             await self._connection.execute(insert(prediction_revision), rows)
 
-    async def settle(self, states: Mapping[UUID, tuple[str, UUID]]) -> None:
-        """The state of each prediction, and the settlement whose score stands."""
+    async def settle(self, scored: Iterable[ScoredPrediction]) -> None:
+        """Write what became of each; where one is named twice, what it came to."""
+        last = {one.prediction_id: one for one in scored}
         rows = [
-            {"prediction": key, "state": state, "settlement_id": settlement_id}
-            for key, (state, settlement_id) in sorted(states.items())
+            {"prediction": key, "state": one.state, "settlement_id": one.settlement_id}
+            for key, one in sorted(last.items())
         ]
         if rows:
             statement = update(prediction).where(
@@ -146,15 +181,15 @@ class PredictionStore:
     def _here(self, condition: ColumnElement[bool]) -> ColumnElement[bool]:
         return and_(prediction.c.namespace_id == self._namespace_id, condition)
 
-    async def _whole(self, condition: ColumnElement[bool]) -> list[Prediction]:
+    async def _whole(self, condition: ColumnElement[bool]) -> list[RevisedPrediction]:
         return await self._read(_PREDICTIONS.where(self._here(condition)).order_by(prediction.c.id))
 
     async def _read(
         self, statement: Select[tuple[object, ...]], *, newest: bool = False
-    ) -> list[Prediction]:
+    ) -> list[RevisedPrediction]:
         rows = (await self._connection.execute(statement)).mappings().all()
         revisions = await self._revisions([row["id"] for row in rows], newest=newest)
-        return [_prediction(row, revisions[row["id"]]) for row in rows]
+        return [replace(_to_prediction(row), revisions=tuple(revisions[row["id"]])) for row in rows]
 
     async def _revisions(
         self, prediction_ids: Sequence[UUID], *, newest: bool
@@ -172,7 +207,7 @@ class PredictionStore:
         found: dict[UUID, list[Revision]] = {}
         if prediction_ids:
             for row in (await self._connection.execute(statement)).mappings():
-                found.setdefault(row["prediction_id"], []).append(_revision(row))
+                found.setdefault(row["prediction_id"], []).append(_to_revision(row))
         return found
 
 
@@ -187,27 +222,19 @@ _LOCK_EVENTS = text("""
 
 def revision_row(prediction_id: UUID, revision: Revision) -> dict[str, object]:
     """As it is stored; the namespace is added by the store."""
-    forecast = revision.forecast
     return {
         "prediction_id": prediction_id,
-        "number": revision.number,
+        "number": revision.revision,
         "retrieval_id": revision.retrieval_id,
-        "probabilities": dict(forecast.probabilities),
-        "baseline_probabilities": forecast.baseline,
-        "full_probabilities": forecast.full,
-        "answers": forecast.answers,
+        "probabilities": revision.probabilities,
+        "baseline_probabilities": revision.baseline_probabilities,
+        "full_probabilities": revision.full_probabilities,
+        "answers": revision.answers,
         "rationale": revision.rationale,
         "known_at": revision.known_at,
         "recorded_at": revision.recorded_at,
         "key_id": revision.key_id,
     }
-
-
-def score_of(row: RowMapping) -> Score:
-    """Of a row that names agent and window, too."""
-    made = {"window"}
-    plain = {name: row[name] for name in Score.__slots__ if name not in made}
-    return Score(window=window_name(row["task_id"], row["task_key"]), **plain)
 
 
 def _matching(wanted: PredictionFilter) -> ColumnElement[bool]:
@@ -219,25 +246,3 @@ def _matching(wanted: PredictionFilter) -> ColumnElement[bool]:
     if wanted.event is not None:
         condition &= task.c.group_key == wanted.event
     return condition
-
-
-def _prediction(row: RowMapping, revisions: Sequence[Revision]) -> Prediction:
-    made = {"revisions", "score"}
-    plain = {name: row[name] for name in Prediction.__slots__ if name not in made}
-    score = None
-    if row["status"] is not None:
-        numbers = {name: row[name] for name in _SCORE}
-        window = window_name(row["task_id"], row["task_key"])
-        score = Score(row["settlement_id"], row["id"], row["agent"], window, **numbers)
-    return Prediction(revisions=tuple(revisions), score=score, **plain)
-
-
-def _revision(row: RowMapping) -> Revision:
-    plain = {name: row[name] for name in Revision.__slots__ if name != "forecast"}
-    forecast = Forecast(
-        row["probabilities"],
-        row["baseline_probabilities"],
-        row["full_probabilities"],
-        row["answers"],
-    )
-    return Revision(forecast=forecast, **plain)

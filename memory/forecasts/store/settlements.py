@@ -1,23 +1,46 @@
 """SettlementStore: what events came to, seen through one namespace."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, RowMapping, bindparam, func, select, text, update
+from sqlalchemy import ColumnElement, bindparam, func, select, text, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from memory.forecasts.entities import Score, Settlement, Window, window_name
-from memory.forecasts.store.predictions import score_of
+from memory.forecasts.entities import Settlement, SettlementScore, Window, window_name
 from memory.forecasts.tables import prediction, prediction_score, settled_window, settlement
 from memory.kernel.errors import NotFound
 from memory.kernel.paging import Page
+from memory.kernel.postgres.rows import RowMapper
 from memory.tasks.tables import agent, task
 
-Row = Mapping[str, object]
+_NAMES = (
+    agent.c.name.label("agent"),
+    prediction.c.task_id,
+    task.c.key.label("task_key"),
+)
 
 
-_MADE = ("windows", "scores")
+_to_score = RowMapper(
+    SettlementScore,
+    [prediction_score, *_NAMES],
+    computed={"task_key": lambda row: window_name(row["task_id"], row["task_key"])},
+)
+
+
+_to_settlement = RowMapper(
+    Settlement, [settlement], computed={"windows": lambda _: (), "scores": lambda _: ()}
+)
+"""Without its windows and scores, which are read apart."""
+
+
+@dataclass(frozen=True, slots=True)
+class SettledWindows:
+    """A settlement, and the windows that it resolves."""
+
+    settlement: Settlement
+    windows: Sequence[Window] = ()
 
 
 class SettlementStore:
@@ -69,13 +92,41 @@ class SettlementStore:
         )
         return [found[key] for key in some], total or 0
 
-    async def add(self, settlements: Sequence[Row], windows: Sequence[Row]) -> None:
+    async def add(self, settled: Sequence[SettledWindows]) -> None:
         """Write settlements, and the windows that each resolves."""
-        here = {"namespace_id": self._namespace_id}
-        rows = [{**row, **here} for row in settlements]
-        await self._connection.execute(insert(settlement), rows)
-        rows = [{**row, **here} for row in windows]
-        await self._connection.execute(insert(settled_window), rows)
+        if not settled:
+            return
+        await self._connection.execute(
+            insert(settlement), [self._values(one.settlement) for one in settled]
+        )
+        windows = [
+            {
+                "namespace_id": self._namespace_id,
+                "settlement_id": one.settlement.id,
+                "task_id": window.task_id,
+                "correction": one.settlement.correction,
+            }
+            for one in settled
+            for window in one.windows
+        ]
+        await self._connection.execute(insert(settled_window), windows)
+        corrected = [(one.settlement.corrects, one.settlement.id) for one in settled]
+        await self.supersede({old: new for old, new in corrected if old is not None})
+
+    def _values(self, one: Settlement) -> dict[str, object]:
+        return {
+            "id": one.id,
+            "namespace_id": self._namespace_id,
+            "event": one.event,
+            "resolutions": one.resolutions,
+            "crowd": one.crowd,
+            "correction": one.correction,
+            "corrects": one.corrects,
+            "superseded_by": one.superseded_by,
+            "known_at": one.known_at,
+            "recorded_at": one.recorded_at,
+            "key_id": one.key_id,
+        }
 
     async def supersede(self, corrected: Mapping[UUID, UUID]) -> None:
         """The first of each is corrected by the second."""
@@ -87,12 +138,21 @@ class SettlementStore:
             )
             await self._connection.execute(statement.values(superseded_by=bindparam("new")), rows)
 
-    async def score(self, scores: Sequence[Score]) -> None:
+    async def score(self, scores: Sequence[SettlementScore]) -> None:
         """Write scores; a later one of the same settlement takes the place of the first."""
-        named = ("agent", "window")
         rows = [
-            {name: getattr(one, name) for name in Score.__slots__ if name not in named}
-            | {"namespace_id": self._namespace_id}
+            {
+                "settlement_id": one.settlement_id,
+                "prediction_id": one.prediction_id,
+                "namespace_id": self._namespace_id,
+                "revision": one.revision,
+                "status": one.status,
+                "reason": one.reason,
+                "brier": one.brier,
+                "baseline_brier": one.baseline_brier,
+                "skill": one.skill,
+                "outcome_id": one.outcome_id,
+            }
             for one in scores
         ]
         if not rows:
@@ -118,7 +178,12 @@ class SettlementStore:
         windows = await self._names(ids)
         scored = await self._scores(ids) if scores else {}
         return [
-            _settlement(row, windows.get(row["id"], []), scored.get(row["id"], [])) for row in found
+            replace(
+                _to_settlement(row),
+                windows=tuple(windows.get(row["id"], ())),
+                scores=tuple(scored.get(row["id"], ())),
+            )
+            for row in found
         ]
 
     async def _names(self, settlement_ids: Sequence[UUID]) -> dict[UUID, list[str]]:
@@ -133,13 +198,11 @@ class SettlementStore:
             found.setdefault(row.settlement_id, []).append(window_name(row.id, row.key))
         return found
 
-    async def _scores(self, settlement_ids: Sequence[UUID]) -> dict[UUID, list[Score]]:
+    async def _scores(self, settlement_ids: Sequence[UUID]) -> dict[UUID, list[SettlementScore]]:
         rows = await self._connection.execute(
             select(
                 prediction_score,
-                agent.c.name.label("agent"),
-                prediction.c.task_id,
-                task.c.key.label("task_key"),
+                *_NAMES,
             )
             .join(prediction, prediction.c.id == prediction_score.c.prediction_id)
             .join(agent, agent.c.id == prediction.c.agent_id)
@@ -147,9 +210,9 @@ class SettlementStore:
             .where(prediction_score.c.settlement_id.in_(settlement_ids))
             .order_by(prediction_score.c.prediction_id)
         )
-        found: dict[UUID, list[Score]] = {}
+        found: dict[UUID, list[SettlementScore]] = {}
         for row in rows.mappings():
-            found.setdefault(row["settlement_id"], []).append(score_of(row))
+            found.setdefault(row["settlement_id"], []).append(_to_score(row))
         return found
 
 
@@ -164,8 +227,3 @@ _WINDOWS = text("""
       AND (t.group_key = ANY(CAST(:events AS text[])) OR t.id = ANY(CAST(:ids AS uuid[])))
     ORDER BY t.id
 """)
-
-
-def _settlement(row: RowMapping, windows: Sequence[str], scores: Sequence[Score]) -> Settlement:
-    plain = {name: row[name] for name in Settlement.__slots__ if name not in _MADE}
-    return Settlement(windows=tuple(windows), scores=tuple(scores), **plain)

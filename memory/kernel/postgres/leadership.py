@@ -3,31 +3,48 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Literal
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, RowMapping, func, literal, select, text, update
+from sqlalchemy import ColumnElement, func, literal, select, text, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from memory.kernel.errors import Conflict
+from memory.kernel.fields import OUTPUT
 from memory.kernel.ids import new_id
 from memory.kernel.paging import Listed, Page, listed
+from memory.kernel.postgres.rows import RowMapper
 from memory.kernel.postgres.tables import job_run, lease
 
 
 @dataclass(frozen=True, slots=True)
 class JobRun:
-    """One run of a job; `result` names each memory examined and changed."""
+    """One run of a job."""
+
+    __pydantic_config__ = OUTPUT
 
     id: UUID
+    """Names the run for ever."""
     job: str
+    """Which job."""
     period: str
+    """The period that it is the run of: a job has one run in each."""
     dry_run: bool
-    state: str
+    """Whether it only said what would change."""
+    state: Literal["running", "done", "failed"]
+    """Whether it is under way (`running`) or `done`."""
     now: datetime
+    """When it is about."""
     started_at: datetime
+    """When it began, by the server's clock."""
     finished_at: datetime | None
+    """When it ended."""
     result: Mapping[str, object] | None
+    """What it did: counts, and each memory that it examined and changed."""
+
+
+_to_run = RowMapper(JobRun, [job_run])
 
 
 LEADER = "leader"
@@ -131,7 +148,7 @@ class WorkStore:
             .values(state="done", finished_at=literal(now) + took, result=dict(result))
             .returning(job_run)
         )
-        return _run(done.mappings().one())
+        return _to_run(done.mappings().one())
 
     async def run_of(self, job: str, namespace_id: UUID, period: str) -> JobRun | None:
         row = await self._connection.execute(
@@ -143,7 +160,7 @@ class WorkStore:
             )
         )
         found = row.mappings().first()
-        return None if found is None else _run(found)
+        return None if found is None else _to_run(found)
 
     async def last_result(self, job: str, namespace_id: UUID) -> Mapping[str, object] | None:
         """What the job's last finished run of this namespace came to."""
@@ -169,14 +186,10 @@ class WorkStore:
         if page.after is not None:
             last = UUID(str(page.after[0]))
             rows = rows.where(job_run.c.id < last if newest_first else job_run.c.id > last)
-        found = [_run(row) for row in (await self._connection.execute(rows)).mappings()]
+        found = [_to_run(row) for row in (await self._connection.execute(rows)).mappings()]
         total = await self._connection.scalar(select(func.count()).select_from(job_run).where(here))
         return listed(found, page, total, lambda run: (str(run.id),))
 
     async def forget(self, now: datetime) -> None:
         """Runs are kept 90 days."""
         await self._connection.execute(job_run.delete().where(job_run.c.started_at < now - KEPT))
-
-
-def _run(row: RowMapping) -> JobRun:
-    return JobRun(**{name: row[name] for name in JobRun.__slots__})

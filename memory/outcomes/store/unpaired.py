@@ -1,21 +1,21 @@
-"""HalfStore: runs that may make a pair, and how often a key's word has counted."""
+"""UnpairedStore: runs that may make a pair, and how often a key's word has counted."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from uuid import UUID
 
-from sqlalchemy import TextClause, insert, select, text, update
+from sqlalchemy import TextClause, text, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from memory.kernel.errors import NotFound
-from memory.receipts.store.outcomes import StoredOutcome, stored_outcome
+from memory.receipts.entities import Outcome
+from memory.receipts.store.outcomes import OutcomeStore
 from memory.receipts.tables import outcome
 
 
 @dataclass(frozen=True, slots=True)
-class Half:
-    """Whose other half is looked for: an agent as it was declared, on a task, around a time."""
+class OtherRun:
+    """What makes a pair with a run: an agent as it was declared, on a task, around a time."""
 
     retrieval_id: UUID
     agent_id: UUID
@@ -25,41 +25,27 @@ class Half:
     latest: datetime
 
 
-class HalfStore:
-    """Outcomes of one namespace, as halves of pairs."""
+class UnpairedStore:
+    """Outcomes of one namespace, as runs that make pairs."""
 
     def __init__(self, connection: AsyncConnection, namespace_id: UUID) -> None:
         self._connection = connection
         self._namespace_id = namespace_id
 
-    async def off_run(self, half: Half) -> StoredOutcome | None:
+    async def off_run(self, wanted: OtherRun) -> Outcome | None:
         """The newest run without memory that no pair has used yet."""
-        return await self._half(_OFF_RUN, half)
+        return await self._find(_OFF_RUN, wanted)
 
-    async def on_run(self, half: Half) -> StoredOutcome | None:
+    async def on_run(self, wanted: OtherRun) -> Outcome | None:
         """The newest run with memory whose pair was promised and is not complete."""
-        return await self._half(_ON_RUN, half)
+        return await self._find(_ON_RUN, wanted)
 
-    async def _half(self, statement: TextClause, half: Half) -> StoredOutcome | None:
-        values = {"ns": self._namespace_id, **asdict(half)}
+    async def _find(self, statement: TextClause, wanted: OtherRun) -> Outcome | None:
+        values = {"ns": self._namespace_id, **asdict(wanted)}
         found = await self._connection.scalar(statement, values)
         if found is None:
             return None
-        rows = await self._connection.execute(select(outcome).where(outcome.c.id == found))
-        return stored_outcome(rows.mappings().one())
-
-    async def copy(self, outcome_id: UUID, changes: Mapping[str, object]) -> None:
-        """A new outcome that says what this one said, but for `changes`."""
-        rows = await self._connection.execute(
-            select(outcome).where(
-                outcome.c.namespace_id == self._namespace_id, outcome.c.id == outcome_id
-            )
-        )
-        found = rows.mappings().first()
-        if found is None:
-            raise NotFound("no such outcome", code="outcome_not_found", field="outcome_id")
-        row = {**found, **changes}
-        await self._connection.execute(insert(outcome), [row])
+        return await OutcomeStore(self._connection, self._namespace_id).get(found)
 
     async def use(self, outcome_id: UUID, partner_id: UUID) -> None:
         """The run without memory is half of that pair now."""
@@ -69,18 +55,18 @@ class HalfStore:
             .values(partner_id=partner_id, reason="half_of_pair")
         )
 
-    async def said(
-        self, key_id: UUID, memory_ids: Sequence[UUID], day: tuple[datetime, datetime]
+    async def count_credits(
+        self, key_id: UUID, memory_ids: Sequence[UUID], *, since: datetime, until: datetime
     ) -> dict[UUID, int]:
-        """How many outcomes of this key count for each memory, among those known in `day`."""
+        """How many outcomes of this key count for each memory, among those known in that time."""
         rows = await self._connection.execute(
-            _SAID,
+            _CREDITS,
             {
                 "ns": self._namespace_id,
                 "key": key_id,
                 "ids": list(memory_ids),
-                "since": day[0],
-                "until": day[1],
+                "since": since,
+                "until": until,
             },
         )
         return {row.memory_id: row.n for row in rows}
@@ -111,7 +97,7 @@ _ON_RUN = text("""
 """)
 
 
-_SAID = text("""
+_CREDITS = text("""
     SELECT i.memory_id, count(*) AS n FROM outcome o
     JOIN retrieval_item i ON i.retrieval_id = o.retrieval_id
     WHERE o.namespace_id = :ns AND o.key_id = :key AND o.known_at >= :since

@@ -1,9 +1,7 @@
 """OutcomeStore: what became of attempts, seen through one namespace."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 from sqlalchemy import (
@@ -21,35 +19,20 @@ from memory.belief.store.ledger import OPERATIONS
 from memory.belief.tables import weight_event
 from memory.kernel.errors import NotFound
 from memory.kernel.paging import Page
+from memory.kernel.postgres.rows import RowMapper
 from memory.memories.tables import memory
 from memory.receipts.entities import Outcome, OutcomeFilter
 from memory.receipts.store.filtering import turned
 from memory.receipts.tables import outcome
 
 
-@dataclass(frozen=True, slots=True)
-class StoredOutcome:
-    """An outcome with what only the applier and replays need to know."""
-
-    outcome: Outcome
-    sha256: bytes
-    authored: tuple[UUID, ...]
-    numeric: tuple[float, float] | None
-    ranker_rewards: Mapping[str, float] | None
-    key_id: UUID | None
+def _by_ranker(row: RowMapping) -> dict[str, float] | None:
+    """Numbers as JSON kept them: one without a fraction comes back whole."""
+    rewards = row["ranker_rewards"]
+    return None if rewards is None else {name: float(reward) for name, reward in rewards.items()}
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
-    """What applying an outcome came to; `bank_version` None where nothing moved."""
-
-    outcome_id: UUID
-    status: str
-    evidence: str
-    reason: str | None
-    bank_version: int | None
-    residual: float | None = None
-    muted: Sequence[UUID] = ()
+_to_outcome = RowMapper(Outcome, [outcome], computed={"ranker_rewards": _by_ranker})
 
 
 class OutcomeStore:
@@ -59,12 +42,49 @@ class OutcomeStore:
         self._connection = connection
         self._namespace_id = namespace_id
 
-    async def add(self, rows: Sequence[Mapping[str, object]]) -> None:
-        await self._connection.execute(
-            insert(outcome), [{**row, "namespace_id": self._namespace_id} for row in rows]
-        )
+    async def add(self, outcomes: Sequence[Outcome]) -> None:
+        await self._connection.execute(insert(outcome), [self._values(one) for one in outcomes])
 
-    async def of_retrievals(self, retrieval_ids: Sequence[UUID]) -> dict[UUID, list[StoredOutcome]]:
+    def _values(self, one: Outcome) -> dict[str, object]:
+        return {
+            "id": one.id,
+            "namespace_id": self._namespace_id,
+            "retrieval_id": one.retrieval_id,
+            "evaluator": one.evaluator,
+            "verifier": one.verifier,
+            "metric": one.metric,
+            "reward_kind": one.reward_kind,
+            "raw": one.raw,
+            "sha256": one.sha256,
+            "reward": one.reward,
+            "reward_full": one.reward_full,
+            "reward_without": one.reward_without,
+            "helpful": list(one.helpful),
+            "harmful": list(one.harmful),
+            "authored": list(one.authored),
+            "muted": list(one.muted),
+            "numeric": None if one.numeric is None else list(one.numeric),
+            "ranker_rewards": one.ranker_rewards,
+            "partner_id": one.partner_id,
+            "answers": one.answers,
+            "stances": one.stances,
+            "evidence": one.evidence,
+            "status": one.status,
+            "reason": one.reason,
+            "supersedes": one.supersedes,
+            "known_at": one.known_at,
+            "recorded_at": one.recorded_at,
+            "position": one.position,
+            "applied_at": one.applied_at,
+            "bank_version": one.bank_version,
+            "residual": one.residual,
+            "withdrawn_version": one.withdrawn_version,
+            "key_id": one.key_id,
+            "lesson": one.lesson,
+            "acquired_at": one.acquired_at,
+        }
+
+    async def of_retrievals(self, retrieval_ids: Sequence[UUID]) -> dict[UUID, list[Outcome]]:
         """All outcomes of these retrievals, each list in order of arrival."""
         rows = await self._connection.execute(
             select(outcome)
@@ -74,9 +94,9 @@ class OutcomeStore:
             )
             .order_by(outcome.c.id)
         )
-        found: dict[UUID, list[StoredOutcome]] = {}
+        found: dict[UUID, list[Outcome]] = {}
         for row in rows.mappings():
-            found.setdefault(row["retrieval_id"], []).append(stored_outcome(row))
+            found.setdefault(row["retrieval_id"], []).append(_to_outcome(row))
         return found
 
     async def lock_retrievals(self, retrieval_ids: Sequence[UUID]) -> None:
@@ -86,6 +106,7 @@ class OutcomeStore:
         ids = {"ids": sorted(retrieval_ids)}
         await self._connection.execute(_LOCK_PAIRS, ids)
         await self._connection.execute(_LOCK, ids)
+        await self._connection.execute(_LOCK_PENDING, {**ids, "ns": self._namespace_id})
 
     async def get(self, outcome_id: UUID) -> Outcome:
         rows = await self._connection.execute(
@@ -96,7 +117,7 @@ class OutcomeStore:
         found = rows.mappings().first()
         if found is None:
             raise NotFound("no such outcome", code="outcome_not_found", field="outcome_id")
-        return stored_outcome(found).outcome
+        return _to_outcome(found)
 
     async def browse(self, wanted: OutcomeFilter, page: Page) -> tuple[list[Outcome], int]:
         """Oldest first, one row more than the page; and how many match."""
@@ -106,15 +127,13 @@ class OutcomeStore:
         if wanted.retrieval_id is not None:
             condition &= outcome.c.retrieval_id == wanted.retrieval_id
         rows = turned(select(outcome).where(condition), outcome.c.id, page, wanted.newest_first)
-        found = [
-            stored_outcome(r).outcome for r in (await self._connection.execute(rows)).mappings()
-        ]
+        found = [_to_outcome(row) for row in (await self._connection.execute(rows)).mappings()]
         total = await self._connection.scalar(
             select(func.count()).select_from(outcome).where(condition)
         )
         return found, total or 0
 
-    async def pending(self, limit: int) -> list[StoredOutcome]:
+    async def pending(self, limit: int) -> list[Outcome]:
         """Outcomes awaiting application, in the order in which they are to be applied.
 
         Held until commit, so that none is superseded while it is being applied.
@@ -124,9 +143,9 @@ class OutcomeStore:
             .where(outcome.c.namespace_id == self._namespace_id, outcome.c.applied_at.is_(None))
             .order_by(outcome.c.known_at, outcome.c.recorded_at, outcome.c.position, outcome.c.id)
             .limit(limit)
-            .with_for_update()
+            .with_for_update(key_share=True)
         )
-        return [stored_outcome(row) for row in rows.mappings()]
+        return [_to_outcome(row) for row in rows.mappings()]
 
     async def count_pending(self) -> int:
         n = await self._connection.scalar(
@@ -136,32 +155,32 @@ class OutcomeStore:
         )
         return n or 0
 
-    async def decide(self, decisions: Sequence[Decision], now: datetime) -> None:
-        """Write down what applying came to."""
+    async def decide(self, outcomes: Sequence[Outcome]) -> None:
+        """Record what applying these came to."""
         rows = [
             {
-                "id": decision.outcome_id,
-                "status": decision.status,
-                "evidence": decision.evidence,
-                "reason": decision.reason,
-                "bank_version": decision.bank_version,
-                "residual": decision.residual,
-                "muted": sorted(decision.muted),
-                "now": now,
+                "id": one.id,
+                "status": one.status,
+                "evidence": one.evidence,
+                "reason": one.reason,
+                "bank_version": one.bank_version,
+                "residual": one.residual,
+                "muted": list(one.muted),
+                "applied_at": one.applied_at,
             }
-            for decision in decisions
+            for one in outcomes
         ]
         if rows:
             await self._connection.execute(_DECIDE, rows)
 
-    async def some(self, outcome_ids: Sequence[UUID]) -> list[StoredOutcome]:
+    async def some(self, outcome_ids: Sequence[UUID]) -> list[Outcome]:
         """These outcomes, by id."""
         rows = await self._connection.execute(
             select(outcome)
             .where(outcome.c.namespace_id == self._namespace_id, outcome.c.id.in_(outcome_ids))
             .order_by(outcome.c.id)
         )
-        return [stored_outcome(row) for row in rows.mappings()]
+        return [_to_outcome(row) for row in rows.mappings()]
 
     async def supersede(self, outcome_ids: Sequence[UUID], reason: str, now: datetime) -> None:
         """Take outcomes out of effect; those already applied are withdrawn by the applier."""
@@ -175,7 +194,7 @@ class OutcomeStore:
             )
         )
 
-    async def to_withdraw(self) -> list[StoredOutcome]:
+    async def to_withdraw(self) -> list[Outcome]:
         """Outcomes out of effect that still stand in the ledger, in its order."""
         rows = await self._connection.execute(
             select(outcome)
@@ -187,7 +206,7 @@ class OutcomeStore:
             )
             .order_by(outcome.c.bank_version)
         )
-        return [stored_outcome(row) for row in rows.mappings()]
+        return [_to_outcome(row) for row in rows.mappings()]
 
     async def withdraw(self, outcome_ids: Sequence[UUID], bank_version: int) -> None:
         """The correction of that version took these out of the ledger."""
@@ -215,7 +234,7 @@ class OutcomeStore:
         )
         return list(rows.mappings())
 
-    async def in_ledger(self, since: int = 0) -> list[StoredOutcome]:
+    async def in_ledger(self, since: int = 0) -> list[Outcome]:
         """Every outcome that moves a state, from a version of the bank on, in the ledger's order.
 
         One that is out of effect stands in the ledger until it is withdrawn.
@@ -229,7 +248,7 @@ class OutcomeStore:
             )
             .order_by(outcome.c.bank_version)
         )
-        return [stored_outcome(row) for row in rows.mappings()]
+        return [_to_outcome(row) for row in rows.mappings()]
 
 
 # A report may complete the pair of a retrieval that its caller did not name. In the space of two
@@ -245,28 +264,18 @@ _LOCK_PAIRS = text("""
 _LOCK = text("SELECT id FROM retrieval WHERE id = ANY(:ids) ORDER BY id FOR UPDATE")
 
 
-_DECIDE = text("""
-    UPDATE outcome SET status = :status, evidence = :evidence, reason = :reason,
-        bank_version = :bank_version, residual = :residual, muted = :muted, applied_at = :now
-    WHERE id = :id
+# In the order in which they are applied: both sides of a pair are written by either.
+_LOCK_PENDING = text("""
+    SELECT o.id FROM outcome o JOIN retrieval r ON r.id = o.retrieval_id
+    WHERE o.namespace_id = :ns AND o.applied_at IS NULL AND (r.agent_id, r.task_id) IN (
+        SELECT agent_id, task_id FROM retrieval WHERE id = ANY(:ids)
+    )
+    ORDER BY o.known_at, o.recorded_at, o.position, o.id FOR NO KEY UPDATE OF o
 """)
 
 
-def _by_ranker(rewards: Mapping[str, float]) -> dict[str, float]:
-    """Numbers as JSON kept them: one without a fraction comes back whole."""
-    return {ranker: float(reward) for ranker, reward in rewards.items()}
-
-
-def stored_outcome(row: RowMapping | Mapping[str, Any]) -> StoredOutcome:
-    """A row as it was read, or as it is about to be written."""
-    lists = {"helpful", "harmful", "muted"}
-    plain = {name: row[name] for name in Outcome.__slots__ if name not in lists}
-    numeric, rewards = row["numeric"], row["ranker_rewards"]
-    return StoredOutcome(
-        Outcome(**{name: tuple(row[name]) for name in lists}, **plain),
-        sha256=bytes(row["sha256"]),
-        authored=tuple(row["authored"]),
-        numeric=None if numeric is None else (numeric[0], numeric[1]),
-        ranker_rewards=None if rewards is None else _by_ranker(rewards),
-        key_id=row["key_id"],
-    )
+_DECIDE = text("""
+    UPDATE outcome SET status = :status, evidence = :evidence, reason = :reason,
+        bank_version = :bank_version, residual = :residual, muted = :muted, applied_at = :applied_at
+    WHERE id = :id
+""")

@@ -13,6 +13,7 @@ from memory.kernel.paging import Page
 from memory.kernel.postgres.rows import RowMapper
 from memory.memories.tables import memory
 from memory.receipts.entities import (
+    AgentTask,
     Cut,
     CutReason,
     Gates,
@@ -43,10 +44,6 @@ _NAMES = (
     category.c.name.label("category"),
     _sub.c.name.label("subcategory"),
 )
-
-
-Attempt = tuple[UUID, UUID]
-"""An agent at a task, by id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,19 +212,19 @@ class ReceiptStore:
             for r in rows
         }
 
-    async def of_attempts(self, attempts: Sequence[Attempt]) -> dict[Attempt, list[UUID]]:
+    async def of_attempts(self, attempts: Sequence[AgentTask]) -> dict[AgentTask, list[UUID]]:
         """The receipts of each agent for each task, oldest first."""
         rows = await self._connection.execute(
             _OF_ATTEMPTS,
             {
                 "ns": self._namespace_id,
-                "agents": [agent_id for agent_id, _ in attempts],
-                "tasks": [task_id for _, task_id in attempts],
+                "agents": [one.agent_id for one in attempts],
+                "tasks": [one.task_id for one in attempts],
             },
         )
-        found: dict[Attempt, list[UUID]] = {}
+        found: dict[AgentTask, list[UUID]] = {}
         for row in rows:
-            found.setdefault((row.agent_id, row.task_id), []).append(row.id)
+            found.setdefault(AgentTask(row.agent_id, row.task_id), []).append(row.id)
         return found
 
     async def _served(self, retrieval_ids: Sequence[UUID]) -> dict[UUID, list[RowMapping]]:

@@ -5,15 +5,19 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, RowMapping, func, select, text, update
+from sqlalchemy import ColumnElement, func, select, text, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from memory.kernel.errors import NotFound
 from memory.kernel.paging import Page
+from memory.kernel.postgres.rows import RowMapper
 from memory.receipts.tables import outcome
-from memory.verification.entities import CandidateView, Run
+from memory.verification.entities import LessonCandidate, Run
 from memory.verification.tables import candidate
+
+_to_candidate = RowMapper(LessonCandidate, [candidate])
+
 
 MAX_CLAIMS = 5
 """Work that died so often is left to a person."""
@@ -158,7 +162,7 @@ class CandidateStore:
         )
         return done.rowcount > 0
 
-    async def get(self, outcome_id: UUID) -> CandidateView:
+    async def get(self, outcome_id: UUID) -> LessonCandidate:
         rows = await self._connection.execute(
             select(candidate).where(
                 candidate.c.namespace_id == self._namespace_id,
@@ -168,9 +172,9 @@ class CandidateStore:
         row = rows.mappings().first()
         if row is None:
             raise NotFound("no such candidate", code="candidate_not_found", field="outcome_id")
-        return _view(row)
+        return _to_candidate(row)
 
-    async def browse(self, state: str | None, page: Page) -> tuple[list[CandidateView], int]:
+    async def browse(self, state: str | None, page: Page) -> tuple[list[LessonCandidate], int]:
         """Oldest first, one row more than the page; and how many match."""
         condition: ColumnElement[bool] = candidate.c.namespace_id == self._namespace_id
         if state is not None:
@@ -187,11 +191,7 @@ class CandidateStore:
         total = await self._connection.scalar(
             select(func.count()).select_from(candidate).where(condition)
         )
-        return [_view(row) for row in found], total or 0
-
-
-def _view(row: RowMapping) -> CandidateView:
-    return CandidateView(**{name: row[name] for name in CandidateView.__slots__})
+        return [_to_candidate(row) for row in found], total or 0
 
 
 # What evidence it was says that memory was on; `none` moved nothing, whatever the reason.

@@ -1,7 +1,7 @@
 """TicketStore: requests to try a candidate, their leases and trials, seen through one namespace."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
 
@@ -10,10 +10,10 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from memory.kernel.errors import NotFound
 from memory.kernel.paging import Page
+from memory.kernel.postgres.rows import RowMapper
 from memory.memories.tables import memory
-from memory.tasks.entities import CategoryName
 from memory.tasks.tables import agent, category, task
-from memory.verification.entities import Ticket, TicketFilter, TicketState, TrialSlot
+from memory.verification.entities import Ticket, TicketFilter, TrialSlot
 from memory.verification.tables import ticket, trial
 
 MAX_CLAIMS = 5
@@ -32,17 +32,32 @@ _JOINED = (
 )
 
 
+_NAMES = (
+    _author.c.name.label("author"),
+    category.c.name.label("category"),
+    _sub.c.name.label("subcategory"),
+    _holder.c.name.label("leased_to"),
+)
+
+
 _TICKETS = select(
     ticket,
     memory.c.version.label("memory_version"),
     memory.c.status.label("memory_status"),
     memory.c.key_id.label("author_key_id"),
     memory.c.agent_id.label("author_id"),
-    _author.c.name.label("author"),
-    category.c.name.label("category"),
-    _sub.c.name.label("subcategory"),
-    _holder.c.name.label("leased_to"),
+    *_NAMES,
 ).select_from(_JOINED)
+
+
+_SLOT_NAMES = (task.c.text.label("task"), agent.c.name.label("agent"))
+
+
+_to_slot = RowMapper(TrialSlot, [trial, *_SLOT_NAMES])
+
+
+_to_ticket = RowMapper(Ticket, [ticket, *_NAMES], computed={"trials": lambda _: ()})
+"""Without its trials, which are read apart."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,7 +264,7 @@ class TicketStore:
 
     async def _slots(self, ticket_ids: Sequence[UUID]) -> dict[UUID, list[RowMapping]]:
         rows = await self._connection.execute(
-            select(trial, task.c.text.label("task"), agent.c.name.label("agent"))
+            select(trial, *_SLOT_NAMES)
             .select_from(
                 trial.join(task, task.c.id == trial.c.task_id).outerjoin(
                     agent, agent.c.id == trial.c.agent_id
@@ -281,20 +296,11 @@ _LEASE = text("""
 
 
 def _held(row: RowMapping, slots: Sequence[RowMapping]) -> Held:
-    made = {"category", "state", "trials"}
-    plain = {name: row[name] for name in Ticket.__slots__ if name not in made}
     holder = None
     if row["leased_agent_id"] is not None:
         holder = Holder(row["leased_agent_id"], row["leased_key_id"])
     return Held(
-        ticket=Ticket(
-            category=CategoryName(row["category"], row["subcategory"]),
-            state=TicketState(row["state"]),
-            trials=tuple(
-                TrialSlot(**{name: slot[name] for name in TrialSlot.__slots__}) for slot in slots
-            ),
-            **plain,
-        ),
+        ticket=replace(_to_ticket(row), trials=tuple(_to_slot(slot) for slot in slots)),
         holder=holder,
         author=Holder(row["author_id"], row["author_key_id"]),
         current=row["memory_version"] == row["version"]

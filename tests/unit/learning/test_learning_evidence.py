@@ -6,7 +6,9 @@ from uuid import UUID
 import pytest
 from learning_builders import A, B, C
 
-from memory.belief.evidence import (
+from memory.belief.states import Evidence
+from memory.kernel.errors import Rejected
+from memory.outcomes.precedence import (
     Authorship,
     Circumstances,
     author_of,
@@ -14,8 +16,6 @@ from memory.belief.evidence import (
     effective,
     verifier_rank,
 )
-from memory.belief.states import Evidence
-from memory.kernel.errors import Rejected
 
 ANNE, BOB = UUID(int=10), UUID(int=11)
 

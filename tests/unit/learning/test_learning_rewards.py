@@ -2,8 +2,8 @@
 
 import pytest
 
-from memory.belief.rewards import METRICS, reward_of
 from memory.kernel.errors import Rejected
+from memory.kernel.metrics import METRICS, reward_of
 
 NAN, INF = float("nan"), float("inf")
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.belief.rewards import reward_of
-from memory.forecasts.rules import Judged, brier_score, judged
+from memory.forecasts.rules import Judgement, brier_score, judge
+from memory.kernel.metrics import reward_of
 
 NAMES = st.lists(st.text(min_size=1, max_size=5), min_size=1, max_size=8, unique=True)
 FRACTIONS = st.floats(0, 1)
@@ -28,7 +28,7 @@ def forecasts(draw: st.DrawFn) -> tuple[dict[str, float], dict[str, float], dict
 def test_a_forecast_is_scored_by_the_mean_square_over_what_is_not_void() -> None:
     forecast = {"a": 0.7, "b": 0.2, "c": 0.1}
 
-    found = judged(
+    found = judge(
         forecast, {"a": 0.5, "b": 0.5, "c": 0.5}, {"a": "yes", "b": "no", "c": "void"}, None
     )
 
@@ -41,14 +41,14 @@ def test_a_forecast_is_scored_by_the_mean_square_over_what_is_not_void() -> None
 def test_an_outcome_that_is_missing_and_outcomes_that_are_all_void_leave_nothing_to_score() -> None:
     forecast = {"a": 0.7, "b": 0.3}
 
-    assert judged(forecast, None, {"a": "yes"}, None) == Judged("outcomes_missing")
-    assert judged(forecast, None, {"a": "void", "b": "void"}, None) == Judged("void")
+    assert judge(forecast, None, {"a": "yes"}, None) == Judgement("outcomes_missing")
+    assert judge(forecast, None, {"a": "void", "b": "void"}, None) == Judgement("void")
 
 
 def test_what_the_settlement_says_beyond_the_forecast_changes_nothing() -> None:
     said = {"a": "yes", "b": "no"}
 
-    assert judged({"a": 0.7, "b": 0.3}, None, said | {"c": "yes"}, None) == judged(
+    assert judge({"a": 0.7, "b": 0.3}, None, said | {"c": "yes"}, None) == judge(
         {"a": 0.7, "b": 0.3}, None, said, None
     )
 
@@ -57,7 +57,7 @@ def test_what_the_settlement_says_beyond_the_forecast_changes_nothing() -> None:
 def test_skill_is_the_crowds_score_less_ones_own_where_the_crowd_spoke_of_it(
     crowd: dict[str, float], skill: float | None
 ) -> None:
-    assert judged({"a": 0.5}, None, {"a": "yes"}, crowd).skill == skill
+    assert judge({"a": 0.5}, None, {"a": "yes"}, crowd).skill == skill
 
 
 @given(forecasts())
@@ -65,7 +65,7 @@ def test_the_score_is_one_less_the_reward_of_the_same_numbers(
     made: tuple[dict[str, float], dict[str, float], dict[str, str]],
 ) -> None:
     forecast, other, resolutions = made
-    found = judged(forecast, other, resolutions, other)
+    found = judge(forecast, other, resolutions, other)
 
     if found.brier is None:
         assert found.reason == "void"
@@ -85,7 +85,7 @@ def test_the_order_of_outcomes_does_not_matter(
     shuffled = list(forecast.items())
     chance.shuffle(shuffled)
 
-    assert judged(dict(shuffled), other, resolutions, other) == judged(
+    assert judge(dict(shuffled), other, resolutions, other) == judge(
         forecast, other, resolutions, other
     )
 
