@@ -116,7 +116,8 @@ def _document(
     for name in sorted(contract.reached(roots, shape)):
         typed = _typed(contract, shape(name), named)
         # A noun and the shape by which a batch reads it are one to the client.
-        if schemas.setdefault(named(name), typed)["properties"].keys() != typed["properties"].keys():
+        known = schemas.setdefault(named(name), typed)
+        if known["properties"].keys() != typed["properties"].keys():
             raise ValueError(f"two schemas would be called {named(name)}")
     info = {"title": "MemLift", "version": "1"}
     return {"openapi": "3.1.0", "info": info, "paths": {}, "components": {"schemas": schemas}}

@@ -32,9 +32,9 @@ from memory.memories.store.status import NearMemory, StatusStore
 from memory.tasks.entities import CategoryIds
 from memory.tenancy.entities import Act, Call, Namespace
 from memory.verification.entities import LessonCandidate, ReportedLesson, Run
-from memory.verification.proposing import Proposal, Reference, propose
+from memory.verification.proposing import Proposal, TargetReward, propose
 from memory.verification.rules import WINDOW, failures, improvable
-from memory.verification.store.candidates import CandidateStore, Case, End
+from memory.verification.store.candidates import CandidateStore, CaseEnd, LessonCase
 
 CLAIM = timedelta(minutes=10)
 
@@ -64,7 +64,7 @@ class Queueing:
 
 
 @dataclass(frozen=True, slots=True)
-class Thought:
+class DraftedLesson:
     """A lesson with its vectors, and the writing it came of where a model wrote it."""
 
     lesson: ReportedLesson
@@ -97,7 +97,7 @@ async def work_off(
             if leadership is not None:
                 await WorkStore(connection).guard(leadership)
             case = await CandidateStore(connection, namespace.id).claim(now, now + CLAIM)
-        if case is None or not await _work(engine, namespace, case, (now, leadership)):
+        if case is None or not await _work(engine, namespace, case, now, leadership):
             return
 
 
@@ -122,29 +122,34 @@ async def retry_candidate(engine: Engine, call: Call, outcome_id: UUID) -> Lesso
 
 
 async def _work(
-    engine: Engine, namespace: Namespace, case: Case, when: tuple[datetime, Leadership | None]
+    engine: Engine,
+    namespace: Namespace,
+    case: LessonCase,
+    now: datetime,
+    leadership: Leadership | None,
 ) -> bool:
-    """Think, then store; False where thinking failed for a reason that may pass."""
-    now, leadership = when
+    """Draft a lesson, then store it; False where that failed for a reason that may pass."""
     reason = None
     try:
-        thought = await _think(engine, namespace, case, now)
+        lesson = await _draft_lesson(engine, namespace, case, now)
     except (Unavailable, Overloaded):
         await _let_go(engine, namespace, case, now + CLAIM)
         return False
     except MemoryFault as fault:
-        thought, reason = None, fault.kind
+        lesson, reason = None, fault.kind
     async with engine.database.transaction(namespace.id) as connection:
         if leadership is not None:
             await WorkStore(connection).guard(leadership)
         store = CandidateStore(connection, namespace.id)
         if await store.hold(case):
-            state, memory_id = await _store(engine, connection, namespace, (case, thought, now))
-            await store.finish(case.outcome_id, End(state, memory_id, reason), now)
+            state, memory_id = await _store_lesson(
+                engine, connection, namespace, case, lesson=lesson, now=now
+            )
+            await store.finish(case.outcome_id, CaseEnd(state, memory_id, reason), now)
     return True
 
 
-async def _let_go(engine: Engine, namespace: Namespace, case: Case, until: datetime) -> None:
+async def _let_go(engine: Engine, namespace: Namespace, case: LessonCase, until: datetime) -> None:
     """The model is away: what was claimed waits for it, and nobody is to blame."""
     async with engine.database.transaction(namespace.id) as connection:
         store = CandidateStore(connection, namespace.id)
@@ -152,7 +157,9 @@ async def _let_go(engine: Engine, namespace: Namespace, case: Case, until: datet
             await store.let_go(case.outcome_id, until)
 
 
-async def _think(engine: Engine, namespace: Namespace, case: Case, now: datetime) -> Thought | None:
+async def _draft_lesson(
+    engine: Engine, namespace: Namespace, case: LessonCase, now: datetime
+) -> DraftedLesson | None:
     """The lesson of a case: the reporter's own words, else a summary; None where there is none.
 
     No transaction is open while a model thinks.
@@ -168,7 +175,7 @@ async def _think(engine: Engine, namespace: Namespace, case: Case, now: datetime
         writing = drafted.writing_id
     situation = lesson.situation or case.task[:SITUATION]
     one, other = await engine.embedder.embed([situation, lesson.lesson])
-    return Thought(lesson, situation, {"situation": one, "lesson": other}, writing)
+    return DraftedLesson(lesson, situation, {"situation": one, "lesson": other}, writing)
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,61 +191,63 @@ class SummariseMaterial:
     reported: str | None = None
 
 
-def _material(case: Case) -> SummariseMaterial:
+def _material(case: LessonCase) -> SummariseMaterial:
     return SummariseMaterial(case.task, case.category, case.reward, case.guideline)
 
 
-def _subject(case: Case) -> Subject:
+def _subject(case: LessonCase) -> Subject:
     return Subject(task_id=case.task_id, agent=case.agent, key_id=case.key_id)
 
 
-async def _store(
+async def _store_lesson(
     engine: Engine,
     connection: Connection,
     namespace: Namespace,
-    what: tuple[Case, Thought | None, datetime],
+    case: LessonCase,
+    *,
+    lesson: DraftedLesson | None,
+    now: datetime,
 ) -> tuple[str, UUID | None]:
     """What becomes of the case, and which memory: a new one, or the twin that is there."""
-    case, thought, now = what
-    if thought is None:
+    if lesson is None:
         return "nothing", None
     model_id = await adopt_model(connection, engine, namespace)
-    twin = await _twin(connection, namespace, thought, model_id)
+    twin = await _find_twin(connection, namespace, lesson, model_id)
     if twin is not None and twin.status is Status.REJECTED:
         return "rejected_twin", twin.id
     if twin is not None:
         await MemoryStore(connection, namespace.id).add_evidence([twin.id])
         return "twin", twin.id
     entrance = Entrance(namespace, case.key_id, now, model_id)
-    new = _memory(case, thought)
+    new = _to_memory(case, lesson)
     [remembered] = (await enter(connection, entrance, {0: new})).values()
     if remembered.deduplicated:
         return "twin", remembered.id
-    reference = Reference(case.reward, case.metric, case.reward_kind)
+    reference = TargetReward(case.reward, case.metric, case.reward_kind)
     await propose(engine, connection, entrance, [Proposal(new, reference, case.known_at)])
-    if thought.writing is not None:
+    if lesson.writing is not None:
         store = WritingStore(connection, namespace.id)
-        await store.attach(thought.writing, memory_id=new.id)
+        await store.attach(lesson.writing, memory_id=new.id)
     return "proposed", new.id
 
 
-async def _twin(
-    connection: Connection, namespace: Namespace, thought: Thought, model_id: UUID
+async def _find_twin(
+    connection: Connection, namespace: Namespace, drafted: DraftedLesson, model_id: UUID
 ) -> NearMemory | None:
     """The nearest memory that says the same."""
     store = StatusStore(connection, namespace.id)
-    text = f"{thought.situation}\n{thought.lesson.lesson}"
-    for near in await store.find_near(thought.vectors, model_id, TWIN):
+    text = f"{drafted.situation}\n{drafted.lesson.lesson}"
+    for near in await store.find_near(drafted.vectors, model_id, TWIN):
         if is_twin(text, f"{near.situation}\n{near.lesson}", near.cosine):
             return near
     return None
 
 
-def _memory(case: Case, thought: Thought) -> NewMemory:
+def _to_memory(case: LessonCase, drafted: DraftedLesson) -> NewMemory:
     draft = ExperienceDraft(
         agent=case.agent,
-        situation=thought.situation,
-        lesson=thought.lesson.lesson,
+        situation=drafted.situation,
+        lesson=drafted.lesson.lesson,
         task_id=case.task_id,
         verify=True,
     )
@@ -250,7 +259,7 @@ def _memory(case: Case, thought: Thought) -> NewMemory:
         task_id=case.task_id,
         source_group=case.source_group,
         learned_at=case.known_at,
-        vectors=thought.vectors,
+        vectors=drafted.vectors,
         status=Status.PROPOSED,
     )
 

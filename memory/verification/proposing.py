@@ -14,7 +14,7 @@ from memory.memories.service import Entrance
 from memory.memories.store.memories import NewMemory
 from memory.tasks.entities import Category
 from memory.tasks.store.actors import ActorStore
-from memory.verification.rules import Purpose, Wanted, plan
+from memory.verification.rules import TrialPurpose, WantedTrial, plan
 from memory.verification.store.candidates import CandidateStore
 from memory.verification.store.tickets import TicketStore
 
@@ -29,7 +29,7 @@ NEUTRAL = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class Reference:
+class TargetReward:
     """The reward a candidate has to beat, and how it was measured."""
 
     reward: float
@@ -42,7 +42,7 @@ class Proposal:
     """A new memory to be tried; without a reference the bank is asked for one."""
 
     memory: NewMemory
-    reference: Reference | None
+    reference: TargetReward | None
     known_at: datetime
     version: int = 1
 
@@ -84,18 +84,20 @@ async def _open(
     await TicketStore(connection, namespace.id).open(row, trials)
 
 
-async def _wanted(connection: Connection, entrance: Entrance, proposal: Proposal) -> list[Wanted]:
+async def _wanted(
+    connection: Connection, entrance: Entrance, proposal: Proposal
+) -> list[WantedTrial]:
     new, store = proposal.memory, CandidateStore(connection, entrance.namespace.id)
     assert new.task_id is not None
     reference = await _reward(store, new.task_id, proposal.reference)
-    source = Wanted(Purpose.SOURCE, new.task_id, reference)
+    source = WantedTrial(TrialPurpose.SOURCE, new.task_id, reference)
     runs = await store.runs(new.category_ids.category, RUNS)
     trials = entrance.namespace.settings.verification_trials
     return plan(source, new.source_group, runs, trials)
 
 
 async def _reward(
-    store: CandidateStore, task_id: UUID, reference: Reference | None
+    store: CandidateStore, task_id: UUID, reference: TargetReward | None
 ) -> float | None:
     """What the task brought with memory and without the candidate, if that is known."""
     if reference is not None:

@@ -16,7 +16,7 @@ from memory.memories.store.status import StatusStore
 from memory.tenancy.entities import Act, AuditEvent, Call
 from memory.tenancy.store.calls import CallStore
 from memory.tenancy.store.namespaces import NamespaceStore
-from memory.verification.proposing import Proposal, Reference, propose
+from memory.verification.proposing import Proposal, TargetReward, propose
 from memory.verification.rules import MAX_REFINEMENTS
 from memory.verification.store.tickets import TicketStore
 
@@ -40,21 +40,20 @@ async def refine(
     vectors = {"situation": one, "lesson": other}
     wording = NewVersion(memory_id, version + 1, *texts, known_at, vectors)
     async with engine.database.transaction(call.namespace.id) as connection:
-        await _reword(engine, connection, call, (current, wording))
+        await _reword(engine, connection, call, current, wording=wording)
     return await get_memory(engine, call, memory_id)
 
 
 async def _reword(
-    engine: Engine, connection: Connection, call: Call, what: tuple[Memory, NewVersion]
+    engine: Engine, connection: Connection, call: Call, current: Memory, *, wording: NewVersion
 ) -> None:
-    current, wording = what
     namespace = call.namespace
     await StateStore(connection, namespace.id).lock()
     reference = await _close_ticket(connection, call, current.id)
     living = 1 if current.status is Status.REJECTED else 0
     version = await NamespaceStore(connection).bump(namespace.id, memories=living)
     stamp = Stamp(call.key.id, call.now, version)
-    await _write(connection, namespace.id, current, (wording, stamp))
+    await _write(MemoryStore(connection, namespace.id), current, wording, stamp)
     model_id = await adopt_model(connection, engine, namespace)
     await MemoryStore(connection, namespace.id).add_version(wording, model_id, stamp)
     await NamespaceStore(connection).saw(namespace.id, wording.known_at)
@@ -68,7 +67,7 @@ async def _reword(
     await CallStore(connection).record(event, call.key.id, namespace.id, call.now)
 
 
-async def _close_ticket(connection: Connection, call: Call, memory_id: UUID) -> Reference | None:
+async def _close_ticket(connection: Connection, call: Call, memory_id: UUID) -> TargetReward | None:
     """End the ticket of the old words; the reward to beat stays what it was."""
     store = TicketStore(connection, call.namespace.id)
     known = await store.of_memory(memory_id)
@@ -86,13 +85,10 @@ async def _close_ticket(connection: Connection, call: Call, memory_id: UUID) -> 
     last = known[-1]
     if last.trials[0].reference is None:
         return None
-    return Reference(last.trials[0].reference, last.metric, last.reward_kind)
+    return TargetReward(last.trials[0].reference, last.metric, last.reward_kind)
 
 
-async def _write(
-    connection: Connection, namespace_id: UUID, current: Memory, what: tuple[NewVersion, Stamp]
-) -> None:
-    wording, stamp = what
+async def _write(store: MemoryStore, current: Memory, wording: NewVersion, stamp: Stamp) -> None:
     values: dict[str, object] = {
         "version": wording.version,
         "sha256": wording.digest,
@@ -100,7 +96,6 @@ async def _write(
         "status_reason": "refined",
         "bank_version": stamp.bank_version,
     }
-    store = MemoryStore(connection, namespace_id)
     try:
         written = await store.edit(current.id, values, current.version)
     except UniqueTextTaken as fault:

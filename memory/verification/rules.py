@@ -69,7 +69,7 @@ class Anchor:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class TrialVerdict:
     """`evidence` is `same_task` where nothing but the task it came from was tried."""
 
     decision: Decision
@@ -82,20 +82,21 @@ def admission(
     reference: Mapping[UUID, Reference],
     reward_kind: str,
     anchors: Sequence[Anchor],
-) -> Verdict:
+) -> TrialVerdict:
     """The verdict on a candidate; `reference` is what each task of the trials brought without."""
     evidence = "same_task" if all(trial.same_task for trial in trials) else "other_task"
     rewards = [(trial.task, trial.reward) for trial in trials if trial.reward is not None]
     after = [(anchor.before, anchor.after) for anchor in anchors if anchor.after is not None]
     if not rewards or len(rewards) < len(trials) or len(after) < len(anchors):
-        return Verdict(Decision.UNDECIDED, "trials_missing", evidence)
+        return TrialVerdict(Decision.UNDECIDED, "trials_missing", evidence)
+    tried = [reference[task] for task in sorted({task for task, _ in rewards})]
     if reward_kind == "binary":
-        reason = _binary(rewards, reference)
+        reason = _binary([reward for _, reward in rewards], tried)
     else:
         reason = _continuous([reward - reference[task].reward for task, reward in rewards])
     reason = reason or _anchored(after)
     decision = Decision.ADMITTED if reason is None else Decision.REJECTED
-    return Verdict(decision, reason or "gain", evidence)
+    return TrialVerdict(decision, reason or "gain", evidence)
 
 
 def posterior(new: tuple[int, int], reference: tuple[int, int]) -> Fraction:
@@ -132,12 +133,9 @@ def _continuous(gains: Sequence[float]) -> str | None:
     return None if mean - quantile * deviation / sqrt(n) > 0 else "gain_uncertain"
 
 
-def _binary(
-    rewards: Sequence[tuple[UUID, float]], reference: Mapping[UUID, Reference]
-) -> str | None:
+def _binary(rewards: Sequence[float], tried: Sequence[Reference]) -> str | None:
     """Why the successes do not suffice; each task's runs without the candidate count once."""
-    new = (sum(reward == 1.0 for _, reward in rewards), len(rewards))
-    tried = [reference[task] for task in sorted({task for task, _ in rewards})]
+    new = (sum(reward == 1.0 for reward in rewards), len(rewards))
     known = (round(fsum(one.reward * one.runs for one in tried)), sum(one.runs for one in tried))
     return None if posterior(new, known) >= POSTERIOR else "posterior_too_low"
 
@@ -190,7 +188,7 @@ def _badness(run: Run) -> tuple[float, UUID]:
 ANCHORS = 2
 
 
-class Purpose(StrEnum):
+class TrialPurpose(StrEnum):
     """`source`: the task the candidate came from. `other`: another task of the category, for a
     lesson that holds only where it was learned is a copy. `anchor`: a task that went well before.
     """
@@ -201,15 +199,15 @@ class Purpose(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class WantedTrial:
     """A run that is asked for; `reference` is the reward without the candidate, if known."""
 
-    purpose: Purpose
+    purpose: TrialPurpose
     task: UUID
     reference: float | None
 
 
-def plan(source: Wanted, group: str, runs: Sequence[Run], trials: int) -> list[Wanted]:
+def plan(source: WantedTrial, group: str, runs: Sequence[Run], trials: int) -> list[WantedTrial]:
     """The trials to run; `runs` are earlier ones of the category, the newest first.
 
     One of the trials goes to another task, where there is one that left room for a gain.
@@ -223,8 +221,8 @@ def plan(source: Wanted, group: str, runs: Sequence[Run], trials: int) -> list[W
     best = sorted(good, key=lambda run: -run.reward)[:ANCHORS]
     return [
         *[source] * own,
-        *(Wanted(Purpose.OTHER, run.task, run.reward) for run in others),
-        *(Wanted(Purpose.ANCHOR, run.task, run.reward) for run in best),
+        *(WantedTrial(TrialPurpose.OTHER, run.task, run.reward) for run in others),
+        *(WantedTrial(TrialPurpose.ANCHOR, run.task, run.reward) for run in best),
     ]
 
 

@@ -35,10 +35,10 @@ from memory.verification.entities import (
 from memory.verification.rules import (
     Anchor,
     Decision,
-    Purpose,
     Reference,
     Trial,
-    Verdict,
+    TrialPurpose,
+    TrialVerdict,
     admission,
 )
 from memory.verification.store.tickets import (
@@ -337,14 +337,14 @@ class Ending:
     known_at: datetime
 
 
-def verdict_of(trials: Sequence[TrialSlot], reward_kind: str) -> Verdict:
+def verdict_of(trials: Sequence[TrialSlot], reward_kind: str) -> TrialVerdict:
     """What the trials of a ticket say, as they are."""
-    tried = [slot for slot in trials if slot.purpose != Purpose.ANCHOR]
+    tried = [slot for slot in trials if slot.purpose != TrialPurpose.ANCHOR]
     return admission(
-        [Trial(s.task_id, s.reward, same_task=s.purpose == Purpose.SOURCE) for s in tried],
+        [Trial(s.task_id, s.reward, same_task=s.purpose == TrialPurpose.SOURCE) for s in tried],
         _references(tried),
         reward_kind,
-        [Anchor(s.reference or 0.0, s.reward) for s in trials if s.purpose == Purpose.ANCHOR],
+        [Anchor(s.reference or 0.0, s.reward) for s in trials if s.purpose == TrialPurpose.ANCHOR],
     )
 
 

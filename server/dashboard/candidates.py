@@ -96,13 +96,13 @@ async def show_ticket(viewer: Reads, ticket_id: UUID) -> Response:
 @router.post("/{ticket_id}/approval")
 async def approve(viewer: Manages, ticket_id: UUID, form: FormDep) -> Response:
     """Let it in, with a reason that stays with the memory."""
-    return await _decided(viewer, ticket_id, form, (tickets.approve, "is let in"))
+    return await _decided(viewer, ticket_id, form, tickets.approve, "is let in")
 
 
 @router.post("/{ticket_id}/rejection")
 async def reject(viewer: Manages, ticket_id: UUID, form: FormDep) -> Response:
     """Keep it out, with a reason that stays with the memory."""
-    return await _decided(viewer, ticket_id, form, (tickets.cancel, "is kept out"))
+    return await _decided(viewer, ticket_id, form, tickets.cancel, "is kept out")
 
 
 @router.post("/{ticket_id}/retry")
@@ -116,16 +116,15 @@ Deciding = Callable[..., Coroutine[Any, Any, Ticket]]
 
 
 async def _decided(
-    viewer: Viewer, ticket_id: UUID, form: Form, verdict: tuple[Deciding, str]
+    viewer: Viewer, ticket_id: UUID, form: Form, decide: Deciding, result: str
 ) -> Response:
-    decide, said = verdict
     try:
         await decide(viewer.engine, viewer.call, ticket_id, form.given("reason"))
     except NotFound:
         raise
     except MemoryFault as fault:
         return await _shown(viewer, ticket_id, fault)
-    return done(viewer, f"/candidates/{ticket_id}", f"The candidate {said}.")
+    return done(viewer, f"/candidates/{ticket_id}", f"The candidate {result}.")
 
 
 async def _shown(viewer: Viewer, ticket_id: UUID, fault: MemoryFault | None = None) -> Response:

@@ -112,7 +112,7 @@ from memory.tasks.store.tasks import Provenance, TaskStore
 from memory.tasks.tables import agent, category, task, trajectory
 from memory.tenancy.entities import Call
 from memory.verification.entities import TicketFilter
-from memory.verification.store.candidates import CandidateStore, Case, End
+from memory.verification.store.candidates import CandidateStore, CaseEnd, LessonCase
 from memory.verification.store.tickets import Claimable, Holder, TicketStore, TrialRow, TrialStamp
 from memory.verification.tables import candidate, ticket
 from tests.fixtures.builders import a_draft
@@ -436,10 +436,12 @@ class Foreign:
     def holder(self) -> Holder:
         return Holder(self.agent, self.key)
 
-    def case(self) -> Case:
+    def case(self) -> LessonCase:
         cell = (self.agent, "solver", self.category, None, "weather")
         ids = (*cell, self.task, "rain", "task:1", None)
-        return Case(self.candidate, 0, None, 0.5, "reward", "continuous", *ids, NOON, self.key)
+        return LessonCase(
+            self.candidate, 0, None, 0.5, "reward", "continuous", *ids, NOON, self.key
+        )
 
     @property
     def writings(self) -> WritingStore:
@@ -560,7 +562,7 @@ FINDS_NOTHING: dict[str, Ask] = {
     "CandidateStore.browse": lambda f: f.candidates.browse(None, PAGE),
     "CandidateStore.claim": lambda f: f.candidates.claim(NOON + 9 * DAY, NOON + 9 * DAY),
     "CandidateStore.finish": lambda f: f.candidates.finish(
-        f.candidate, End("nothing", None, None), NOON
+        f.candidate, CaseEnd("nothing", None, None), NOON
     ),
     "CandidateStore.fresh": lambda f: f.candidates.fresh(50),
     "CandidateStore.get": lambda f: f.candidates.get(f.candidate),

@@ -33,9 +33,6 @@ from memory.kernel.postgres.rows import RowMapper
 from memory.receipts.entities import AgentTask
 from memory.tasks.tables import agent, task
 
-Row = Mapping[str, object]
-
-
 _NAMED = prediction.join(agent, agent.c.id == prediction.c.agent_id).join(
     task, task.c.id == prediction.c.task_id
 )
@@ -147,7 +144,9 @@ class PredictionStore:
         )
         return found, total or 0
 
-    async def add(self, predictions: Sequence[Row], revisions: Sequence[Row]) -> None:
+    async def add(
+        self, predictions: Sequence[Mapping[str, object]], revisions: Sequence[Mapping[str, object]]
+    ) -> None:
         """Write new predictions, then revisions."""
         here = {"namespace_id": self._namespace_id}
         if predictions:

@@ -24,7 +24,7 @@ MAX_CLAIMS = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class LessonCase:
     """An outcome that was bad enough to learn from, with what a lesson can be made of.
 
     `claim` is which claim this is: who was overtaken finds another number.
@@ -50,7 +50,7 @@ class Case:
 
 
 @dataclass(frozen=True, slots=True)
-class End:
+class CaseEnd:
     """What became of a case: the memory made of it or the twin that was there, if any."""
 
     state: str
@@ -107,7 +107,7 @@ class CandidateStore:
         if rows:
             await self._connection.execute(insert(candidate).on_conflict_do_nothing(), rows)
 
-    async def claim(self, now: datetime, until: datetime) -> Case | None:
+    async def claim(self, now: datetime, until: datetime) -> LessonCase | None:
         """Take one that waits or was left behind, the least claimed first, so that one over which
         every worker dies holds up no other; what was left too often is quarantined.
         """
@@ -116,9 +116,9 @@ class CandidateStore:
         claimed = await self._connection.scalar(_CLAIM, {**values, "until": until})
         rows = await self._connection.execute(_CASE, {"ns": self._namespace_id, "id": claimed})
         row = rows.mappings().first()
-        return None if row is None else Case(**row)
+        return None if row is None else LessonCase(**row)
 
-    async def hold(self, case: Case) -> bool:
+    async def hold(self, case: LessonCase) -> bool:
         """Lock the candidate to write its end; False where another one took it over, or its words
         were erased meanwhile.
         """
@@ -132,7 +132,7 @@ class CandidateStore:
         found = row.first()
         return found is not None and tuple(found) == (case.claim, "waiting", case.lesson)
 
-    async def finish(self, outcome_id: UUID, end: End, now: datetime) -> None:
+    async def finish(self, outcome_id: UUID, end: CaseEnd, now: datetime) -> None:
         """What became of it; the caller holds it."""
         values = {"state": end.state, "memory_id": end.memory_id, "reason": end.reason}
         await self._set(outcome_id, {**values, "finished_at": now})

@@ -14,7 +14,7 @@ from memory.verification.rules import (
     Decision,
     Reference,
     Trial,
-    Verdict,
+    TrialVerdict,
     admission,
     improvable,
     posterior,
@@ -28,12 +28,14 @@ def tried(*rewards: float | None, same: bool = True) -> list[Trial]:
     return [Trial(OWN, reward, same_task=same) for reward in rewards]
 
 
-def continuous(trials: list[Trial], reference: float, anchors: tuple[Anchor, ...] = ()) -> Verdict:
+def continuous(
+    trials: list[Trial], reference: float, anchors: tuple[Anchor, ...] = ()
+) -> TrialVerdict:
     known = {OWN: Reference(reference), OTHER: Reference(reference)}
     return admission(trials, known, "continuous", anchors)
 
 
-def binary(trials: list[Trial], successes: int, runs: int) -> Verdict:
+def binary(trials: list[Trial], successes: int, runs: int) -> TrialVerdict:
     return admission(trials, {OWN: Reference(successes / runs, runs)}, "binary", ())
 
 
@@ -86,7 +88,7 @@ def test_a_trial_on_another_task_is_held_against_that_task() -> None:
     trials = [*tried(0.7), Trial(OTHER, 0.9, same_task=False)]
     known = {OWN: Reference(0.6), OTHER: Reference(0.8)}
 
-    assert admission(trials, known, "continuous", ()) == Verdict(
+    assert admission(trials, known, "continuous", ()) == TrialVerdict(
         Decision.ADMITTED, "gain", "other_task"
     )
     assert continuous(tried(0.7), 0.6).evidence == "same_task"

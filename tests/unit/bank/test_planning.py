@@ -6,16 +6,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.verification.entities import Run
-from memory.verification.rules import ANCHORS, Purpose, Wanted, plan
+from memory.verification.rules import ANCHORS, TrialPurpose, WantedTrial, plan
 
-SOURCE = Wanted(Purpose.SOURCE, UUID(int=1), 0.4)
+SOURCE = WantedTrial(TrialPurpose.SOURCE, UUID(int=1), 0.4)
 
 
 def a_run(number: int, reward: float, group: str | None = None) -> Run:
     return Run(UUID(int=number), UUID(int=number), group or f"task:{number}", reward)
 
 
-def purposes(wanted: list[Wanted]) -> list[str]:
+def purposes(wanted: list[WantedTrial]) -> list[str]:
     return [one.purpose.value for one in wanted]
 
 
