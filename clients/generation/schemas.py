@@ -57,7 +57,13 @@ def model_name(schema: str) -> str:
 
 
 def fields_name(schema: str) -> str:
-    return _plain_name(schema, "In").removesuffix("Draft").removesuffix("Fields") + "Fields"
+    return (
+        _plain_name(schema, "In")
+        .removesuffix("Draft")
+        .removesuffix("Request")
+        .removesuffix("Fields")
+        + "Fields"
+    )
 
 
 def _plain_name(schema: str, suffix: str) -> str:

@@ -229,7 +229,7 @@ def _receipt(
         timings=Timings(),
         known_at=known_at,
         recorded_at=call.now,
-        expires_at=expiry(known_at, request.expires_in, engine.settings.receipt_expiry),
+        expires_at=expiry(known_at, request.lifetime, engine.settings.receipt_expiry),
         key_id=call.key.id,
         agent_id=context.agent.id,
         agent_model=context.agent.model,

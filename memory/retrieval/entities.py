@@ -4,13 +4,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Literal
+from typing import Annotated, Literal
 from uuid import UUID
+
+from pydantic import Field
 
 from memory.constraints.entities import ServedConstraint
 from memory.guidelines.entities import Entry
 from memory.kernel.errors import Rejected
-from memory.kernel.fields import INPUT, OUTPUT, TaskText
+from memory.kernel.fields import INPUT, OUTPUT, Flag, Moment, Name, Number, TaskText, Whole
 from memory.kernel.text import NAME, TASK, cleaned
 from memory.memories.entities import MemoryVersion
 from memory.meta_guidelines.entities import ServedGuidance
@@ -32,7 +34,8 @@ MAX_BATCH = 256
 EXPLAINABLE = (Purpose.ACT, Purpose.PREVIEW)
 
 
-MIN_EXPIRY, MAX_EXPIRY = timedelta(minutes=1), timedelta(days=400)
+MIN_EXPIRY, MAX_EXPIRY = 60, 400 * 24 * 60 * 60
+"""Seconds: one minute to 400 days."""
 
 
 class Target(StrEnum):
@@ -59,26 +62,36 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class RetrievalRequest:
-    """What an agent asks before it acts.
+    """What an agent asks before it acts; it names exactly one of `task` and `task_id`."""
 
-    k: 1…64 experiences. max_tokens: 0…32,000, 0 means an empty guideline. purpose: paired is the
-    caller's promise of a run with and one without, a preview stores nothing. explain: the answer
-    shows how it came about; to act or to preview only.
-    """
+    __pydantic_config__ = INPUT
 
-    agent: str
+    agent: Name
+    """Who asks; made at first use."""
     task: TaskDraft | None = None
+    """What is to be done, in the agent's words."""
     task_id: UUID | None = None
-    k: int = 3
-    max_tokens: int = 1_000
-    all_rankers: bool = False
+    """A task that is stored already."""
+    k: Annotated[Whole, Field(ge=1, le=MAX_K)] = 3
+    """The most experiences that are wanted."""
+    max_tokens: Annotated[Whole, Field(ge=0, le=MAX_TOKENS)] = 1_000
+    """The budget of the guideline; 0 leaves it empty."""
+    all_rankers: Flag = False
+    """Whether what any ranker would serve is wanted, with a score by each; as memories only."""
     arm: Literal["auto", "on", "off"] = "auto"
+    """Whether memory is wanted; auto leaves it to chance, so that it can be compared with none."""
     purpose: Purpose = Purpose.ACT
-    queries: tuple[Query, ...] = ()
-    as_of: datetime | None = None
-    expires_in: timedelta | None = None
+    """`paired` promises a run with memory and one without; `preview` stores nothing."""
+    queries: Annotated[tuple[Query, ...], Field(max_length=MAX_QUERIES)] = ()
+    """What to search for; the task's text where it is left out."""
+    as_of: Moment | None = None
+    """The time to answer for; in `replay` namespaces it is required."""
+    expires_in: Annotated[Number, Field(ge=MIN_EXPIRY, le=MAX_EXPIRY)] | None = None
+    """Seconds after which the outcome moves nothing."""
     format: Format = Format.GUIDELINE
-    explain: bool = False
+    """Prose, or the memories as data."""
+    explain: Flag = False
+    """Show how it came about; with purpose act or preview."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "agent", cleaned(self.agent, "agent", NAME))
@@ -94,16 +107,17 @@ class RetrievalRequest:
             raise Rejected("all_rankers needs format memories", field="all_rankers")
         if self.explain and self.purpose not in EXPLAINABLE:
             raise Rejected("only act and preview are explained", field="explain")
-        if self.expires_in is not None and not MIN_EXPIRY <= self.expires_in <= MAX_EXPIRY:
-            raise Rejected(
-                "expires_in lies outside one minute to 400 days",
-                field="expires_in",
-                limit=["PT1M", "P400D"],
-            )
+        if self.expires_in is not None:
+            _require_within("expires_in", self.expires_in, MIN_EXPIRY, MAX_EXPIRY)
 
     @property
     def is_preview(self) -> bool:
         return self.purpose is Purpose.PREVIEW
+
+    @property
+    def lifetime(self) -> timedelta | None:
+        """How long its outcome is awaited, where the caller says so."""
+        return None if self.expires_in is None else timedelta(seconds=self.expires_in)
 
 
 def _require_one_of(field_name: str, value: str, choices: tuple[str, ...]) -> None:
@@ -114,7 +128,7 @@ def _require_one_of(field_name: str, value: str, choices: tuple[str, ...]) -> No
         )
 
 
-def _require_within(field_name: str, value: int, low: int, high: int) -> None:
+def _require_within(field_name: str, value: float, low: int, high: int) -> None:
     if not low <= value <= high:
         raise Rejected(
             f"{field_name} must lie in {low}…{high}", field=field_name, limit=[low, high]

@@ -5,7 +5,7 @@ from fastapi import Response
 from memory.kernel.errors import MemoryFault
 from memory.retrieval.entities import Advice, RetrievalRequest
 from memory.retrieval.service import retrieve
-from server.answers import BatchDep, answered, made, only, rejoined
+from server.answers import BatchDep, answered, only, rejoined
 from server.dependencies import EngineDep, Retrieves, SharedDep
 from server.errors import status_of
 from server.metrics import Meters
@@ -13,7 +13,6 @@ from server.routing import INSIDE, router_at
 from server.schemas.retrievals import (
     Retrieval,
     RetrievalBatch,
-    RetrievalIn,
     RetrievalItem,
     RetrievalsOut,
 )
@@ -23,12 +22,12 @@ router = router_at(f"{INSIDE}/retrievals", "retrievals")
 
 @router.post("", status_code=201, response_model=Retrieval, responses={200: {"model": Retrieval}})
 async def create_retrieval(
-    engine: EngineDep, call: Retrieves, shared: SharedDep, body: RetrievalIn
+    engine: EngineDep, call: Retrieves, shared: SharedDep, body: RetrievalRequest
 ) -> Response:
     """Compile a guideline for the task the agent is about to attempt. A preview answers 200 and
     stores nothing.
     """
-    advice = only(await retrieve(engine, call, [body.to_request()]))
+    advice = only(await retrieve(engine, call, [body]))
     _count(shared.meters, advice)
     return answered(Retrieval.of(advice), _status(advice))
 
@@ -38,7 +37,7 @@ async def create_retrievals(
     engine: EngineDep, call: Retrieves, shared: SharedDep, batch: BatchDep, body: RetrievalBatch
 ) -> Response:
     """Compile many guidelines; each item has its own status."""
-    requests = made(item.to_request for item in body.items)
+    requests = body.requests()
     good = [one for one in requests if isinstance(one, RetrievalRequest)]
     results = rejoined(requests, await retrieve(engine, call, good) if good else [])
     items: list[RetrievalItem] = []

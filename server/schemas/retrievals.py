@@ -1,89 +1,34 @@
 """Shapes of what an agent asks and what it gets."""
 
-from datetime import timedelta
-from typing import Annotated, Literal
+from collections.abc import Sequence
+from typing import Annotated
 from uuid import UUID
 
 from pydantic import Field
 
 from memory.kernel.errors import MemoryFault
-from memory.receipts.entities import Arm, Format, Gates, Guideline, Purpose, Reason, Timings
+from memory.receipts.entities import Arm, Gates, Guideline, Purpose, Reason, Timings
 from memory.retrieval.entities import (
     MAX_BATCH,
-    MAX_EXPIRY,
-    MAX_K,
-    MAX_QUERIES,
-    MAX_TOKENS,
-    MIN_EXPIRY,
     Advice,
     Explanation,
-    Query,
     RetrievalRequest,
     ServedMemory,
 )
-from server.schemas.actors import TaskIn
-from server.schemas.base import Flag, In, Moment, Name, Out, Refusable, UtcTime, Whole
+from server.schemas.base import In, Out, Refusable, UtcTime
 from server.schemas.binding import ConstraintServed
 from server.schemas.meta_guidelines import MetaGuidelineServed
 from server.schemas.problems import Problem
 
 
-class RetrievalIn(In):
-    """What an agent asks before it acts; `as_of` is required in `replay` namespaces.
-
-    Differs from `RetrievalRequest`: the category of its task is flat and its expiry in seconds.
-    """
-
-    agent: Name
-    task: TaskIn | None = None
-    task_id: UUID | None = None
-    k: Whole = Field(3, ge=1, le=MAX_K)
-    max_tokens: Whole = Field(1_000, ge=0, le=MAX_TOKENS)
-    all_rankers: Flag = False
-    arm: Literal["auto", "on", "off"] = "auto"
-    purpose: Purpose = Purpose.ACT
-    queries: list[Annotated[Query, Refusable]] = Field(
-        default_factory=list[Query], max_length=MAX_QUERIES
-    )
-    as_of: Moment | None = None
-    expires_in: float | None = Field(
-        None,
-        strict=True,
-        ge=MIN_EXPIRY.total_seconds(),
-        le=MAX_EXPIRY.total_seconds(),
-        description="seconds after which the outcome moves nothing",
-    )
-    format: Format = Format.GUIDELINE
-    explain: Flag = Field(
-        default=False, description="show how it came about; with purpose act or preview"
-    )
-
-    def to_request(self) -> RetrievalRequest:
-        """Raises what broke a limit."""
-        for query in self.queries:
-            if isinstance(query, MemoryFault):
-                raise query
-        return RetrievalRequest(
-            agent=self.agent,
-            task=None if self.task is None else self.task.to_draft(),
-            task_id=self.task_id,
-            k=self.k,
-            max_tokens=self.max_tokens,
-            all_rankers=self.all_rankers,
-            arm=self.arm,
-            purpose=self.purpose,
-            queries=tuple(self.queries),
-            as_of=self.as_of,
-            expires_in=None if self.expires_in is None else timedelta(seconds=self.expires_in),
-            format=self.format,
-            explain=self.explain,
-        )
-
-
 class RetrievalBatch(In):
     """Retrievals that are served one by one."""
 
-    items: list[RetrievalIn] = Field(min_length=1, max_length=MAX_BATCH)
+    items: list[Annotated[RetrievalRequest, Refusable]] = Field(min_length=1, max_length=MAX_BATCH)
+
+    def requests(self) -> Sequence[RetrievalRequest | MemoryFault]:
+        """Each request, or the limit that it broke."""
+        return self.items
 
 
 class Retrieval(Out):

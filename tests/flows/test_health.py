@@ -68,7 +68,7 @@ async def test_what_waits_is_told_by_age(engine: Engine, operator: Key) -> None:
     ages = [timedelta(minutes=59), timedelta(hours=23), 6 * DAY, 29 * DAY, 31 * DAY, 99 * DAY]
     for age in ages:
         await served(engine, call, as_of=now - age)
-    short = an_ask(as_of=now - 2 * DAY, expires_in=DAY)
+    short = an_ask(as_of=now - 2 * DAY, expires_in=DAY.total_seconds())
     await retrieve(engine, call, [short])
 
     run = await checked(engine, call, 1)

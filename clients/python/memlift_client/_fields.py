@@ -86,7 +86,7 @@ class ErasureFields(TypedDict, total=False):
     """A task and what was learned on it."""
 
 
-class JobRequestFields(TypedDict, total=False):
+class JobFields(TypedDict, total=False):
     """A run of a job by hand."""
 
     dry_run: bool
@@ -573,27 +573,34 @@ class ReportFields(TypedDict, total=False):
 
 
 class RetrievalFields(TypedDict, total=False):
-    """
-    What an agent asks before it acts; `as_of` is required in `replay` namespaces.
-
-    Differs from `RetrievalRequest`: the category of its task is flat and its expiry in seconds.
-    """
+    """What an agent asks before it acts; it names exactly one of `task` and `task_id`."""
 
     agent: Required[str]
+    """Who asks; made at first use."""
     all_rankers: bool
+    """Whether what any ranker would serve is wanted, with a score by each; as memories only."""
     arm: Literal["auto", "on", "off"]
+    """Whether memory is wanted; auto leaves it to chance, so that it can be compared with none."""
     as_of: datetime | None
+    """The time to answer for; in `replay` namespaces it is required."""
     expires_in: float | None
-    """seconds after which the outcome moves nothing"""
+    """Seconds after which the outcome moves nothing."""
     explain: bool
-    """show how it came about; with purpose act or preview"""
+    """Show how it came about; with purpose act or preview."""
     format: Literal["guideline", "memories"]
+    """Prose, or the memories as data."""
     k: int
+    """The most experiences that are wanted."""
     max_tokens: int
+    """The budget of the guideline; 0 leaves it empty."""
     purpose: Literal["act", "paired", "replay", "preview"]
+    """`paired` promises a run with memory and one without; `preview` stores nothing."""
     queries: Sequence[QueryFields]
+    """What to search for; the task's text where it is left out."""
     task: TaskFields | None
+    """What is to be done, in the agent's words."""
     task_id: str | None
+    """A task that is stored already."""
 
 
 class TaxonomyFields(TypedDict, total=False):
@@ -634,7 +641,7 @@ __all__ = [
     "ErasureFields",
     "ExperienceFields",
     "HistoryFields",
-    "JobRequestFields",
+    "JobFields",
     "KeyFields",
     "MemoryEditFields",
     "MetaGuidelineEditFields",
