@@ -75,7 +75,7 @@ class TriedTask:
 @router.get("")
 async def show_playground(viewer: Retrieves) -> Response:
     """The form alone."""
-    return await _shown(viewer, DEFAULTS)
+    return await _show(viewer, DEFAULTS)
 
 
 @router.post("")
@@ -87,11 +87,11 @@ async def try_task(viewer: Retrieves, form: FormDep) -> Response:
     except MemoryFault as fault:
         answer = fault
     if isinstance(answer, MemoryFault):
-        return await _shown(viewer, typed, fault=answer)
-    return await _shown(viewer, typed, tried=tried(answer))
+        return await _show(viewer, typed, fault=answer)
+    return await _show(viewer, typed, tried=_try_of(answer))
 
 
-async def _shown(
+async def _show(
     viewer: Viewer,
     typed: Mapping[str, str],
     tried: TriedTask | None = None,
@@ -114,7 +114,7 @@ async def _shown(
     )
 
 
-def tried(advice: Advice) -> TriedTask:
+def _try_of(advice: Advice) -> TriedTask:
     """The explanation, turned for the page."""
     assert advice.explanation is not None
     explanation, receipt = advice.explanation, advice.receipt

@@ -42,10 +42,10 @@ router = guarded_at("/dashboard/ns/{namespace}/receipts")
 async def show_receipts(viewer: Reads) -> Response:
     """Receipts by filter, newest first, each with the outcome in effect."""
     wanted = ReceiptFilter(
-        state=_asked(viewer, "state") or "all",
-        agent=_asked(viewer, "agent"),
-        category=_asked(viewer, "category"),
-        arm=_asked(viewer, "arm"),
+        state=_filter_by(viewer, "state") or "all",
+        agent=_filter_by(viewer, "agent"),
+        category=_filter_by(viewer, "category"),
+        arm=_filter_by(viewer, "arm"),
         newest_first=True,
     )
     turns = await list_turns(viewer.engine, viewer.call, wanted, page_of(viewer))
@@ -67,7 +67,7 @@ async def show_receipts(viewer: Reads) -> Response:
 @router.get("/outcomes")
 async def show_outcomes(viewer: Reads) -> Response:
     """Every outcome reported, newest first, also those that move nothing."""
-    state = _asked(viewer, "state")
+    state = _filter_by(viewer, "state")
     wanted = OutcomeFilter(state, newest_first=True)
     outcomes = await list_outcomes(viewer.engine, viewer.call, wanted, page_of(viewer))
     table = shown(viewer, outcomes)
@@ -77,7 +77,7 @@ async def show_outcomes(viewer: Reads) -> Response:
 @router.get("/{retrieval_id}")
 async def show_receipt(viewer: Reads, retrieval_id: UUID) -> Response:
     """One turn of the loop, from task to outcome."""
-    return await _recounted(viewer, retrieval_id)
+    return await _show_turn(viewer, retrieval_id)
 
 
 @router.post("/{retrieval_id}/outcome")
@@ -87,16 +87,16 @@ async def correct(viewer: Reports, retrieval_id: UUID, form: FormDep) -> Respons
         one = ReceiptReport(retrieval_id, _report(form))
         [answer] = await report(viewer.engine, viewer.call, [one])
     except MemoryFault as fault:
-        return await _recounted(viewer, retrieval_id, fault)
+        return await _show_turn(viewer, retrieval_id, fault)
     if not isinstance(answer, Reported):
-        return await _recounted(viewer, retrieval_id, answer)
+        return await _show_turn(viewer, retrieval_id, answer)
     outcome = answer.outcome
     why = "" if outcome.reason is None else f" ({outcome.reason.replace('_', ' ')})"
     path = f"/receipts/{retrieval_id}"
     return done(viewer, path, f"The outcome is stored: {outcome.status}{why}.")
 
 
-async def _recounted(
+async def _show_turn(
     viewer: Viewer, retrieval_id: UUID, fault: MemoryFault | None = None
 ) -> Response:
     turn = await recount(viewer.engine, viewer.call, retrieval_id)
@@ -121,7 +121,7 @@ def _category(name: CategoryName) -> str:
     return name.name if name.subcategory is None else f"{name.name} / {name.subcategory}"
 
 
-def _asked(viewer: Viewer, name: str) -> str | None:
+def _filter_by(viewer: Viewer, name: str) -> str | None:
     """A filter of the address, cleaned as what is stored was; None where it says nothing."""
     given = viewer.request.query_params.get(name, "").strip()
     return optional(given or None, name, NAME)
@@ -135,7 +135,7 @@ def _report(form: Form) -> Report:
         without=None if without is None else RunResult(reward=without),
         verifier=cast("Verifier", form.get("verifier")),
         evaluator=form.get("evaluator"),
-        supersedes=None if supersedes is None else _id(supersedes),
+        supersedes=None if supersedes is None else _outcome_id(supersedes),
         known_at=time_of(form, "known_at"),
     )
 
@@ -147,7 +147,7 @@ def _reward(form: Form, name: str) -> float:
         raise Rejected(f"{name} is a number from 0 to 1", field=name) from fault
 
 
-def _id(text: str) -> UUID:
+def _outcome_id(text: str) -> UUID:
     try:
         return UUID(text)
     except ValueError as fault:

@@ -78,7 +78,7 @@ async def test_the_receipt_names_the_constraint_and_the_outcome_moves_it(client,
     assert again["effective_weight"] > 1
 
 
-async def test_rivals_have_scores_and_constraints_have_none(client, namespace):
+async def test_all_rankers_have_scores_and_constraints_have_none(client, namespace):
     memory_id = await bring(client, namespace)
     experience = {"situation": TASK, "category": "mathematics"}
     lesson = await remembered(client, namespace, **experience)

@@ -160,7 +160,7 @@ async def test_an_agent_that_acts_reads_no_text_it_was_not_served(
     assert all(one.lesson for one in looking.considered)
 
 
-async def test_rivals_say_how_many_rankers_serve_each(
+async def test_all_rankers_say_how_many_rankers_serve_each(
     engine: Engine, calls: Caller, wall: str
 ) -> None:
     await a_bank(engine, await calls(wall))

@@ -167,7 +167,7 @@ async def test_rankers_that_lose_are_believed_less(engine: Engine, calls: Caller
     assert live == again
 
 
-async def test_without_rivals_one_ranker_is_drawn_and_weighed_by_its_chance(
+async def test_without_all_rankers_one_ranker_is_drawn_and_weighed_by_its_chance(
     engine: Engine, calls: Caller, past: str
 ):
     await remembered(engine, await calls(past), a_draft(learned_at=NOON))

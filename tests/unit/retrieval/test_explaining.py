@@ -79,15 +79,15 @@ def test_each_ranker_is_said_to_serve_what_it_serves(head, selection):
 
 @property_test
 @given(heads_with_some_on_probation(), selections())
-def test_rivals_are_said_to_be_served_when_they_are(head, selection):
-    rivals = {rival.candidate.id: rival for rival in select_by_all(head, selection)}
+def test_all_rankers_are_said_to_be_served_when_they_are(head, selection):
+    union = {one.candidate.id: one for one in select_by_all(head, selection)}
 
     explained = place_for_all(head, selection)
 
     told = {one.candidate.id: one for one in explained if one.fate is Fate.SERVED}
-    assert told.keys() == rivals.keys()
+    assert told.keys() == union.keys()
     for memory_id, ranker in product(told, RANKERS):
-        has_score = rivals[memory_id].scores[ranker] is not None
+        has_score = union[memory_id].scores[ranker] is not None
         assert has_score == (told[memory_id].rankers[ranker].fate is Fate.SERVED)
 
 

@@ -275,30 +275,30 @@ def test_a_retrieval_is_eligible_when_the_ageless_flat_ranker_serves(head, selec
 
 @property_test
 @given(heads(), selections())
-def test_rivals_are_the_union_of_what_the_ten_rankers_serve(head, selection):
-    rivals = select_by_all(head, selection)
+def test_all_rankers_are_the_union_of_what_the_ten_rankers_serve(head, selection):
+    union = select_by_all(head, selection)
 
     expected = {
         ranker: {c.id for c in oracle_served(head, replace(selection, ranker=ranker))}
         for ranker in RANKERS
     }
-    assert {c.candidate.id for c in rivals} == set().union(*expected.values())
-    for rival, ranker in product(rivals, RANKERS):
-        assert (rival.scores[ranker] is not None) == (rival.candidate.id in expected[ranker])
+    assert {c.candidate.id for c in union} == set().union(*expected.values())
+    for one, ranker in product(union, RANKERS):
+        assert (one.scores[ranker] is not None) == (one.candidate.id in expected[ranker])
 
 
-def test_each_rival_carries_what_each_ranker_tells_of_it():
+def test_each_of_the_union_carries_its_score_by_each_ranker():
     new = a_candidate(1, similarity=0.4, effective_weight=0.5, ranking_weight=1.0)
     old = a_candidate(2, similarity=0.6, effective_weight=2.0, learned_at=NOON - timedelta(days=30))
 
-    rivals = select_by_all([new, old], a_selection(k=1))
+    union = select_by_all([new, old], a_selection(k=1))
 
-    assert [rival.candidate for rival in rivals] == [old, new]
-    assert rivals[0].scores["flat/none"] == 0.6
-    assert rivals[0].scores["weighted/none"] == 1.2
-    assert rivals[0].scores["flat/15d"] is None
-    assert rivals[1].scores["flat/none"] is None
-    assert rivals[1].scores["weighted/15d"] == 0.2
+    assert [one.candidate for one in union] == [old, new]
+    assert union[0].scores["flat/none"] == 0.6
+    assert union[0].scores["weighted/none"] == 1.2
+    assert union[0].scores["flat/15d"] is None
+    assert union[1].scores["flat/none"] is None
+    assert union[1].scores["weighted/15d"] == 0.2
 
 
 @pytest.mark.parametrize("k", [0, 65, -1])
