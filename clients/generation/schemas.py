@@ -114,9 +114,9 @@ def _document(
     """A document of the schemas that the roots lead to, under the client's names."""
     schemas: dict[str, Schema] = {}
     for name in sorted(contract.reached(roots, shape)):
-        if named(name) in schemas:
-            raise ValueError(f"two schemas would be called {named(name)}")
-        schemas[named(name)] = _typed(contract, shape(name), named)
+        schema = _typed(contract, shape(name), named)
+        if schemas.setdefault(named(name), schema) != schema:
+            raise ValueError(f"two different schemas would be called {named(name)}")
     info = {"title": "MemLift", "version": "1"}
     return {"openapi": "3.1.0", "info": info, "paths": {}, "components": {"schemas": schemas}}
 

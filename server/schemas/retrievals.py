@@ -23,7 +23,7 @@ from memory.retrieval.entities import (
 )
 from server.schemas.actors import TaskIn
 from server.schemas.base import Flag, In, Moment, Name, Out, Refusable, UtcTime, Whole
-from server.schemas.binding import ConstraintServed
+from server.schemas.constraints import ConstraintServed
 from server.schemas.meta_guidelines import MetaGuidelineServed
 from server.schemas.problems import Problem
 
