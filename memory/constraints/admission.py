@@ -10,10 +10,17 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from uuid import UUID
 
-from memory.constraints.contradictions import NO_SUPPORT, Desk, detect, nearness
-from memory.constraints.entities import Contrast, PairClass, Wording, detail_of, wording_of
+from memory.constraints.contradictions import (
+    NO_SUPPORT,
+    ChangeContext,
+    Contender,
+    detect_contradictions,
+    nearness,
+)
+from memory.constraints.contrast_entities import Contrast, PairClass
+from memory.constraints.entities import Origin, Wording, detail_of, wording_of
 from memory.constraints.merging import same
-from memory.constraints.store.constraints import Bucket, ConstraintStore, Peer
+from memory.constraints.store.constraints import ConstraintStore, Peer, PeerQuery
 from memory.constraints.store.support import SupportStore
 from memory.constraints.trajectory_entities import VERIFIERS, Trajectory
 from memory.inference.service import require_model
@@ -30,14 +37,17 @@ from memory.tasks.store.actors import ActorStore
 from memory.tenancy.entities import Namespace
 from memory.tenancy.store.namespaces import NamespaceStore
 
-__all__ = ["Admitted", "EmbeddedConstraint", "NewConstraint", "admit", "embedded"]
-
-
 BOTH_WRONG = "both_wrong"
 
 
+BOTH_RIGHT = 0.5
+"""Where a constraint starts that two right runs gave: it says how to be quick, not how to be right
+(the source's weight of a contrast of efficiency).
+"""
+
+
 @dataclass(frozen=True, slots=True)
-class Admitted:
+class AdmissionResult:
     """What became of a new constraint: created, merged, proposed or rejected; and why."""
 
     memory_id: UUID
@@ -50,7 +60,8 @@ class NewConstraint:
     """A constraint with where it comes from: the contrast and its two runs, or its author's word.
 
     `lint` names what its wording fails. `counts`: whether this is support by others' word than the
-    author's. Two wrong runs say only what to avoid, and never count.
+    author's. Two wrong runs say only what to avoid, and never count. `vectors` are those of its
+    texts, by field, and `task_vector` its task's where that has none yet.
     """
 
     wording: Wording
@@ -59,7 +70,7 @@ class NewConstraint:
     lint: tuple[str, ...]
     contrast: Contrast | None
     pair: tuple[Trajectory, Trajectory] | None
-    origin: str
+    origin: Origin
     agent: str
     counts: bool
     learned_at: datetime
@@ -68,6 +79,8 @@ class NewConstraint:
     visibility: Visibility = Visibility.NAMESPACE
     key_id: UUID | None = None
     metadata: Mapping[str, object] = field(default_factory=dict[str, object])
+    vectors: Mapping[str, Embedding] = field(default_factory=dict[str, Embedding])
+    task_vector: Embedding | None = None
 
     def __post_init__(self) -> None:
         pair_class = self.contrast.pair_class if self.contrast else None
@@ -80,126 +93,120 @@ class NewConstraint:
 
     def _only_avoid(self) -> None:
         if self.wording.avoid is None:
-            object.__setattr__(self, "lint", (*self.lint, "enforces_what_failed"))
+            faults = dict.fromkeys((*self.lint, "enforces_what_failed"))
+            object.__setattr__(self, "lint", tuple(faults))
         else:
             avoiding = Wording(self.wording.trigger, None, self.wording.avoid)
             object.__setattr__(self, "wording", avoiding)
 
 
-@dataclass(frozen=True, slots=True)
-class EmbeddedConstraint:
-    """A new constraint with the vectors of its texts, and of its task where that has none yet."""
-
-    new: NewConstraint
-    vectors: Mapping[str, Embedding]
-    task: Embedding | None
-
-
-async def embedded(
-    engine: Engine, namespace: Namespace, news: Sequence[NewConstraint]
-) -> list[EmbeddedConstraint]:
-    """The vectors of texts and source tasks, made while no transaction is open."""
-    if not news:
+async def embed_constraints(
+    engine: Engine, namespace: Namespace, constraints: Sequence[NewConstraint]
+) -> list[NewConstraint]:
+    """The constraints with vectors of texts and source tasks; made while no transaction is open."""
+    if not constraints:
         return []
     model_id = require_model(engine, namespace)
     async with engine.database.transaction(namespace.id) as connection:
-        wanted = sorted({new.task_id for new in news})
-        lacking = await ConstraintStore(connection, namespace.id).lacking(wanted, model_id)
-    texts = list(
-        dict.fromkeys([*lacking.values(), *(t for n in news for t in texts_of(n).values())])
-    )
+        wanted = sorted({new.task_id for new in constraints})
+        store = ConstraintStore(connection, namespace.id)
+        tasks = await store.tasks_without_vector(wanted, model_id)
+    words = [text for new in constraints for text in texts_of(new).values()]
+    texts = list(dict.fromkeys([*tasks.values(), *words]))
     known = dict(zip(texts, await engine.embedder.embed(texts), strict=True))
     return [
-        EmbeddedConstraint(
-            new=new,
-            vectors={name: known[said] for name, said in texts_of(new).items()},
-            task=known[lacking[new.task_id]] if new.task_id in lacking else None,
+        replace(
+            new,
+            vectors={name: known[text] for name, text in texts_of(new).items()},
+            task_vector=known[tasks[new.task_id]] if new.task_id in tasks else None,
         )
-        for new in news
+        for new in constraints
     ]
 
 
-async def admit(
+async def admit_constraints(
     connection: Connection,
     namespace: Namespace,
-    ready: Sequence[EmbeddedConstraint],
-    written: tuple[UUID, datetime],
-) -> list[Admitted]:
-    """Each in its turn, with `written` the model of the vectors and the time."""
-    if not ready:
+    constraints: Sequence[NewConstraint],
+    *,
+    model_id: UUID,
+    now: datetime,
+) -> list[AdmissionResult]:
+    """Each in its turn; `model_id` made their vectors."""
+    if not constraints:
         return []
-    model_id, now = written
     # Held to the end of the transaction: what others admit is here before, or comes after.
     await NamespaceStore(connection).bump(namespace.id, steps=0)
-    tasks = {one.new.task_id: one.task for one in ready if one.task is not None}
-    await ConstraintStore(connection, namespace.id).keep_tasks(tasks, model_id)
-    admitted: list[Admitted] = []
-    for one in ready:
-        desk = Desk(connection, namespace, one.new.key_id, now)
-        admitted.append(await _Admission(desk, model_id).admit(one))
-    return admitted
+    tasks = {new.task_id: new.task_vector for new in constraints if new.task_vector is not None}
+    await ConstraintStore(connection, namespace.id).add_task_vectors(tasks, model_id)
+    results: list[AdmissionResult] = []
+    for new in constraints:
+        context = ChangeContext(connection, namespace, new.key_id, now)
+        results.append(await _Admission(context, model_id).admit(new))
+    return results
 
 
 @dataclass(frozen=True, slots=True)
 class _Admission:
     """One constraint's way in."""
 
-    desk: Desk
+    context: ChangeContext
     model_id: UUID
 
     @property
     def _store(self) -> ConstraintStore:
-        return ConstraintStore(self.desk.connection, self.desk.namespace.id)
+        return ConstraintStore(self.context.connection, self.context.namespace.id)
 
     @property
     def _memories(self) -> MemoryStore:
-        return MemoryStore(self.desk.connection, self.desk.namespace.id)
+        return MemoryStore(self.context.connection, self.context.namespace.id)
 
-    async def admit(self, one: EmbeddedConstraint) -> Admitted:
-        actors = ActorStore(self.desk.connection, self.desk.namespace.id)
-        new = one.new
-        agent_id = (await actors.ensure_agent(new.agent, new.key_id, self.desk.now)).id
-        row = row_of(one, agent_id)
+    async def admit(self, new: NewConstraint) -> AdmissionResult:
+        actors = ActorStore(self.context.connection, self.context.namespace.id)
+        agent_id = (await actors.ensure_agent(new.agent, new.key_id, self.context.now)).id
+        row = _to_memory(new, agent_id)
         if new.lint:
-            return await self._reject(one, row)
-        peers = await self._store.near(self._bucket(row), one.vectors)
-        twin = next((peer for peer in peers if _says(new.wording, peer)), None)
+            return await self._reject(new, row)
+        peers = await self._store.near(self._bucket(row), new.vectors)
+        twin = next((peer for peer in peers if _is_same(new.wording, peer)), None)
         if twin is not None:
-            return await self._merge(one, row, twin)
-        return await self._create(one, row, peers)
+            return await self._merge(new, row, twin)
+        return await self._create(new, row, peers)
 
-    def _bucket(self, row: NewMemory) -> Bucket:
+    def _bucket(self, row: NewMemory) -> PeerQuery:
         """Whose constraints it may be one with: where it is its author's alone, the author's and
         the shared ones; else anyone's.
         """
         private = row.draft.visibility is Visibility.AGENT
         owner = row.owner if private else None
-        return Bucket(row.category_ids, owner, self.model_id, TWIN, row.draft.digest)
+        return PeerQuery(row.category_ids, owner, self.model_id, TWIN, row.draft.digest)
 
-    async def _reject(self, one: EmbeddedConstraint, row: NewMemory) -> Admitted:
-        reason = f"lint: {', '.join(one.new.lint)}"
-        known = await self._store.rejected(row.owner, row.category_ids.category, row.draft.digest)
+    async def _reject(self, new: NewConstraint, row: NewMemory) -> AdmissionResult:
+        reason = f"lint: {', '.join(new.lint)}"
+        known = await self._store.find_rejected(
+            row.owner, row.category_ids.category, row.draft.digest
+        )
         if known is None:
             await self._add(replace(row, status=Status.REJECTED, status_reason=reason))
-        again = await self._support(one, row, known or row.id)
-        if known is not None and again:
+        is_new = await self._add_support(new, row, known or row.id)
+        if known is not None and is_new:
             await self._memories.add_evidence([known])
-        return Admitted(known or row.id, "rejected", reason)
+        return AdmissionResult(known or row.id, "rejected", reason)
 
     async def _create(
-        self, one: EmbeddedConstraint, row: NewMemory, peers: Sequence[Peer]
-    ) -> Admitted:
-        waits = _waits(one.new)
+        self, new: NewConstraint, row: NewMemory, peers: Sequence[Peer]
+    ) -> AdmissionResult:
+        waits = _reason_to_wait(new)
         status = Status.PROPOSED if waits else Status.ACTIVE
         if not await self._add(replace(row, status=status, status_reason=waits)):
-            # The same text with other halves: a text lives once in a category.
+            # The same text with other parts: a text lives once in a category.
             known = (await self._memories.twins([row]))[row.twin_key].id
-            await self._count(one, row, known)
-            return Admitted(known, "merged")
-        await self._support(one, row, row.id)
+            await self._count_support(new, row, known)
+            return AdmissionResult(known, "merged")
+        await self._add_support(new, row, row.id)
         if row.draft.visibility is Visibility.NAMESPACE and row.trust is not Trust.QUARANTINED:
-            await self._contend((row.id, row.category_ids.category), one.new.wording, peers)
-        return Admitted(row.id, "proposed" if waits else "created", waits)
+            await self._detect(Contender(row.id, row.category_ids.category, new.wording), peers)
+        return AdmissionResult(row.id, "proposed" if waits else "created", waits)
 
     async def _add(self, row: NewMemory) -> bool:
         """The memory's rows with the event that begins its history; False where the text is known
@@ -208,83 +215,78 @@ class _Admission:
         living = row.status is not Status.REJECTED
         if living and row.twin_key in await self._memories.twins([row]):
             return False
-        stamp = await self.desk.stamp(memories=int(living))
+        stamp = await self.context.stamp(memories=int(living))
         await self._memories.add([row], stamp)
-        entrance = Entrance(self.desk.namespace, self.desk.key_id, self.desk.now, self.model_id)
-        await begin(self.desk.connection, entrance, [row], stamp.bank_version)
+        entrance = Entrance(
+            self.context.namespace, self.context.key_id, self.context.now, self.model_id
+        )
+        await begin(self.context.connection, entrance, [row], stamp.bank_version)
         return True
 
-    async def _support(self, one: EmbeddedConstraint, row: NewMemory, memory_id: UUID) -> bool:
-        values = support_of(one.new, row.agent_id) | {
+    async def _add_support(self, new: NewConstraint, row: NewMemory, memory_id: UUID) -> bool:
+        values = _support_row(new, row.agent_id) | {
             "memory_id": memory_id,
-            "recorded_at": self.desk.now,
+            "recorded_at": self.context.now,
         }
-        return await SupportStore(self.desk.connection, self.desk.namespace.id).add(values)
+        return await SupportStore(self.context.connection, self.context.namespace.id).add(values)
 
-    async def _count(self, one: EmbeddedConstraint, row: NewMemory, memory_id: UUID) -> bool:
+    async def _count_support(self, new: NewConstraint, row: NewMemory, memory_id: UUID) -> bool:
         """Its support and a piece of evidence; False where that was counted before."""
-        if not await self._support(one, row, memory_id):
+        if not await self._add_support(new, row, memory_id):
             return False
         await self._memories.add_evidence([memory_id])
-        await self._memories.feed(await self.desk.stamp(), "supported", [memory_id])
+        await self._memories.feed(await self.context.stamp(), "supported", [memory_id])
         return True
 
-    async def _merge(self, one: EmbeddedConstraint, row: NewMemory, twin: Peer) -> Admitted:
-        if not await self._count(one, row, twin.id):
-            return Admitted(twin.id, "merged", "known")
-        if one.new.counts:
-            await self._promote(one.new, twin)
-        return Admitted(twin.id, "merged")
+    async def _merge(self, new: NewConstraint, row: NewMemory, twin: Peer) -> AdmissionResult:
+        if not await self._count_support(new, row, twin.id):
+            return AdmissionResult(twin.id, "merged", "known")
+        if new.counts:
+            await self._promote(new, twin)
+        return AdmissionResult(twin.id, "merged")
 
     async def _promote(self, new: NewConstraint, twin: Peer) -> None:
         """Counting support opens to all what was its author's alone, ends a quarantine, and
         brings into use what waited for it.
         """
-        trust = _raised(Trust(twin.trust), new.trust)
+        trust = _raised_trust(Trust(twin.trust), new.trust)
         if not twin.shared or trust is not None:
-            stamp = await self.desk.stamp()
+            stamp = await self.context.stamp()
             await self._store.open_up(twin.id, trust, stamp)
             await self._memories.feed(stamp, "opened", [twin.id])
         if twin.status == Status.PROPOSED:
             step = (Status.PROPOSED, Status.ACTIVE)
-            await self._memories.set_status(twin.id, step, None, await self.desk.stamp())
+            await self._memories.set_status(twin.id, step, None, await self.context.stamp())
         vectors = await self._store.vectors(twin.id, self.model_id)
         place = CategoryIds(new.category_ids.category, twin.subcategory_id)
-        bucket = Bucket(place, None, self.model_id, TWIN)
+        bucket = PeerQuery(place, None, self.model_id, TWIN)
         peers = await self._store.near(bucket, vectors, but=twin.id)
-        await self._contend((twin.id, new.category_ids.category), wording_of(twin.detail), peers)
+        wording = wording_of(twin.detail)
+        if wording is not None:
+            await self._detect(Contender(twin.id, new.category_ids.category, wording), peers)
 
-    async def _contend(
-        self, whose: tuple[UUID, UUID], wording: Wording | None, peers: Sequence[Peer]
-    ) -> None:
+    async def _detect(self, contender: Contender, peers: Sequence[Peer]) -> None:
         """Contradictions are between constraints that all agents see."""
         shared = [peer for peer in peers if peer.shared]
-        if wording is not None:
-            await detect(self.desk, (*whose, wording), shared)
+        await detect_contradictions(self.context, contender, shared)
 
 
-def _says(wording: Wording, peer: Peer) -> bool:
+def _is_same(wording: Wording, peer: Peer) -> bool:
     theirs = wording_of(peer.detail)
     return theirs is not None and same(wording, theirs, nearness(peer))
 
 
-def _waits(new: NewConstraint) -> str | None:
+def _reason_to_wait(new: NewConstraint) -> str | None:
     """Why it is not in use yet; an author may use their own word."""
     if new.trust is Trust.QUARANTINED:
         return BOTH_WRONG
     return None if new.counts or new.visibility is Visibility.AGENT else NO_SUPPORT
 
 
-def _raised(was: Trust, brought: Trust) -> Trust | None:
+def _raised_trust(was: Trust, brought: Trust) -> Trust | None:
     """The trust that counting support brings; None where there is as much already."""
     order = (Trust.QUARANTINED, Trust.UNVERIFIED, Trust.TRUSTED)
     return brought if order.index(brought) > order.index(was) else None
-
-
-BOTH_RIGHT = 0.5
-"""Where a constraint starts that two right runs gave: it says how to be quick, not how to be right
-(the source's weight of a contrast of efficiency).
-"""
 
 
 def texts_of(new: NewConstraint) -> dict[str, str]:
@@ -294,12 +296,12 @@ def texts_of(new: NewConstraint) -> dict[str, str]:
     wording = new.wording
     texts = {"situation": wording.situation, "lesson": wording.lesson}
     texts["trigger"] = wording.situation
-    halves = {"enforce": wording.enforce, "avoid": wording.avoid}
-    return texts | {name: said for name, said in halves.items() if said is not None}
+    parts = {"enforce": wording.enforce, "avoid": wording.avoid}
+    return texts | {name: part for name, part in parts.items() if part is not None}
 
 
-def row_of(one: EmbeddedConstraint, agent_id: UUID) -> NewMemory:
-    new, memory_id = one.new, new_id()
+def _to_memory(new: NewConstraint, agent_id: UUID) -> NewMemory:
+    memory_id = new_id()
     draft = ExperienceDraft(
         agent=new.agent,
         situation=new.wording.situation,
@@ -316,14 +318,14 @@ def row_of(one: EmbeddedConstraint, agent_id: UUID) -> NewMemory:
         task_id=new.task_id,
         source_group=f"memory:{memory_id}",
         learned_at=new.learned_at,
-        vectors=one.vectors,
+        vectors=new.vectors,
         kind=Kind.CONSTRAINT,
         trust=new.trust,
         detail=detail_of(new.wording, new.origin, new.lint),
     )
 
 
-def support_of(new: NewConstraint, author_id: UUID) -> dict[str, object]:
+def _support_row(new: NewConstraint, author_id: UUID) -> dict[str, object]:
     """What the constraint rests on: its contrast, or its author's word."""
     values: dict[str, object] = {
         "id": new_id(),

@@ -1,17 +1,17 @@
-"""How good an agent is at a category, from its verified runs: a mean that few runs cannot move
-far from the category's own.
+"""How good an agent is at a category, from its verified runs: a mean that few runs cannot move far
+from the category's own.
 """
 
 from collections.abc import Mapping
+from datetime import datetime
 from uuid import UUID
 
-Cell = tuple[UUID, UUID]
-"""Agent and category."""
-
-
-Counts = Mapping[Cell, tuple[int, float]]
-"""Verified runs of a cell, and the sum of their rewards."""
-
+from memory.constraints.store.competence import CompetenceStore
+from memory.constraints.trajectory_entities import AgentCategory, Competence, VerifiedRuns
+from memory.kernel.engine import Engine
+from memory.kernel.paging import Listed, Page, listed
+from memory.tasks.store.actors import ActorStore
+from memory.tenancy.entities import Call
 
 KAPPA = 5.0
 """So many runs at the category's mean stand before an agent's own."""
@@ -21,25 +21,50 @@ UNKNOWN = 0.5
 """The mean of a category in which nobody has run."""
 
 
-def shrunken(counts: Counts) -> dict[Cell, float]:
+async def list_competences(
+    engine: Engine, call: Call, as_of: datetime | None, page: Page
+) -> Listed[Competence]:
+    """Of every agent in every category it has verified runs in, by name; those known by `as_of`."""
+    async with engine.database.transaction(call.namespace.id) as connection:
+        counts = await CompetenceStore(connection, call.namespace.id).all(as_of)
+        store = ActorStore(connection, call.namespace.id)
+        agents = {agent.id: agent.name for agent in await store.every_agent()}
+        categories = await store.names()
+    values = shrink_means(counts)
+    rows = sorted(
+        (
+            agents[cell.agent_id],
+            categories[cell.category_id],
+            runs.n,
+            runs.total / runs.n,
+            values[cell],
+        )
+        for cell, runs in counts.items()
+    )
+    after = () if page.after is None else page.after
+    found = [Competence(*row) for row in rows if row[:2] > after]
+    return listed(found[: page.limit + 1], page, len(rows), lambda row: (row.agent, row.category))
+
+
+def shrink_means(counts: Mapping[AgentCategory, VerifiedRuns]) -> dict[AgentCategory, float]:
     """(total + κ m) / (n + κ) with κ = 5, m the mean reward of the category's runs by all agents.
 
-    Who is not in `counts` has the category's mean, see `means`.
+    Who is not in `counts` has the category's mean, see `category_means`.
     """
-    means_of = means(counts)
+    means = category_means(counts)
     return {
-        (agent, category): (total + KAPPA * means_of[category]) / (n + KAPPA)
+        AgentCategory(agent, category): (total + KAPPA * means[category]) / (n + KAPPA)
         for (agent, category), (n, total) in counts.items()
     }
 
 
-def means(counts: Counts) -> dict[UUID, float]:
+def category_means(counts: Mapping[AgentCategory, VerifiedRuns]) -> dict[UUID, float]:
     """The mean reward of each category, whoever ran; .5 where nobody did."""
-    sums: dict[UUID, tuple[int, float]] = {}
+    sums: dict[UUID, VerifiedRuns] = {}
     for cell in sorted(counts):
         n, total = counts[cell]
         runs, rewards = sums.get(cell[1], (0, 0.0))
-        sums[cell[1]] = (runs + n, rewards + total)
+        sums[cell[1]] = VerifiedRuns(runs + n, rewards + total)
     return {
         category: rewards / runs if runs else UNKNOWN for category, (runs, rewards) in sums.items()
     }

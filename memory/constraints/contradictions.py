@@ -22,11 +22,11 @@ from memory.constraints.entities import (
 from memory.constraints.merging import Nearness, Strength, opposed, stronger
 from memory.constraints.store.constraints import Peer
 from memory.constraints.store.contradictions import (
+    ContradictionDecision,
+    ContradictionSide,
     ContradictionStore,
-    Found,
-    Quarrel,
-    Side,
-    Verdict,
+    NewContradiction,
+    UndecidedContradiction,
 )
 from memory.constraints.store.support import SupportStore
 from memory.kernel.engine import Engine
@@ -59,7 +59,7 @@ CONTENDING = IN_USE | {Status.PROPOSED}
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
+class ChangeContext:
     """Where constraints are changed: in whose transaction, by which key, and when."""
 
     connection: Connection
@@ -73,23 +73,35 @@ class Desk:
         return Stamp(self.key_id, self.now, version)
 
 
-async def detect(desk: Desk, what: tuple[UUID, UUID, Wording], peers: Sequence[Peer]) -> None:
-    """Link the constraint (id, category, wording) with those it contradicts, and decide."""
-    memory_id, category_id, wording = what
-    store = ContradictionStore(desk.connection, desk.namespace.id)
+@dataclass(frozen=True, slots=True)
+class Contender:
+    """A constraint that may contradict others of its category."""
+
+    memory_id: UUID
+    category_id: UUID
+    wording: Wording
+
+
+async def detect_contradictions(
+    context: ChangeContext, contender: Contender, peers: Sequence[Peer]
+) -> None:
+    """Link the constraint with those it contradicts, and decide."""
+    store = ContradictionStore(context.connection, context.namespace.id)
     for peer in peers:
-        reason = _against(wording, peer)
+        reason = _conflict(contender.wording, peer)
         if reason is not None:
-            found = Found((memory_id, peer.id), category_id, reason, min(1.0, peer.trigger))
-            await store.link(found, desk.now)
-    await settle(desk, memory_id)
+            ids = (contender.memory_id, peer.id)
+            likeness = min(1.0, peer.trigger)
+            found = NewContradiction(ids, contender.category_id, reason, likeness)
+            await store.link(found, context.now)
+    await decide_by_evidence(context, contender.memory_id)
 
 
-def _against(wording: Wording, peer: Peer) -> str | None:
+def _conflict(wording: Wording, peer: Peer) -> str | None:
     """How the peer contradicts it, where the peer is one to contend with."""
     theirs = wording_of(peer.detail)
-    stands = _contends(Side(peer.id, peer.status, peer.status_reason))
-    if not stands or theirs is None or peer.trust == Trust.QUARANTINED:
+    contends = _contends(ContradictionSide(peer.id, peer.status, peer.status_reason))
+    if not contends or theirs is None or peer.trust == Trust.QUARANTINED:
         return None
     return opposed(wording, theirs, nearness(peer))
 
@@ -99,58 +111,61 @@ def nearness(peer: Peer) -> Nearness:
     return Nearness(peer.trigger, peer.lesson, peer.enforce, peer.avoid, crossed)
 
 
-async def settle(desk: Desk, memory_id: UUID) -> None:
-    """Decide by evidence what this constraint takes part in; what is decided so stays so."""
-    store = ContradictionStore(desk.connection, desk.namespace.id)
-    quarrels = [q for q in await store.quarrels(memory_id) if _contends(q.first, q.second)]
-    if not quarrels:
+async def decide_by_evidence(context: ChangeContext, memory_id: UUID) -> None:
+    """Decide what this constraint takes part in; what is decided so stays so."""
+    store = ContradictionStore(context.connection, context.namespace.id)
+    undecided = await store.undecided(memory_id)
+    contradictions = [one for one in undecided if _contends(one.first, one.second)]
+    if not contradictions:
         return
-    ids = sorted({side.id for q in quarrels for side in (q.first, q.second)})
-    strengths = await _strengths(desk, ids)
-    for quarrel in quarrels:
-        keep = stronger(strengths[quarrel.first.id], strengths[quarrel.second.id])
+    ids = sorted({side.id for one in contradictions for side in (one.first, one.second)})
+    strengths = await _load_strengths(context, ids)
+    for one in contradictions:
+        keep = stronger(strengths[one.first.id], strengths[one.second.id])
         if keep is None:
-            await _leave_open(store, quarrel)
-        elif keep != quarrel.resolution:
-            verdict = Verdict(keep, EVIDENCE, None, desk.now)
-            await store.decide(quarrel.id, verdict)
-            await _carry_out(desk, quarrel.id, quarrel.first, keep in ("first", "both"))
-            await _carry_out(desk, quarrel.id, quarrel.second, keep in ("second", "both"))
+            await _leave_open(store, one)
+        elif keep != one.resolution:
+            await store.decide(one.id, ContradictionDecision(keep, EVIDENCE, None, context.now))
+            await _apply_decision(context, one.id, one.first, stays=keep in ("first", "both"))
+            await _apply_decision(context, one.id, one.second, stays=keep in ("second", "both"))
 
 
-async def weaken(desk: Desk, memory_ids: Sequence[UUID]) -> None:
+async def withdraw_support(context: ChangeContext, memory_ids: Sequence[UUID]) -> None:
     """These lost support: what all agents see and nothing counts for any more waits for new."""
-    counts = await SupportStore(desk.connection, desk.namespace.id).counts(memory_ids)
-    store = MemoryStore(desk.connection, desk.namespace.id)
-    for memory_id, status in (await _shared(desk, memory_ids)).items():
+    counts = await SupportStore(context.connection, context.namespace.id).counts(memory_ids)
+    store = MemoryStore(context.connection, context.namespace.id)
+    for memory_id, status in (await _shared_statuses(context, memory_ids)).items():
         if status in IN_USE and counts[memory_id].tasks == 0:
             step = (status, Status.PROPOSED)
-            await store.set_status(memory_id, step, NO_SUPPORT, await desk.stamp())
-        await settle(desk, memory_id)
+            await store.set_status(memory_id, step, NO_SUPPORT, await context.stamp())
+        await decide_by_evidence(context, memory_id)
 
 
-async def _shared(desk: Desk, memory_ids: Sequence[UUID]) -> dict[UUID, Status]:
-    reader = MemoryReader(desk.connection, desk.namespace.id, Viewer())
+async def _shared_statuses(
+    context: ChangeContext, memory_ids: Sequence[UUID]
+) -> dict[UUID, Status]:
+    reader = MemoryReader(context.connection, context.namespace.id, Viewer())
     return {memory.id: memory.status for memory in await reader.some(memory_ids)}
 
 
-def _contends(*sides: Side) -> bool:
+def _contends(*sides: ContradictionSide) -> bool:
     """Whether none of them was stopped by someone; what lost to another may yet come back."""
     return all(side.status in CONTENDING or side.reason == CONTRADICTED for side in sides)
 
 
-async def _leave_open(store: ContradictionStore, quarrel: Quarrel) -> None:
+async def _leave_open(store: ContradictionStore, contradiction: UndecidedContradiction) -> None:
     """Equal again while both are in use: nothing is decided any more."""
-    if quarrel.resolution and {quarrel.first.status, quarrel.second.status} <= IN_USE:
-        await store.reopen(quarrel.id)
+    statuses = {contradiction.first.status, contradiction.second.status}
+    if contradiction.resolution and statuses <= IN_USE:
+        await store.reopen(contradiction.id)
 
 
-async def _strengths(desk: Desk, ids: Sequence[UUID]) -> dict[UUID, Strength]:
-    supports = await SupportStore(desk.connection, desk.namespace.id).counts(ids)
-    states = (await StateStore(desk.connection, desk.namespace.id).load(ids)).memories
-    policy = policy_named(desk.namespace.policy)
-    replay = desk.namespace.clock is Clock.REPLAY
-    at = desk.namespace.newest_known_at if replay else desk.now
+async def _load_strengths(context: ChangeContext, ids: Sequence[UUID]) -> dict[UUID, Strength]:
+    supports = await SupportStore(context.connection, context.namespace.id).counts(ids)
+    states = (await StateStore(context.connection, context.namespace.id).load(ids)).memories
+    policy = policy_named(context.namespace.policy)
+    replay = context.namespace.clock is Clock.REPLAY
+    at = context.namespace.newest_known_at if replay else context.now
 
     def strength(memory_id: UUID) -> Strength:
         counts = supports.get(memory_id, SupportCounts())
@@ -161,23 +176,25 @@ async def _strengths(desk: Desk, ids: Sequence[UUID]) -> dict[UUID, Strength]:
     return {memory_id: strength(memory_id) for memory_id in ids}
 
 
-async def _carry_out(desk: Desk, contradiction_id: UUID, side: Side, stays: bool) -> None:  # noqa: FBT001 - the one thing decided
+async def _apply_decision(
+    context: ChangeContext, contradiction_id: UUID, side: ContradictionSide, *, stays: bool
+) -> None:
     """What stays comes back if it was suspended as a loser; what does not is suspended."""
     status = Status(side.status)
-    store = MemoryStore(desk.connection, desk.namespace.id)
+    store = MemoryStore(context.connection, context.namespace.id)
     if not stays and status in IN_USE:
         step = (status, Status.SUSPENDED)
-        await store.set_status(side.id, step, CONTRADICTED, await desk.stamp())
+        await store.set_status(side.id, step, CONTRADICTED, await context.stamp())
     lost = status is Status.SUSPENDED and side.reason == CONTRADICTED
     if not stays or not lost:
         return
-    contradictions = ContradictionStore(desk.connection, desk.namespace.id)
-    if not await contradictions.lost(side.id, contradiction_id):
-        counts = await SupportStore(desk.connection, desk.namespace.id).counts([side.id])
+    contradictions = ContradictionStore(context.connection, context.namespace.id)
+    if not await contradictions.has_lost(side.id, contradiction_id):
+        counts = await SupportStore(context.connection, context.namespace.id).counts([side.id])
         supported = counts[side.id].tasks > 0
         step = (Status.SUSPENDED, Status.ACTIVE if supported else Status.PROPOSED)
         reason = None if supported else NO_SUPPORT
-        await store.set_status(side.id, step, reason, await desk.stamp())
+        await store.set_status(side.id, step, reason, await context.stamp())
 
 
 async def list_contradictions(
@@ -193,26 +210,29 @@ async def get_contradiction(engine: Engine, call: Call, contradiction_id: UUID) 
         return await ContradictionStore(connection, call.namespace.id).get(contradiction_id)
 
 
-async def resolve(
+async def resolve_contradiction(
     engine: Engine, call: Call, contradiction_id: UUID, resolution: Resolution
 ) -> Contradiction:
     """A person decides, over what evidence said; once."""
     call.key.require(Act.MANAGE)
     async with engine.database.transaction(call.namespace.id) as connection:
         store = ContradictionStore(connection, call.namespace.id)
-        # Whoever settles by evidence holds the version, so nothing is decided beside this.
+        # Whoever decides by evidence holds the version, so nothing is decided beside this.
         await NamespaceStore(connection).bump(call.namespace.id, steps=0)
         known = await store.get(contradiction_id)
         if known.state == "resolved" and known.resolution_reason != EVIDENCE:
             raise Conflict("it was decided", code="contradiction_resolved", field="id")
         keep = resolution.keep
         reason = resolution.reason or "decided"
-        await store.decide(contradiction_id, Verdict(keep, reason, call.key.id, call.now))
-        desk = Desk(connection, call.namespace, call.key.id, call.now)
+        await store.decide(
+            contradiction_id, ContradictionDecision(keep, reason, call.key.id, call.now)
+        )
+        context = ChangeContext(connection, call.namespace, call.key.id, call.now)
         sides = await store.sides([known.first_id, known.second_id])
         for name, memory_id in (("first", known.first_id), ("second", known.second_id)):
             if memory_id in sides:
-                await _carry_out(desk, known.id, sides[memory_id], keep in (name, "both"))
+                stays = keep in (name, "both")
+                await _apply_decision(context, known.id, sides[memory_id], stays=stays)
         detail = {"keep": keep, "reason": resolution.reason}
         event = AuditEvent("contradiction.resolve", str(contradiction_id), detail)
         await CallStore(connection).record(event, call.key.id, call.namespace.id, call.now)

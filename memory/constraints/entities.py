@@ -1,17 +1,45 @@
-"""Constraints, the runs and pairs they come from, what supports and what contradicts them."""
+"""Constraints, what supports them and what contradicts them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from enum import StrEnum
+from typing import Annotated, Final, Literal
 from uuid import UUID
 
-from memory.constraints.trajectory_entities import RIGHT
+from pydantic import Field, computed_field
+
+from memory.constraints.contrast_entities import PairClass
 from memory.kernel.errors import Rejected
-from memory.kernel.fields import OUTPUT
+from memory.kernel.fields import INPUT, OUTPUT, Moment, Name, hint
 from memory.kernel.text import NAME, cleaned, cleaned_json, optional
-from memory.memories.entities import Memory, Remembered
+from memory.memories.entities import (
+    MAX_WEIGHT,
+    MIN_WEIGHT,
+    Remembered,
+    Status,
+    Trust,
+    Visibility,
+)
 from memory.tasks.entities import CategoryName, TaskDraft
+
+PART = 400
+"""The most characters of a trigger, an obligation or a prohibition."""
+
+
+MAX_ENTRIES = 3
+"""The most constraints one pair may yield (MemCollab, arXiv 2603.23234)."""
+
+
+DISTILLED: Final = "distilled"
+
+
+WRITTEN: Final = "written"
+
+
+Origin = Literal["distilled", "written"]
+
+
+Part = Annotated[str, Field(json_schema_extra=hint(PART))]  # pyright: ignore[reportArgumentType] - JSON values
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,16 +75,22 @@ class Wording:
 
 @dataclass(frozen=True, slots=True)
 class SupportCounts:
-    """What speaks for a constraint: distinct tasks, agent pairs, families and keys, of what
-    counts; `contrasts` is all of it, counted or not.
-    """
+    """What speaks for a constraint, in numbers."""
+
+    __pydantic_config__ = OUTPUT
 
     contrasts: int = 0
+    """All pieces of support, whether they count or not."""
     tasks: int = 0
+    """Distinct tasks of what counts."""
     agent_pairs: int = 0
+    """Distinct pairs of different agents of what counts."""
     families: int = 0
+    """Distinct families of models of what counts."""
     keys: int = 0
+    """Distinct keys behind what counts."""
 
+    @computed_field
     @property
     def agnostic_score(self) -> float:
         """1 - 1 / (1 + families), in [0, 1): how little it depends on who ran it."""
@@ -71,7 +105,7 @@ class ServedConstraint:
 
     memory_id: UUID
     wording: Wording
-    origin: str
+    origin: Origin
     support: SupportCounts
     task_ids: tuple[UUID, ...]
     agent: str
@@ -79,89 +113,154 @@ class ServedConstraint:
     learned_at: datetime
 
 
-PART = 400
-"""The most characters of a trigger, an obligation or a prohibition."""
-
-
-MAX_ENTRIES = 3
-"""The most constraints one pair may yield (MemCollab, arXiv 2603.23234)."""
-
-
-class PairClass(StrEnum):
-    DISCORDANT = "discordant"
-    BOTH_RIGHT = "both_right"
-    BOTH_WRONG = "both_wrong"
-    UNKNOWN = "unknown"
-
-
-DISTILLED, WRITTEN = "distilled", "written"
-
-
-class ContrastState(StrEnum):
-    """`empty`: no clean divergence. `refused`: nothing may be learned from such a pair. `no_text`:
-    a run has no text. `failed`: the language model gave up; it can be asked again.
-    """
-
-    QUEUED = "queued"
-    DISTILLING = "distilling"
-    DISTILLED = "distilled"
-    EMPTY = "empty"
-    REFUSED = "refused"
-    NO_TEXT = "no_text"
-    FAILED = "failed"
-
-
 @dataclass(frozen=True, slots=True)
 class ConstraintDraft:
-    """A constraint as a caller brings it, with the task it was learned from."""
+    """A constraint in its author's words, with the task it was learned from; enforce, avoid, or
+    both.
+    """
 
-    agent: str
-    wording: Wording
+    __pydantic_config__ = INPUT
+
+    agent: Name
+    """Who says so."""
+    trigger: Part
+    """The kind of situation, to be read after the word When."""
+    enforce: Part | None = None
+    """What to do then, to be read after the word enforce."""
+    avoid: Part | None = None
+    """What not to do, to be read after the word avoid."""
     task: TaskDraft | None = None
+    """The task it was learned from, in the caller's words; give this or `task_id`."""
     task_id: UUID | None = None
-    category: CategoryName | None = None
-    weight: float = 1.0
-    learned_at: datetime | None = None
+    """A stored task it was learned from; give this or `task`."""
+    category: Name | None = None
+    """Where it applies; null: in the category of its task."""
+    subcategory: Name | None = None
+    """The second level; needs `category`."""
+    weight: Annotated[float, Field(strict=True, ge=MIN_WEIGHT, le=MAX_WEIGHT)] = 1.0
+    """What it starts with."""
+    learned_at: Moment | None = None
+    """When it was learned; set in `replay` namespaces alone."""
     metadata: Mapping[str, object] = field(default_factory=dict[str, object])
+    """Free JSON of the caller's."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "agent", cleaned(self.agent, "agent", NAME))
+        words = self.wording
+        object.__setattr__(self, "trigger", words.trigger)
+        object.__setattr__(self, "enforce", words.enforce)
+        object.__setattr__(self, "avoid", words.avoid)
         object.__setattr__(self, "metadata", cleaned_json(self.metadata, "metadata"))
+        category = self.category_name
+        if category is not None:
+            object.__setattr__(self, "category", category.name)
+            object.__setattr__(self, "subcategory", category.subcategory)
         if (self.task is None) == (self.task_id is None):
             raise Rejected("give exactly one of task and task_id", field="task")
+
+    @property
+    def wording(self) -> Wording:
+        return Wording(self.trigger, self.enforce, self.avoid)
+
+    @property
+    def category_name(self) -> CategoryName | None:
+        return CategoryName.of(self.category, self.subcategory)
 
 
 @dataclass(frozen=True, slots=True)
 class Support:
-    """One piece of support: a contrast, or its author's word."""
+    """One piece of support: a contrast of two runs, or its author's word (no contrast)."""
+
+    __pydantic_config__ = OUTPUT
 
     id: UUID
-    memory_id: UUID
+    """Names the piece for ever."""
+    memory_id: Annotated[UUID, Field(exclude=True)]
     contrast_id: UUID | None
+    """The pair of runs; null for its author's word."""
     task_id: UUID
+    """The task it comes from."""
     preferred_agent: str | None
+    """Who made the better run, or whose word it is."""
     unpreferred_agent: str | None
+    """Who made the worse run."""
     preferred_family: str | None
+    """The better agent's family of models, as declared when the pair was made."""
     unpreferred_family: str | None
+    """The worse agent's family of models, as declared when the pair was made."""
     preferred_size: str | None
+    """How large the better agent was declared."""
     unpreferred_size: str | None
+    """How large the worse agent was declared."""
     pair_class: PairClass | None
+    """What kind of pair it is."""
     verifier: str
+    """The weaker of those who vouch for the two runs."""
     counts: bool
+    """Whether it counts: verified by others, and not made by one key alone."""
     known_at: datetime
+    """When it was known."""
     recorded_at: datetime
+    """When it was stored."""
 
 
 @dataclass(frozen=True, slots=True)
 class Constraint:
-    """A constraint as it stands: a memory, read as one, with what supports it."""
+    """A constraint as it stands, with what speaks for it in numbers."""
 
-    memory: Memory
-    wording: Wording | None
-    origin: str
-    lint: Sequence[str]
+    __pydantic_config__ = OUTPUT
+
+    id: UUID
+    """Names the constraint for ever; it is a memory of that id as well."""
+    origin: Origin
+    """Whether it came of a contrast or of a caller."""
+    status: Status
+    """Whether it is in use."""
+    status_reason: str | None
+    """Why it has this status."""
+    trust: Trust
+    """Whether the source is believed."""
+    visibility: Visibility
+    """Whether its author alone sees it, or every agent."""
+    pinned: bool
+    """Whether it is kept whatever it weighs."""
+    agent: str
+    """Who says so."""
+    category: str
+    """Where it applies."""
+    subcategory: str | None
+    """The second level, if it has one."""
+    trigger: str
+    """The kind of situation, to be read after the word When; blank where it was erased."""
+    enforce: str | None
+    """What to do then."""
+    avoid: str | None
+    """What not to do."""
+    lint: list[str]
+    """What its wording fails, where it was rejected."""
     support: SupportCounts
-    task_ids: Sequence[UUID] = ()
+    """What speaks for it, in numbers."""
+    task_ids: list[UUID]
+    """The tasks it comes from."""
+    metadata: Mapping[str, object]
+    """Free JSON of its author's."""
+    version: int
+    """Grows with each edit of its text."""
+    evidence: int
+    """How often the same was said."""
+    effective_weight: float
+    """What it counts for no agent in particular, aged to the time of reading."""
+    learned_at: datetime
+    """When it was learned."""
+    recorded_at: datetime
+    """When it was stored."""
+    bank_version: int
+    """The version of the bank that changed it last."""
+
+    @property
+    def wording(self) -> Wording | None:
+        """None where it was erased."""
+        return Wording(self.trigger, self.enforce, self.avoid) if self.trigger else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -187,6 +286,12 @@ def detail_of(wording: Wording, origin: str, lint: Sequence[str] = ()) -> dict[s
     }
 
 
+def origin_of(detail: Mapping[str, object], *, otherwise: Origin) -> Origin:
+    """Where the constraint of a memory's detail comes from; `otherwise` where that was erased."""
+    stored = detail.get("origin", otherwise)
+    return DISTILLED if stored == DISTILLED else WRITTEN
+
+
 def wording_of(detail: Mapping[str, object]) -> Wording | None:
     """The wording in a memory's detail; None where it was erased."""
     parts = [detail.get(name) for name in ("trigger", "enforce", "avoid")]
@@ -196,76 +301,37 @@ def wording_of(detail: Mapping[str, object]) -> Wording | None:
     return Wording(trigger, enforce, avoid)
 
 
-@dataclass(frozen=True, slots=True)
-class Contrast:
-    """A pair of runs of one task, and what became of it."""
-
-    id: UUID
-    task_id: UUID
-    preferred_id: UUID
-    unpreferred_id: UUID
-    preferred_agent: str
-    unpreferred_agent: str
-    pair_class: PairClass
-    self_contrast: bool
-    supports: bool
-    reason: str | None
-    state: ContrastState
-    distiller: str | None
-    memory_ids: Sequence[UUID]
-    rejected: Sequence[Mapping[str, object]]
-    duration_ms: float | None
-    tokens: int
-    known_at: datetime
-    recorded_at: datetime
-    done_at: datetime | None
-
-
-@dataclass(frozen=True, slots=True)
-class ContrastRequest:
-    """Which runs to contrast: a pair or group of them, or all of a task."""
-
-    trajectory_ids: tuple[UUID, ...] = ()
-    task_id: UUID | None = None
-
-    def __post_init__(self) -> None:
-        if bool(self.trajectory_ids) == (self.task_id is not None):
-            raise Rejected("give exactly one of trajectory_ids and task_id", field="trajectory_ids")
-        if self.trajectory_ids and not PAIR <= len(set(self.trajectory_ids)) <= MAX_GROUP:
-            raise Rejected(
-                f"trajectory_ids names {PAIR}…{MAX_GROUP} different runs",
-                field="trajectory_ids",
-                limit=[PAIR, MAX_GROUP],
-            )
-
-
-PAIR, MAX_GROUP = 2, 16
-
-
-@dataclass(frozen=True, slots=True)
-class ContrastFilter:
-    """Which contrasts to list; None does not filter."""
-
-    state: ContrastState | None = None
-    pair_class: PairClass | None = None
-    task_id: UUID | None = None
+Keep = Literal["first", "second", "both", "neither"]
 
 
 @dataclass(frozen=True, slots=True)
 class Contradiction:
     """Two constraints with one trigger and opposite obligations."""
 
+    __pydantic_config__ = OUTPUT
+
     id: UUID
+    """Names the contradiction for ever."""
     first_id: UUID
+    """One constraint."""
     second_id: UUID
-    category: CategoryName
-    reason: str
+    """The other constraint."""
+    category: str
+    """Where both apply."""
+    reason: Literal["enforced_avoided", "negated"]
+    """How they contradict: one enforces what the other avoids, or one negates the other."""
     likeness: float
-    state: str
-    resolution: str | None
+    """The cosine of their triggers."""
+    state: Literal["open", "resolved"]
+    """Whether it is decided."""
+    resolution: Keep | None
+    """Which of them stays in use."""
     resolution_reason: str | None
+    """Why: `evidence`, or what the person who decided says."""
     recorded_at: datetime
+    """When it was seen."""
     resolved_at: datetime | None
+    """When it was decided."""
 
 
 RESOLUTIONS = ("first", "second", "both", "neither")
@@ -273,10 +339,14 @@ RESOLUTIONS = ("first", "second", "both", "neither")
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """Which of two constraints stays in use: first, second, both or neither; and why."""
+    """Which of the two stays in use, and why."""
 
-    keep: str
-    reason: str | None = None
+    __pydantic_config__ = INPUT
+
+    keep: Keep
+    """Which of them stays in use."""
+    reason: Name | None = None
+    """Why; kept with the contradiction."""
 
     def __post_init__(self) -> None:
         if self.keep not in RESOLUTIONS:
@@ -284,82 +354,3 @@ class Resolution:
                 f"keep must be one of {RESOLUTIONS}", field="keep", limit=list(RESOLUTIONS)
             )
         object.__setattr__(self, "reason", optional(self.reason, "reason", NAME))
-
-
-@dataclass(frozen=True, slots=True)
-class RunSketch:
-    """A run without its words: `n_steps` and `wordless` say what is missed.
-
-    `in_charge`: its key answers for the whole namespace (evaluator, admin, operator). `fresh`: its
-    group was not looked at for pairs since it came.
-    """
-
-    id: UUID
-    task_id: UUID
-    agent_id: UUID
-    agent: str
-    family: str | None
-    reward: float | None
-    verifier: str
-    cost: float | None
-    n_steps: int
-    wordless: bool
-    known_at: datetime
-    key_id: UUID | None
-    in_charge: bool
-    fresh: bool = True
-
-    @property
-    def right(self) -> bool | None:
-        """Whether it succeeded; None where nobody said so."""
-        if self.reward is None or self.verifier == "none":
-            return None
-        return self.reward >= RIGHT
-
-
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """Two runs of one task. Of two wrong ones neither is better, whichever is named first.
-
-    `reason` says why it cannot count as support.
-    """
-
-    preferred: RunSketch
-    unpreferred: RunSketch
-    pair_class: PairClass
-    reason: str | None
-
-    @property
-    def self_contrast(self) -> bool:
-        """One agent against itself: weaker evidence, and labelled so."""
-        return self.preferred.agent_id == self.unpreferred.agent_id
-
-    @property
-    def supports(self) -> bool:
-        return self.reason is None
-
-    @property
-    def state(self) -> ContrastState:
-        """Where it begins: what cannot be learned from ends here."""
-        if self.pair_class is PairClass.UNKNOWN:
-            return ContrastState.REFUSED
-        if self.preferred.wordless or self.unpreferred.wordless:
-            return ContrastState.NO_TEXT
-        return ContrastState.QUEUED
-
-    @property
-    def known_at(self) -> datetime:
-        """When both runs were known."""
-        return max(self.preferred.known_at, self.unpreferred.known_at)
-
-    @property
-    def ids(self) -> frozenset[UUID]:
-        return frozenset({self.preferred.id, self.unpreferred.id})
-
-
-@dataclass(frozen=True, slots=True)
-class Contrasted:
-    """What became of a caller's runs; `new` where one of the pairs was not there before."""
-
-    contrasts: Sequence[Contrast]
-    new: bool

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from functools import partial
 from itertools import pairwise
 
-from memory.constraints.entities import Pair, PairClass, RunSketch
+from memory.constraints.contrast_entities import PairClass, RunPair, RunSketch
 from memory.constraints.trajectory_entities import SUPPORTING, VERIFIERS
 
 MAX_PAIRS = 8
@@ -34,7 +34,7 @@ SELF_VERIFIED = "self_verified"
 SAME_KEY = "same_key"
 
 
-def pairs_of(group: Sequence[RunSketch]) -> list[Pair]:
+def pairs_of(group: Sequence[RunSketch]) -> list[RunPair]:
     """The pairs of one task's runs: the best right run for each wrong one; without a wrong one the
     cheapest right run against the dearest; without a right one two wrong runs; and where fewer than
     two have a verdict, one pair that is refused.
@@ -50,18 +50,18 @@ def pairs_of(group: Sequence[RunSketch]) -> list[Pair]:
     return _unknown(group)
 
 
-def _discordant(rights: Sequence[RunSketch], wrongs: Sequence[RunSketch]) -> list[Pair]:
+def _discordant(rights: Sequence[RunSketch], wrongs: Sequence[RunSketch]) -> list[RunPair]:
     # What no right run is far from, nor vouched for, comes last; its place decides between equals.
     best = min(rights, key=lambda run: (*_standing(run), run.id))
     chosen = sorted(wrongs, key=lambda run: (*_standing(run)[:2], _kinship(best, run), run.id))
-    pairs: list[Pair] = []
+    pairs: list[RunPair] = []
     for wrong in chosen[:MAX_PAIRS]:
         right = min(rights, key=partial(_fitness, wrong))
         pairs.append(_pair(right, wrong, PairClass.DISCORDANT))
     return pairs
 
 
-def _both_right(rights: Sequence[RunSketch]) -> list[Pair]:
+def _both_right(rights: Sequence[RunSketch]) -> list[RunPair]:
     """At most one: of other families rather than of one, and then the furthest apart."""
     priced = all(run.cost is not None for run in rights)
     spent = {run.id: (run.cost or 0.0) if priced else float(run.n_steps) for run in rights}
@@ -83,7 +83,7 @@ def _cheaper(less: float, more: float) -> bool:
     return more > 0.0 and less <= CHEAPER * more * (1.0 + CLOSE)
 
 
-def _both_wrong(wrongs: Sequence[RunSketch]) -> Pair:
+def _both_wrong(wrongs: Sequence[RunSketch]) -> RunPair:
     """The two best vouched for, of other families rather than of one."""
     first = min(wrongs, key=lambda run: (*_standing(run)[:2], run.id))
     others = [run for run in wrongs if run.id != first.id]
@@ -93,7 +93,7 @@ def _both_wrong(wrongs: Sequence[RunSketch]) -> Pair:
     return _pair(first, second, PairClass.BOTH_WRONG)
 
 
-def _unknown(group: Sequence[RunSketch]) -> list[Pair]:
+def _unknown(group: Sequence[RunSketch]) -> list[RunPair]:
     ordered = sorted(group, key=lambda run: (run.right is None, run.id))
     return [_pair(one, other, PairClass.UNKNOWN) for one, other in pairwise(ordered[:2])]
 
@@ -120,8 +120,8 @@ def _kinship(one: RunSketch, other: RunSketch) -> int:
     return 0 if known and one.family != other.family else 1
 
 
-def _pair(preferred: RunSketch, unpreferred: RunSketch, pair_class: PairClass) -> Pair:
-    return Pair(preferred, unpreferred, pair_class, reason_against(preferred, unpreferred))
+def _pair(preferred: RunSketch, unpreferred: RunSketch, pair_class: PairClass) -> RunPair:
+    return RunPair(preferred, unpreferred, pair_class, reason_against(preferred, unpreferred))
 
 
 def reason_against(one: RunSketch, other: RunSketch) -> str | None:

@@ -2,7 +2,8 @@
 
 from typing import Final
 
-from memory.constraints.entities import MAX_ENTRIES, PART, PairClass
+from memory.constraints.contrast_entities import PairClass
+from memory.constraints.entities import MAX_ENTRIES, PART
 from memory.constraints.replies import Material
 
 ANSWER = 700

@@ -54,7 +54,7 @@ class Relabelled:
     through: tuple[UUID, UUID] = (START, START)
 
     def result(self) -> dict[str, object]:
-        """As the run's record says it; `through` is where the next run goes on."""
+        """As the run's record has it; `through` is where the next run goes on."""
         return {
             "examined": self.examined,
             "unclear": self.examined - len(self.changes),
@@ -64,19 +64,27 @@ class Relabelled:
         }
 
 
+@dataclass(frozen=True, slots=True)
+class CategoryMove:
+    """A memory or a task, and the category that it is clearly like."""
+
+    what: Misplaced
+    place: Place
+
+
 async def relabel(
     connection: Connection, namespace: Namespace, times: tuple[datetime, datetime], *, dry: bool
 ) -> Relabelled:
-    """Move what can be placed; a dry run does the same, and takes it back."""
+    """CategoryMove what can be placed; a dry run does the same, and takes it back."""
     if namespace.model_id is None:
         return Relabelled()
     if dry:
         async with undone(connection):
-            return await _Run(connection, namespace, namespace.model_id).done(times[1])
-    return await _Run(connection, namespace, namespace.model_id).done(times[1])
+            return await _RelabelRun(connection, namespace, namespace.model_id).run(times[1])
+    return await _RelabelRun(connection, namespace, namespace.model_id).run(times[1])
 
 
-class _Run:
+class _RelabelRun:
     """One run, in one transaction."""
 
     def __init__(self, connection: Connection, namespace: Namespace, model_id: UUID) -> None:
@@ -88,22 +96,22 @@ class _Run:
         self._names: dict[UUID, str] = {}
         self._gate = 0.0
 
-    async def done(self, now: datetime) -> Relabelled:
-        closed = await self._closed()
+    async def run(self, now: datetime) -> Relabelled:
+        closed = await self._closed_categories()
         if not closed:
             return Relabelled()
         self._names = await ActorStore(self._connection, self._namespace.id).names()
         self._gate = await self._raw_gate()
-        after = await self._last()
-        memories = await self._store.memories(self._wanted(closed, after[0]))
-        tasks = await self._store.tasks(self._wanted(closed, after[1]))
-        without = await self._store.count_without_vector(self._wanted(closed, START))
-        moved = await self._move_memories(await self._clear(memories, closed), now)
-        moved += await self._move_tasks(await self._clear(tasks, closed))
-        through = (_through(memories), _through(tasks))
+        after = await self._last_ids()
+        memories = await self._store.memories(self._query(closed, after[0]))
+        tasks = await self._store.tasks(self._query(closed, after[1]))
+        without = await self._store.count_without_vector(self._query(closed, START))
+        moved = await self._move_memories(await self._place_clear(memories, closed), now)
+        moved += await self._move_tasks(await self._place_clear(tasks, closed))
+        through = (_last_id(memories), _last_id(tasks))
         return Relabelled(len(memories) + len(tasks), moved, without, through)
 
-    async def _closed(self) -> tuple[UUID, ...]:
+    async def _closed_categories(self) -> tuple[UUID, ...]:
         """The categories whose tasks are to be routed anew."""
         tops = await self._store.tops()
         versions = await TaxonomyStore(self._connection, self._namespace.id).versions()
@@ -115,80 +123,79 @@ class _Run:
             return self._namespace.settings.raw_gate
         return (await ModelStore(self._connection).calibration(self._model_id))["q99"]
 
-    async def _last(self) -> tuple[UUID, UUID]:
+    async def _last_ids(self) -> tuple[UUID, UUID]:
         last = await WorkStore(self._connection).last_result(RELABEL, self._namespace.id)
         if last is None:
             return START, START
         memory_id, task_id = cast("Sequence[str]", last["through"])
         return UUID(memory_id), UUID(task_id)
 
-    def _wanted(self, closed: tuple[UUID, ...], after: UUID) -> Wanted:
+    def _query(self, closed: tuple[UUID, ...], after: UUID) -> Wanted:
         return Wanted(closed, self._model_id, after, LIMIT)
 
-    async def _clear(
+    async def _place_clear(
         self, found: Sequence[Misplaced], closed: tuple[UUID, ...]
-    ) -> list[tuple[Misplaced, Place]]:
+    ) -> list[CategoryMove]:
         """What is like a category enough, and like one clearly."""
         places = [(one, await self._router.place(one.vector, closed)) for one in found]
         return [
-            (one, place)
+            CategoryMove(one, place)
             for one, place in places
             if place is not None and place.confidence >= CLEAR and place.similarity >= self._gate
         ]
 
     async def _move_memories(
-        self, clear: Sequence[tuple[Misplaced, Place]], now: datetime
+        self, moves: Sequence[CategoryMove], now: datetime
     ) -> list[Mapping[str, object]]:
-        if not clear:
+        if not moves:
             return []
         version = await NamespaceStore(self._connection).bump(self._namespace.id)
         store = MemoryStore(self._connection, self._namespace.id)
         changes: list[Mapping[str, object]] = []
         moved: list[UUID] = []
-        for one, place in clear:
-            change = await self._move(store, one, place, version)
+        for move in moves:
+            change = await self._move(store, move, version)
             if change == "moved":
-                moved.append(one.id)
-            changes.append({"memory_id": str(one.id), **self._told(one, place, change)})
+                moved.append(move.what.id)
+            changes.append({"memory_id": str(move.what.id), **self._describe(move, change)})
         await store.feed(Stamp(None, now, version), "relabelled", moved)
         await CentroidStore(self._connection, self._namespace.id).recount()
         return changes
 
-    async def _move(self, store: MemoryStore, one: Misplaced, place: Place, version: int) -> str:
+    async def _move(self, store: MemoryStore, move: CategoryMove, version: int) -> str:
         values = {
-            "category_id": place.ids.category,
-            "subcategory_id": place.ids.subcategory,
+            "category_id": move.place.ids.category,
+            "subcategory_id": move.place.ids.subcategory,
             "bank_version": version,
         }
         try:
-            written = await store.edit(one.id, values, one.version)
+            written = await store.edit(move.what.id, values, move.what.version)
         except UniqueTextTaken:
             return TAKEN
         return "moved" if written else "kept: it was changed meanwhile"
 
-    async def _move_tasks(
-        self, clear: Sequence[tuple[Misplaced, Place]]
-    ) -> list[Mapping[str, object]]:
-        if not clear:
+    async def _move_tasks(self, moves: Sequence[CategoryMove]) -> list[Mapping[str, object]]:
+        if not moves:
             return []
         competence = CompetenceStore(self._connection, self._namespace.id)
         await competence.hold(alone=True)
-        for one, place in clear:
-            await self._store.move_task(one.id, place.ids)
+        for move in moves:
+            await self._store.move_task(move.what.id, move.place.ids)
         await competence.recount()
-        return [{"task_id": str(one.id), **self._told(one, place, "moved")} for one, place in clear]
+        return [{"task_id": str(move.what.id), **self._describe(move, "moved")} for move in moves]
 
-    def _told(self, one: Misplaced, place: Place, change: str) -> dict[str, object]:
+    def _describe(self, move: CategoryMove, change: str) -> dict[str, object]:
+        place = move.place
         into = [self._names[category_id] for category_id in place.ids.levels]
         return {
             "change": change,
-            "from": self._names[one.category_id],
+            "from": self._names[move.what.category_id],
             "into": into,
             "confidence": place.confidence,
             "similarity": place.similarity,
         }
 
 
-def _through(found: Sequence[Misplaced]) -> UUID:
+def _last_id(found: Sequence[Misplaced]) -> UUID:
     """Where the next run goes on; at the end, it begins anew."""
     return found[-1].id if len(found) == LIMIT else START

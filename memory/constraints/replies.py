@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 
-from memory.constraints.entities import MAX_ENTRIES, PART, PairClass, Wording
+from memory.constraints.contrast_entities import PairClass
+from memory.constraints.entities import MAX_ENTRIES, PART, Wording
 from memory.llm.redaction import redacted
 from memory.llm.replies import Malformed, inner_objects, read_object, text_of
 
@@ -26,7 +27,7 @@ class Material:
 
 
 @dataclass(frozen=True, slots=True)
-class Distilled:
+class DistilledWordings:
     """The wordings that may be stored, and what was refused: `text` and `reason` of each."""
 
     wordings: tuple[Wording, ...] = ()
@@ -65,7 +66,7 @@ _LEAD = re.compile(r"^(?:when(?:ever)?|enforce|avoid)\b[\s:,]*", re.IGNORECASE)
 Rejection = Mapping[str, object]
 
 
-def read(answer: str, pair_class: PairClass) -> Distilled:
+def read_answer(answer: str, pair_class: PairClass) -> DistilledWordings:
     """The wordings of an answer, at most three. Of one that breaks off, what was whole before; an
     answer without entries says that there is nothing to learn. Raises Malformed where there is no
     entry that can be used and none was left out on purpose.
@@ -84,7 +85,7 @@ def read(answer: str, pair_class: PairClass) -> Distilled:
     if entries and not wordings:
         reasons = sorted({str(one["reason"]) for one in rejected})
         raise Malformed(f"no entry can be used: {', '.join(reasons)}")
-    return Distilled(tuple(wordings), tuple(rejected))
+    return DistilledWordings(tuple(wordings), tuple(rejected))
 
 
 def _entries(answer: str) -> tuple[Sequence[object], str | None]:

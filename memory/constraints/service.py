@@ -1,165 +1,325 @@
-"""The bank of constraints: a caller brings one, people read them, stop them and bring them back."""
+"""Runs of tasks teach constraints, which serve agents of any model.
 
+Runs are kept (`add_trajectories`) → those of one task become pairs (`pair_new_runs`, a job, or
+`contrast_runs`, a caller's wish) → a language model distils each pair (`distillation_queue`) → what
+it says is admitted to the bank (`admission`), beside what contradicts it (`contradictions`) →
+whoever retrieves is served the constraints of the nearest tasks (`selection`).
+
+No model is asked to keep a run, so that one costs the same however many there are. Pairs are formed
+in one transaction; each is there once, whoever forms it again. What can be distilled waits in a
+queue; a caller's own pairs are distilled at once, as far as the time goes. Without a language model
+they are stored and wait, and the answer says so.
+"""
+
+from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import groupby
 from uuid import UUID
 
-from memory.constraints.admission import Admitted, NewConstraint, admit, embedded
-from memory.constraints.entities import (
-    WRITTEN,
-    AddedConstraint,
-    Constraint,
-    ConstraintDraft,
-    Support,
-    SupportCounts,
-    wording_of,
+from memory.constraints.contrast_entities import (
+    Contrast,
+    ContrastFilter,
+    ContrastRequest,
+    Contrasts,
+    RunPair,
+    RunSketch,
 )
-from memory.constraints.lint import lint, literals_of
-from memory.constraints.store.support import SupportStore
-from memory.inference.service import adopt_model, require_model
+from memory.constraints.distillation_queue import distil_now
+from memory.constraints.pairs import pairs_of
+from memory.constraints.store.competence import CompetenceStore
+from memory.constraints.store.contrasts import ContrastStore, PairingStamp
+from memory.constraints.store.runs import PairingStore
+from memory.constraints.store.trajectories import NewTrajectory, TrajectoryStore
+from memory.constraints.trajectory_entities import (
+    SUPPORTING,
+    AddedTrajectory,
+    AgentCategory,
+    Trajectory,
+    TrajectoryDraft,
+    TrajectoryFilter,
+    TrajectorySummary,
+    VerifiedRuns,
+)
 from memory.kernel.engine import Engine
-from memory.kernel.errors import NotFound
+from memory.kernel.errors import Conflict, MemoryFault, NotFound, Rejected
+from memory.kernel.ids import new_id
 from memory.kernel.paging import Listed, Page
 from memory.kernel.postgres.database import Connection
-from memory.memories.entities import (
-    Kind,
-    Memory,
-    MemoryFilter,
-    Trust,
-    Viewer,
-    Visibility,
-)
-from memory.memories.service import get_memory, list_memories
-from memory.memories.store.queries import MemoryReader
-from memory.tasks.entities import OWN_NAMES, Task
+from memory.tasks.entities import Task, TaskDraft
 from memory.tasks.service import NameResolver
-from memory.tasks.store.actors import ActorStore
-from memory.tasks.store.tasks import TaskStore
-from memory.tenancy.entities import Act, Call
-from memory.tenancy.store.namespaces import NamespaceStore
+from memory.tasks.store.tasks import Provenance, TaskStore
+from memory.tenancy.entities import Act, Call, Clock, Namespace
+
+MAX_TASKS = 5_000
+"""So many tasks are looked at in one run; the rest in the next."""
 
 
-async def add(engine: Engine, call: Call, draft: ConstraintDraft) -> AddedConstraint:
-    """A caller's own: who manages vouches for it; an agent's is its own until others' runs say the
-    same. What fails the lint is kept, and used by no one.
+TASKS_AT_ONCE = 200
+"""So many of them are in memory at a time."""
+
+
+WITHOUT_MODEL = "no language model is configured: pairs are stored and wait"
+
+
+AddedOrFault = AddedTrajectory | MemoryFault
+
+
+async def add_trajectories(
+    engine: Engine, call: Call, drafts: Sequence[TrajectoryDraft]
+) -> list[AddedOrFault]:
+    """Keep each run; the answers are in the drafts' order, each true by itself."""
+    call.key.require(Act.REMEMBER)
+    answers: list[AddedOrFault] = []
+    new: list[NewTrajectory] = []
+    counts: dict[AgentCategory, VerifiedRuns] = defaultdict(lambda: VerifiedRuns(0, 0.0))
+    async with engine.database.transaction(call.namespace.id) as connection:
+        competence = CompetenceStore(connection, call.namespace.id)
+        await competence.hold()
+        resolver = _RunResolver(connection, call)
+        await resolver.load_tasks(drafts)
+        for draft in drafts:
+            try:
+                run, task = await resolver.resolve(draft)
+            except MemoryFault as fault:
+                answers.append(fault)
+                continue
+            new.append(run)
+            answers.append(_added(run, task))
+            if draft.reward is not None and draft.verifier in SUPPORTING:
+                cell = AgentCategory(run.agent_id, task.category_id)
+                n, total = counts[cell]
+                counts[cell] = VerifiedRuns(n + 1, total + draft.reward)
+        await TrajectoryStore(connection, call.namespace.id).add(new)
+        await competence.add(counts)
+    return answers
+
+
+def _added(run: NewTrajectory, task: Task) -> AddedTrajectory:
+    return AddedTrajectory(run.id, task.id, task.category, task.subcategory, run.draft.right)
+
+
+class _RunResolver:
+    """Ids for the names in the runs of one transaction; each agent and category is looked up once,
+    and known tasks all at once.
+    """
+
+    def __init__(self, connection: Connection, call: Call) -> None:
+        self._call = call
+        self._names = NameResolver(connection, call)
+        self._store = TaskStore(connection, call.namespace.id)
+        self._by_id: dict[UUID, Task] = {}
+        self._by_key: dict[str, Task] = {}
+
+    async def load_tasks(self, drafts: Sequence[TrajectoryDraft]) -> None:
+        """The tasks that are there already."""
+        ids = {draft.task_id for draft in drafts if draft.task_id is not None}
+        keys = {draft.task.key for draft in drafts if draft.task is not None and draft.task.key}
+        for task in await self._store.some(sorted(ids), sorted(keys)):
+            self._remember(task)
+
+    async def resolve(self, draft: TrajectoryDraft) -> tuple[NewTrajectory, Task]:
+        """The run with ids for names. Raises what is wrong with it."""
+        call = self._call
+        call.key.require_agent(draft.agent)
+        known_at = call.namespace.known_at(draft.known_at, call.now)
+        task = await self._task_of(draft, known_at)
+        agent = await self._names.ensure_agent(draft.agent)
+        written = Provenance(call.key.id, known_at, call.now)
+        return NewTrajectory(new_id(), draft, task.id, agent.id, written), task
+
+    async def _task_of(self, draft: TrajectoryDraft, known_at: datetime) -> Task:
+        if draft.task is not None:
+            return await self._ensure_task(draft.task, known_at)
+        assert draft.task_id is not None
+        if draft.task_id not in self._by_id:
+            raise NotFound("no such task", code="task_not_found", field="task_id")
+        task = self._by_id[draft.task_id]
+        if not task.text:
+            # What a run says about an erased task would bring its words back.
+            raise NotFound("the task was erased", code="task_not_found", field="task_id")
+        return task
+
+    async def _ensure_task(self, draft: TaskDraft, known_at: datetime) -> Task:
+        """The task in its caller's words; its category is looked at even where it is known."""
+        known = self._by_key.get(draft.key) if draft.key is not None else None
+        if known is None:
+            task, _ = await self._names.ensure_task(draft, known_at)
+        else:
+            if draft.category_name is not None:
+                await self._names.ensure_category(draft.category_name)
+            task = await self._store.agree(known, draft)
+        self._remember(task)
+        return task
+
+    def _remember(self, task: Task) -> None:
+        self._by_id[task.id] = task
+        if task.key is not None:
+            self._by_key[task.key] = task
+
+
+async def get_trajectory(engine: Engine, call: Call, trajectory_id: UUID) -> Trajectory:
+    async with engine.database.transaction(call.namespace.id) as connection:
+        return await TrajectoryStore(connection, call.namespace.id).get(trajectory_id)
+
+
+async def list_trajectories(
+    engine: Engine, call: Call, wanted: TrajectoryFilter, page: Page
+) -> Listed[TrajectorySummary]:
+    """Oldest first, without their words."""
+    async with engine.database.transaction(call.namespace.id) as connection:
+        return await TrajectoryStore(connection, call.namespace.id).browse(wanted, page)
+
+
+@dataclass(slots=True)
+class PairingRun:
+    """Which pairs a run of the job would form, or did."""
+
+    distils: bool
+    examined: int = 0
+    pairs: list[RunPair] = field(default_factory=list[RunPair])
+
+    def result(self) -> dict[str, object]:
+        changes = [_change(pair) for pair in self.pairs]
+        result: dict[str, object] = {"examined": self.examined, "changes": changes}
+        return result if self.distils else result | {"distilled": False, "reason": WITHOUT_MODEL}
+
+
+async def can_distil(engine: Engine, _namespace: Namespace, _times: object) -> bool:
+    """Whether what a run pairs is distilled afterwards: a language model is configured."""
+    return engine.writer is not None
+
+
+async def pair_new_runs(
+    connection: Connection,
+    namespace: Namespace,
+    times: tuple[datetime, datetime],
+    *,
+    dry: bool,
+    plan: bool,
+) -> PairingRun:
+    """RunPair the runs that came since their tasks were looked at, with each other and with older
+    ones. `plan`: whether a language model distils them afterwards.
+    """
+    now, recorded_at = times
+    done = PairingRun(plan)
+    tasks = await PairingStore(connection, namespace.id).fresh_tasks(now, MAX_TASKS)
+    stamp = PairingStamp(recorded_at, known_at=now)
+    for start in range(0, len(tasks), TASKS_AT_ONCE):
+        some = tasks[start : start + TASKS_AT_ONCE]
+        runs = await PairingStore(connection, namespace.id).groups(some, now)
+        fresh = [run.id for run in runs if run.fresh]
+        known = await PairingStore(connection, namespace.id).known(some)
+        groups = groupby(runs, key=lambda run: run.task_id)
+        every = [pair for _, group in groups for pair in pairs_of(list(group))]
+        pairs = [pair for pair in every if _has_fresh(pair) and pair.ids not in known]
+        done.examined += len(fresh)
+        done.pairs += pairs
+        if not dry:
+            await ContrastStore(connection, namespace.id).add(pairs, stamp)
+            await TrajectoryStore(connection, namespace.id).mark_paired(fresh, recorded_at)
+    return done
+
+
+def _has_fresh(pair: RunPair) -> bool:
+    return pair.preferred.fresh or pair.unpreferred.fresh
+
+
+def _change(pair: RunPair) -> dict[str, object]:
+    return {
+        "change": "contrast",
+        "task_id": str(pair.preferred.task_id),
+        "preferred_id": str(pair.preferred.id),
+        "unpreferred_id": str(pair.unpreferred.id),
+        "pair_class": pair.pair_class.value,
+        "state": pair.state.value,
+        "reason": pair.reason,
+    }
+
+
+async def contrast_runs(engine: Engine, call: Call, request: ContrastRequest) -> Contrasts:
+    """RunPair a task's runs, or these, and distil the pairs; what takes too long stays queued, and
+    everything does where no language model is configured.
     """
     call.key.require(Act.REMEMBER)
-    call.key.require_agent(draft.agent)
-    require_model(engine, call.namespace)
-    learned_at = call.namespace.known_at(draft.learned_at, call.now, "learned_at")
     async with engine.database.transaction(call.namespace.id) as connection:
-        new = await _named(connection, call, draft, learned_at)
-    ready = await embedded(engine, call.namespace, [new])
+        runs = await _load_runs(connection, call, request)
+        pairs = pairs_of(runs)
+        known = await _store_pairs(connection, call, request, runs=runs, pairs=pairs)
+        found = await ContrastStore(connection, call.namespace.id).of_pairs(pairs)
+    await distil_now(engine, call.namespace, [one.id for one in found], call.now)
     async with engine.database.transaction(call.namespace.id) as connection:
-        model_id = await adopt_model(connection, engine, call.namespace)
-        [one] = await admit(connection, call.namespace, ready, (model_id, call.now))
-        return await _answer(connection, call, one, new)
+        found = await ContrastStore(connection, call.namespace.id).of_pairs(pairs)
+    return Contrasts(found, new=any(pair.ids not in known for pair in pairs))
 
 
-async def _named(
-    connection: Connection, call: Call, draft: ConstraintDraft, learned_at: datetime
-) -> NewConstraint:
-    """Names become ids: the agent, the source task, the category; and the lint is told."""
-    names = NameResolver(connection, call)
-    await names.ensure_agent(draft.agent)
-    if draft.task is not None:
-        task, _ = await names.ensure_task(draft.task, learned_at)
-    else:
-        assert draft.task_id is not None
-        task = await TaskStore(connection, call.namespace.id).get(draft.task_id)
-    ids = task.category_ids
-    manages = call.key.may(Act.MANAGE)
-    return NewConstraint(
-        wording=draft.wording,
-        category_ids=ids if draft.category is None else await names.ensure_category(draft.category),
-        task_id=task.id,
-        lint=await _faults(connection, call, draft, task),
-        contrast=None,
-        pair=None,
-        origin=WRITTEN,
-        agent=draft.agent,
-        counts=manages,
-        learned_at=learned_at,
-        weight=draft.weight,
-        trust=Trust.TRUSTED if manages else Trust.UNVERIFIED,
-        visibility=Visibility.NAMESPACE if manages else Visibility.AGENT,
-        key_id=call.key.id,
-        metadata=draft.metadata,
-    )
-
-
-async def _faults(
-    connection: Connection, call: Call, draft: ConstraintDraft, task: Task
-) -> tuple[str, ...]:
-    """Why the wording may not be served."""
-    agents = await ActorStore(connection, call.namespace.id).every_agent()
-    named = [agent.name for agent in agents if agent.name not in OWN_NAMES]
-    # A person may say what to avoid alone, as two wrong runs do.
-    required = draft.wording.avoid is None
-    return lint(draft.wording, literals_of(task.text), named, enforce_required=required)
-
-
-async def _answer(
-    connection: Connection, call: Call, one: Admitted, new: NewConstraint
-) -> AddedConstraint:
-    """As it stands now; also where its author may not read it, for want of a key bound to it."""
-    agent = await ActorStore(connection, call.namespace.id).get_agent(new.agent)
-    reader = MemoryReader(connection, call.namespace.id, Viewer((agent.id,)))
-    memory = await reader.get(one.memory_id)
-    known = await NamespaceStore(connection).get(call.namespace.id)
-    return AddedConstraint(
-        id=memory.id,
-        version=memory.version,
-        deduplicated=one.outcome == "merged",
-        bank_version=known.bank_version,
-        memory_status=memory.status,
-        lint=new.lint,
-    )
-
-
-async def get(engine: Engine, call: Call, memory_id: UUID) -> Constraint:
-    """The constraint as it stands. Raises NotFound for a memory of another kind."""
-    memory = await get_memory(engine, call, memory_id)
-    if memory.kind is not Kind.CONSTRAINT:
-        raise NotFound("no such constraint", code="memory_not_found", field="id")
-    return (await _supported(engine, call, [memory]))[0]
-
-
-async def browse(
-    engine: Engine, call: Call, wanted: MemoryFilter, page: Page
-) -> Listed[Constraint]:
-    """Oldest first."""
-    found = await list_memories(engine, call, replace(wanted, kind=Kind.CONSTRAINT), page)
-    shown = await _supported(engine, call, found.items)
-    return Listed(shown, found.total, found.next)
-
-
-async def _supported(engine: Engine, call: Call, memories: Sequence[Memory]) -> list[Constraint]:
-    """Each with what speaks for it."""
-    ids = [memory.id for memory in memories]
-    async with engine.database.transaction(call.namespace.id) as connection:
-        store = SupportStore(connection, call.namespace.id)
-        counts, tasks = await store.counts(ids), await store.tasks_of(ids)
-    return [
-        Constraint(
-            memory=memory,
-            wording=wording_of(memory.detail),
-            origin=str(memory.detail.get("origin", WRITTEN)),
-            lint=_listed(memory.detail.get("lint")),
-            support=counts.get(memory.id, SupportCounts()),
-            task_ids=tasks.get(memory.id, ()),
+async def _load_runs(
+    connection: Connection, call: Call, request: ContrastRequest
+) -> list[RunSketch]:
+    store = PairingStore(connection, call.namespace.id)
+    if request.task_id is not None:
+        await TaskStore(connection, call.namespace.id).get(request.task_id)
+        return await store.groups([request.task_id], call.now)
+    wanted = request.trajectory_ids or ()
+    runs = await store.sketches(wanted)
+    missing = set(wanted) - {run.id for run in runs}
+    if missing:
+        raise NotFound(
+            f"no trajectory {min(missing)}", code="trajectory_not_found", field="trajectory_ids"
         )
-        for memory in memories
-    ]
+    if len({run.task_id for run in runs}) > 1:
+        raise Rejected(
+            "runs of different tasks are not compared with each other",
+            code="other_task",
+            field="trajectory_ids",
+        )
+    return runs
 
 
-def _listed(stored: object) -> list[str]:
-    return [str(reason) for reason in stored] if isinstance(stored, list) else []
+async def _store_pairs(
+    connection: Connection,
+    call: Call,
+    request: ContrastRequest,
+    *,
+    runs: Sequence[RunSketch],
+    pairs: Sequence[RunPair],
+) -> set[frozenset[UUID]]:
+    """Returns the pairs of the task that were there before."""
+    namespace = call.namespace
+    tasks = list({run.task_id for run in runs})
+    known = await PairingStore(connection, namespace.id).known(tasks)
+    known_at = call.now if namespace.clock is Clock.WALL else None
+    stamp = PairingStamp(call.now, known_at, call.key.id)
+    await ContrastStore(connection, namespace.id).add(pairs, stamp)
+    if request.task_id is not None:
+        fresh = [run.id for run in runs if run.fresh]
+        await TrajectoryStore(connection, namespace.id).mark_paired(fresh, call.now)
+    return known
 
 
-async def support(engine: Engine, call: Call, memory_id: UUID, page: Page) -> Listed[Support]:
-    """The contrasts and words that a constraint rests on, oldest first."""
-    await get(engine, call, memory_id)
+async def distil_again(engine: Engine, call: Call, contrast_id: UUID) -> Contrast:
+    """Distil a pair again of which nothing came. Raises Conflict where something did, where
+    nothing can, and while another process is at it.
+    """
+    call.key.require(Act.MANAGE)
     async with engine.database.transaction(call.namespace.id) as connection:
-        return await SupportStore(connection, call.namespace.id).browse(memory_id, page)
+        store = ContrastStore(connection, call.namespace.id)
+        known = await store.get(contrast_id)
+        if not await store.queue_again(contrast_id):
+            raise Conflict(f"the contrast is {known.state}", code="contrast_closed")
+    await distil_now(engine, call.namespace, [contrast_id], call.now)
+    return await get_contrast(engine, call, contrast_id)
+
+
+async def get_contrast(engine: Engine, call: Call, contrast_id: UUID) -> Contrast:
+    async with engine.database.transaction(call.namespace.id) as connection:
+        return await ContrastStore(connection, call.namespace.id).get(contrast_id)
+
+
+async def list_contrasts(
+    engine: Engine, call: Call, wanted: ContrastFilter, page: Page
+) -> Listed[Contrast]:
+    """Oldest first."""
+    async with engine.database.transaction(call.namespace.id) as connection:
+        return await ContrastStore(connection, call.namespace.id).browse(wanted, page)

@@ -6,20 +6,18 @@ Experience that one agent made is often worth less than nothing to another model
 who is stronger on a category to who is weaker only (EvoChamber, arXiv 2605.11136).
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from memory.constraints.competence import Counts, means, shrunken
+from memory.constraints.competence import category_means, shrink_means
 from memory.constraints.store.competence import CompetenceStore
 from memory.constraints.store.sharing import Presence, SharingStore
+from memory.constraints.trajectory_entities import AgentCategory, VerifiedRuns
 from memory.kernel.postgres.database import Connection
 from memory.tasks.entities import Agent
 from memory.tenancy.entities import Call
-
-Standing = tuple[UUID, UUID]
-"""An agent in a category, by id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +25,7 @@ class Reserve:
     """Of whom an agent sees only what is proven, and where not even that."""
 
     strangers: tuple[UUID, ...] = ()
-    weaker: tuple[Standing, ...] = ()
+    weaker: tuple[AgentCategory, ...] = ()
 
 
 class Surroundings:
@@ -67,14 +65,20 @@ class Surroundings:
         return self._reserves[reader.id, as_of]
 
 
-def weaker_than(reader: UUID, strangers: Sequence[UUID], counts: Counts) -> tuple[Standing, ...]:
+def weaker_than(
+    reader: UUID, strangers: Sequence[UUID], counts: Mapping[AgentCategory, VerifiedRuns]
+) -> tuple[AgentCategory, ...]:
     """Where a stranger is less competent than the reader; who never ran in a category stands at
     its mean.
     """
-    means_of, known = means(counts), shrunken(counts)
+    means, known = category_means(counts), shrink_means(counts)
+
+    def competence(agent_id: UUID, category_id: UUID) -> float:
+        return known.get(AgentCategory(agent_id, category_id), means[category_id])
+
     return tuple(
-        (stranger, category)
+        AgentCategory(stranger, category)
         for stranger in strangers
-        for category, mean in sorted(means_of.items())
-        if known.get((stranger, category), mean) < known.get((reader, category), mean)
+        for category in sorted(means)
+        if competence(stranger, category) < competence(reader, category)
     )

@@ -53,16 +53,16 @@ def displaced(known: Collection[str], versions: Sequence[TaxonomyVersion]) -> se
 Vector = npt.NDArray[np.float64]
 
 
-Described = dict[tuple[str, str | None], Vector]
+DescriptionVectors = dict[CategoryName, Vector]
 
 
-async def current(engine: Engine, call: Call) -> TaxonomyVersion:
+async def get_taxonomy(engine: Engine, call: Call) -> TaxonomyVersion:
     """The taxonomy in force; the shipped one, as version 0, where none was brought."""
     async with engine.database.transaction(call.namespace.id) as connection:
         return await TaxonomyStore(connection, call.namespace.id).current() or shipped()
 
 
-async def versions(engine: Engine, call: Call) -> list[TaxonomyVersion]:
+async def list_taxonomies(engine: Engine, call: Call) -> list[TaxonomyVersion]:
     """All that were brought, oldest first."""
     async with engine.database.transaction(call.namespace.id) as connection:
         return await TaxonomyStore(connection, call.namespace.id).versions()
@@ -73,13 +73,13 @@ def shipped_draft(*, allow_new: bool) -> TaxonomyDraft:
     return TaxonomyDraft(shipped().categories, allow_new)
 
 
-async def bring(
+async def replace_taxonomy(
     engine: Engine, call: Call, draft: TaxonomyDraft, over: int | None
 ) -> TaxonomyVersion:
     """The next version, unless the one in force says the same; `over`: the one its author saw."""
     call.key.require(Act.MANAGE)
     require_model(engine, call.namespace)
-    vectors = await _described(engine, draft)
+    vectors = await _embed_descriptions(engine, draft)
     async with engine.database.transaction(call.namespace.id) as connection:
         store = TaxonomyStore(connection, call.namespace.id)
         # Held from here on: of two that bring one, the second sees the first.
@@ -88,12 +88,12 @@ async def bring(
         seen = known.version if known is not None else 0
         if over is not None and over != seen:
             raise StaleEdit(f"the taxonomy is at version {seen}", field="If-Match")
-        if known is None or _differs(known, draft):
+        if known is None or _is_different(known, draft):
             known = await store.add(draft, seen + 1, call.key.id, call.now)
         model_id = await adopt_model(connection, engine, call.namespace)
-        ids = await _categories(connection, call, draft, vectors)
+        ids = await _ensure_categories(connection, call, draft, vectors)
         await CentroidStore(connection, call.namespace.id).describe(ids, model_id)
-        await _decide(connection, call, draft)
+        await _set_openness(connection, call, draft)
         stamp = Stamp(call.key.id, call.now, bank_version)
         await MemoryStore(connection, call.namespace.id).feed(stamp, "taxonomy", [])
         event = AuditEvent("taxonomy.bring", str(known.version), {"allow_new": draft.allow_new})
@@ -101,20 +101,20 @@ async def bring(
     return known
 
 
-def _differs(known: TaxonomyVersion, draft: TaxonomyDraft) -> bool:
+def _is_different(known: TaxonomyVersion, draft: TaxonomyDraft) -> bool:
     return (known.categories, known.allow_new) != (draft.categories, draft.allow_new)
 
 
-async def _described(engine: Engine, draft: TaxonomyDraft) -> Described:
+async def _embed_descriptions(engine: Engine, draft: TaxonomyDraft) -> DescriptionVectors:
     """A vector of each entry: a category is where its own description and its subcategories'
     lie.
     """
-    found: Described = {}
+    found: DescriptionVectors = {}
     for branch in draft.categories:
         made = await engine.embedder.embed(_texts(branch))
         for one, vector in zip(branch.subcategories, made[1:], strict=True):
-            found[branch.name, one.name] = np.asarray(vector.vector, dtype=np.float64)
-        found[branch.name, None] = _middle(made)
+            found[CategoryName(branch.name, one.name)] = np.asarray(vector.vector, dtype=np.float64)
+        found[CategoryName(branch.name)] = _direction_of(made)
     return found
 
 
@@ -124,14 +124,14 @@ def _texts(branch: Branch) -> list[str]:
     return [f"{branch.name}: {branch.description}", *below]
 
 
-def _middle(made: Sequence[Embedding]) -> Vector:
+def _direction_of(made: Sequence[Embedding]) -> Vector:
     """The direction of the mean, as one example."""
     total = np.sum([np.asarray(one.vector, dtype=np.float64) for one in made], axis=0)
     return total / np.linalg.norm(total)
 
 
-async def _categories(
-    connection: Connection, call: Call, draft: TaxonomyDraft, vectors: Described
+async def _ensure_categories(
+    connection: Connection, call: Call, draft: TaxonomyDraft, vectors: DescriptionVectors
 ) -> dict[UUID, Vector]:
     """The vectors by the ids of their categories, made where they are missing."""
     store = ActorStore(connection, call.namespace.id)
@@ -140,11 +140,11 @@ async def _categories(
         for below in (None, *(one.name for one in branch.subcategories)):
             name = CategoryName(branch.name, below)
             ids = await store.ensure_category(name, call.key.id, call.now)
-            found[ids.deepest] = vectors[branch.name, below]
+            found[ids.deepest] = vectors[name]
     return found
 
 
-async def _decide(connection: Connection, call: Call, draft: TaxonomyDraft) -> None:
+async def _set_openness(connection: Connection, call: Call, draft: TaxonomyDraft) -> None:
     """Whether the namespace takes categories that the taxonomy does not name."""
     store = NamespaceStore(connection)
     namespace = await store.get(call.namespace.id)

@@ -3,9 +3,12 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import cast
+from typing import Annotated, cast
+
+from pydantic import Field
 
 from memory.kernel.errors import Rejected, TooLarge
+from memory.kernel.fields import INPUT, OUTPUT, Name, hint
 from memory.kernel.text import NAME, cleaned
 from memory.tasks.entities import GENERAL_NAME
 
@@ -16,22 +19,37 @@ MAX_ENTRIES = 500
 """The most categories and subcategories of a taxonomy, counted together."""
 
 
+Description = Annotated[str, Field(json_schema_extra=hint(DESCRIPTION))]  # pyright: ignore[reportArgumentType] - JSON values
+
+
 @dataclass(frozen=True, slots=True)
 class Subcategory:
-    """A kind of task on the second level, and what it is in a line."""
+    """A kind of task on the second level."""
 
-    name: str
-    description: str
+    __pydantic_config__ = INPUT
+
+    name: Name
+    """How it is known within its category."""
+    description: Description
+    """What it is, in a line; tasks are compared with this and the name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """A category with its subcategories; `related` names categories whose lessons may fit too."""
+    """A category with its subcategories."""
 
-    name: str
-    description: str
-    related: tuple[str, ...] = ()
-    subcategories: tuple[Subcategory, ...] = ()
+    __pydantic_config__ = INPUT
+
+    name: Name
+    """How the category is known."""
+    description: Description
+    """What it is, in a line; tasks are compared with this and the name."""
+    related: Annotated[tuple[Name, ...], Field(max_length=MAX_ENTRIES)] = ()
+    """Other categories of the taxonomy whose lessons may fit as well."""
+    subcategories: Annotated[
+        tuple[Subcategory, ...], Field(json_schema_extra={"maxItems": MAX_ENTRIES})
+    ] = ()
+    """The kinds of task within it."""
 
     def stored(self) -> dict[str, object]:
         return {
@@ -91,12 +109,18 @@ class TaxonomyDraft:
 
 @dataclass(frozen=True, slots=True)
 class TaxonomyVersion:
-    """A taxonomy in force from `recorded_at` on; version 0 is the one that is shipped."""
+    """A version of the taxonomy; 0 is the shipped one, which names nothing until it is brought."""
+
+    __pydantic_config__ = OUTPUT
 
     version: int
+    """Grows with each change; the ETag."""
     categories: tuple[Branch, ...]
+    """The first level, each with its second."""
     allow_new: bool
+    """Whether categories are accepted that it does not name."""
     recorded_at: datetime | None
+    """From when on it is in force; null of the shipped one."""
 
     def names(self) -> Iterator[tuple[str, str | None, str]]:
         """Category, subcategory and description of every entry."""

@@ -1,13 +1,16 @@
 """A run of a task by an agent, as it is brought and as it is stored."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Annotated, NamedTuple
 from uuid import UUID
 
+from pydantic import Field, computed_field
+
 from memory.kernel.errors import Rejected, TooLarge
+from memory.kernel.fields import INPUT, OUTPUT, Moment, Name, Number, hint
 from memory.kernel.text import NAME, cleaned, optional
-from memory.tasks.entities import CategoryName, TaskDraft
+from memory.tasks.entities import TaskDraft
 
 MAX_STEPS = 1_000
 
@@ -33,12 +36,25 @@ RIGHT = 0.5
 """From this reward on a run is right."""
 
 
+StepText = Annotated[str, Field(json_schema_extra=hint(STEP))]  # pyright: ignore[reportArgumentType] - JSON values
+
+
+ResultText = Annotated[str, Field(json_schema_extra=hint(RESULT))]  # pyright: ignore[reportArgumentType] - JSON values
+
+
+Verifier = Annotated[str, Field(max_length=NAME, json_schema_extra={"enum": list(VERIFIERS)})]
+
+
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One step of a run; `kind` in the caller's words (thought, action, observation, …)."""
+    """One step of a run."""
 
-    text: str
-    kind: str | None = None
+    __pydantic_config__ = INPUT
+
+    text: StepText
+    """What was thought, done or seen."""
+    kind: Name | None = None
+    """In the caller's words: thought, action, observation, …"""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "text", cleaned(self.text, "steps.text", STEP))
@@ -62,21 +78,28 @@ def succeeded(reward: float | None, verifier: str) -> bool | None:
 
 @dataclass(frozen=True, slots=True)
 class TrajectoryDraft:
-    """A run as its caller brings it: at most 1,000 steps and 400,000 characters.
+    """A run of a task by an agent: at most 1,000 steps and 400,000 characters."""
 
-    `reward` in [0, 1] with who vouches for it (`verifier`); None, or verifier `none`: no verdict.
-    `cost` is what the run took, in the caller's unit (≥ 0); None: its number of steps.
-    """
+    __pydantic_config__ = INPUT
 
-    agent: str
-    steps: tuple[Step, ...] = ()
-    result: str | None = None
-    reward: float | None = None
-    verifier: str = "none"
-    cost: float | None = None
+    agent: Name
+    """Who ran."""
+    steps: Annotated[tuple[Step, ...], Field(json_schema_extra={"maxItems": MAX_STEPS})] = ()
+    """What it did, in order."""
+    result: ResultText | None = None
+    """What it came to."""
+    reward: Annotated[Number, Field(json_schema_extra={"minimum": 0, "maximum": 1})] | None = None
+    """How well it went, in [0, 1]; null: no verdict."""
+    verifier: Verifier = "none"
+    """Who vouches for the reward; `none`: no verdict."""
+    cost: Annotated[Number, Field(json_schema_extra={"minimum": 0})] | None = None
+    """What the run took, in the caller's unit; null: its number of steps counts."""
     task: TaskDraft | None = None
+    """The task in the caller's words; give this or `task_id`."""
     task_id: UUID | None = None
-    known_at: datetime | None = None
+    """A task that is stored; give this or `task`."""
+    known_at: Moment | None = None
+    """When the run was known; set in `replay` namespaces alone."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "agent", cleaned(self.agent, "agent", NAME))
@@ -114,45 +137,51 @@ class TrajectoryDraft:
             raise Rejected("cost must be a number ≥ 0", field="cost", limit=[0])
 
 
+# Descriptions stand in annotations here, for those below a field are not inherited.
 @dataclass(frozen=True, slots=True)
-class Trajectory:
-    """A run as stored. `key_id` wrote it; blank texts where it was erased."""
+class TrajectorySummary:
+    """A run as a list shows it, without its words."""
 
-    id: UUID
-    task_id: UUID
-    task_key: str | None
-    agent_id: UUID
-    agent: str
-    family: str | None
-    size_class: str | None
-    category: CategoryName
-    steps: Sequence[Step]
-    result: str | None
-    reward: float | None
-    verifier: str
-    cost: float | None
-    known_at: datetime
-    recorded_at: datetime
-    erased_at: datetime | None
-    key_id: UUID | None
+    __pydantic_config__ = OUTPUT
 
+    id: Annotated[UUID, Field(description="Names the run for ever.")]
+    task_id: Annotated[UUID, Field(description="The task that was run.")]
+    task_key: Annotated[str | None, Field(description="The caller's own id of the task.")]
+    agent_id: Annotated[UUID, Field(exclude=True)]
+    agent: Annotated[str, Field(description="Who ran.")]
+    family: Annotated[str | None, Field(description="The agent's family of models.")]
+    size_class: Annotated[str | None, Field(description="How large the agent is.")]
+    category: Annotated[str, Field(description="The task's category.")]
+    subcategory: Annotated[str | None, Field(description="The task's second level, if it has one.")]
+    n_steps: Annotated[int, Field(description="How many steps the run has.")]
+    reward: Annotated[float | None, Field(description="How well it went, in [0, 1].")]
+    verifier: Annotated[Verifier, Field(description="Who vouches for the reward.")]
+    cost: Annotated[float | None, Field(description="What it took, in the caller's unit.")]
+    known_at: Annotated[datetime, Field(description="When the run was known.")]
+    recorded_at: Annotated[datetime, Field(description="When it was stored.")]
+    erased_at: Annotated[datetime | None, Field(description="When its words were erased.")]
+    key_id: Annotated[UUID | None, Field(exclude=True)]
+
+    @computed_field
     @property
     def right(self) -> bool | None:
-        """Whether it succeeded; None where nobody said so."""
+        """Whether it succeeded; null where nobody vouches for it."""
         return succeeded(self.reward, self.verifier)
+
+
+@dataclass(frozen=True, slots=True)
+class Trajectory(TrajectorySummary):
+    """A run with its words; they are gone where it was erased."""
+
+    steps: tuple[Step, ...]
+    """What was thought, done and seen, in order."""
+    result: str | None
+    """What it came to."""
 
     @property
     def text(self) -> str:
         """The run as one text: its steps, else its result."""
         return "\n".join(step.text for step in self.steps) or self.result or ""
-
-
-@dataclass(frozen=True, slots=True)
-class TrajectoryBrief:
-    """A run as a list shows it: `run` without its words, and how many steps it has."""
-
-    run: Trajectory
-    n_steps: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,23 +195,50 @@ class TrajectoryFilter:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
-    """A run that was kept: of which task, and whether it succeeded (None: nobody said so)."""
+class AddedTrajectory:
+    """A run that was kept."""
+
+    __pydantic_config__ = OUTPUT
 
     id: UUID
+    """Names the run for ever."""
     task_id: UUID
-    category: CategoryName
+    """The task that was run."""
+    category: str
+    """The task's category."""
+    subcategory: str | None
+    """The task's second level, if it has one."""
     right: bool | None
+    """Whether it succeeded; null where nobody vouches for it."""
+
+
+class AgentCategory(NamedTuple):
+    """An agent in a category, by id."""
+
+    agent_id: UUID
+    category_id: UUID
+
+
+class VerifiedRuns(NamedTuple):
+    """How many verified runs there are, and the sum of their rewards."""
+
+    n: int
+    total: float
 
 
 @dataclass(frozen=True, slots=True)
 class Competence:
-    """How an agent fares in a category: `n` verified runs, their mean reward, and the mean that
-    few runs cannot move far from the category's.
-    """
+    """How an agent fares in a category."""
+
+    __pydantic_config__ = OUTPUT
 
     agent: str
+    """Who ran."""
     category: str
+    """In which category, on the first level."""
     n: int
+    """How many verified runs there are."""
     mean: float
+    """Their mean reward."""
     competence: float
+    """(sum of rewards + 5 * mean of the category) / (n + 5): few runs cannot move it far."""

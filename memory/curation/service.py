@@ -10,8 +10,8 @@ from uuid import UUID
 from memory.belief.fold import Operation
 from memory.belief.service import LedgerMoment, set_states
 from memory.belief.store.states import StateStore
+from memory.constraints.bank import get_constraint
 from memory.constraints.entities import Constraint
-from memory.constraints.service import get
 from memory.constraints.store.support import SupportStore
 from memory.curation.entities import BulkChange, StatusChange, TrustChange
 from memory.inference.service import adopt_model
@@ -166,9 +166,9 @@ async def change_constraint(
     engine: Engine, call: Call, memory_id: UUID, change: StatusChange
 ) -> Constraint:
     """Suspend, retire or restore; what nothing counts for comes back to wait."""
-    await get(engine, call, memory_id)
+    await get_constraint(engine, call, memory_id)
     await change_status(engine, call, memory_id, change)
-    return await get(engine, call, memory_id)
+    return await get_constraint(engine, call, memory_id)
 
 
 async def change_trust(engine: Engine, call: Call, memory_id: UUID, change: TrustChange) -> Memory:

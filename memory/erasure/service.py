@@ -4,7 +4,7 @@ one order → blank → weaken what rested on it → audit. A preview does the s
 
 from dataclasses import asdict
 
-from memory.constraints.contradictions import Desk, weaken
+from memory.constraints.contradictions import ChangeContext, withdraw_support
 from memory.erasure.entities import MAX_REACHED, Erased, ErasedCounts, Erasure, ErasureReach
 from memory.erasure.store import ErasurePreviewStore, ErasureStore
 from memory.kernel.engine import Engine
@@ -66,7 +66,8 @@ async def _erase(connection: Connection, call: Call, erasure: Erasure) -> Erased
     writings = await store.blank_writings(erasure, targets, call.now)
     await store.blank_rationales(erasure, targets.task_ids)
     await CentroidStore(connection, namespace_id).recount()
-    await weaken(Desk(connection, call.namespace, call.key.id, call.now), weakened)
+    context = ChangeContext(connection, call.namespace, call.key.id, call.now)
+    await withdraw_support(context, weakened)
     stamp = Stamp(call.key.id, call.now, version)
     await MemoryStore(connection, namespace_id).feed(stamp, "erased", targets.memory_ids)
     memories = len(targets.memory_ids)

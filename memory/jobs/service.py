@@ -11,9 +11,9 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Protocol
 
-from memory.constraints.contrasting import can_distil, form
-from memory.constraints.distilling import work_off as distil
+from memory.constraints.distillation_queue import distil_queue
 from memory.constraints.relabelling import RELABEL, relabel
+from memory.constraints.service import can_distil, pair_new_runs
 from memory.experiences.merging import NAME as MERGE
 from memory.experiences.merging import merge_twins
 from memory.inference.store import ModelStore
@@ -119,9 +119,9 @@ JOBS = (
         "contrast",
         timedelta(days=1),
         "Pairs new runs of a task; a language model makes constraints of what separates them.",
-        form,
+        pair_new_runs,
         plan=can_distil,
-        follow_up=distil,
+        follow_up=distil_queue,
     ),
     Job(
         "tickets",

@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from memory.belief.rankers import Candidate
-from memory.constraints.selection import Bindings, bindings
+from memory.constraints.selection import SelectedConstraints, select_constraints
 from memory.guidelines.compiler import Budget, Framing, compile_guideline
 from memory.guidelines.entities import Entry, Guidance, entry_of
 from memory.kernel.engine import Engine
@@ -38,7 +38,7 @@ DETERMINISTIC = "deterministic/1"
 def assemble(engine: Engine, call: Call, ranking: Ranking) -> Advice:
     """What the agent gets, with its receipt, which says of a control arm what it would have got."""
     context, chosen_by = ranking.context, ranking.selection.gates
-    constraints = bindings(context.constraints, ranking.view, chosen_by)
+    constraints = select_constraints(context.constraints, ranking.view, chosen_by)
     can = eligible(ranking.candidates, ranking.selection) or constraints.eligible
     assignment = _assign(engine, call, ranking, can=can)
     serving = assignment.arm.is_served
@@ -123,7 +123,7 @@ def _item(candidate: Candidate, place: int) -> Item:
 
 
 def _entries(
-    ranking: Ranking, experiences: Sequence[Item], constraints: Bindings
+    ranking: Ranking, experiences: Sequence[Item], constraints: SelectedConstraints
 ) -> tuple[Entry, ...]:
     """What the guideline is compiled from."""
     first = (entry_of(ranking.rows[item.memory_id], item) for item in experiences)
@@ -131,7 +131,7 @@ def _entries(
     return (*first, *behind)
 
 
-def _behind(constraints: Bindings, experiences: int) -> tuple[Item, ...]:
+def _behind(constraints: SelectedConstraints, experiences: int) -> tuple[Item, ...]:
     """Constraints take their places behind the experiences."""
     return tuple(replace(item, rank=item.rank + experiences) for item in constraints.items)
 

@@ -9,7 +9,7 @@ from memory.belief.fold import Learned
 from memory.belief.policy import policy_named
 from memory.belief.store.states import StateStore
 from memory.constraints.sharing import Surroundings
-from memory.constraints.store.near import Binding, BindingStore
+from memory.constraints.store.near import NearConstraint, NearConstraintStore
 from memory.inference.service import require_model
 from memory.kernel.engine import Engine
 from memory.kernel.errors import MemoryFault, Rejected
@@ -81,7 +81,7 @@ class Context:
     past: Learned | None
     head: Head
     head_size: int
-    constraints: tuple[Binding, ...] = ()
+    constraints: tuple[NearConstraint, ...] = ()
     guides: tuple[Guide, ...] = ()
     near: tuple[NearCategory, ...] = ()
 
@@ -252,11 +252,13 @@ class ContextLoader:
             related=await self._surroundings.related(ids.category),
         )
 
-    async def _load_constraints(self, near: Near) -> tuple[Binding, ...]:
+    async def _load_constraints(self, near: Near) -> tuple[NearConstraint, ...]:
         """Constraints near the task, where the namespace has any."""
         if not (await self._surroundings.presence()).constraints:
             return ()
-        return tuple(await BindingStore(self._connection, self._call.namespace.id).near(near))
+        return tuple(
+            await NearConstraintStore(self._connection, self._call.namespace.id).near(near)
+        )
 
     async def _load_guides(self, request: RetrievalRequest, near: Near) -> tuple[Guide, ...]:
         """The meta-guidelines among which one may be chosen."""

@@ -4,8 +4,7 @@ from uuid import UUID
 
 from fastapi import Response
 
-from memory.constraints import contrasting, trajectories
-from memory.constraints import service as constraint_bank
+from memory.constraints import bank, service
 from memory.curation import service as curation
 from memory.curation.entities import StatusChange
 from memory.kernel.errors import MemoryFault, NotFound, Rejected
@@ -20,7 +19,7 @@ from server.errors import status_of
 
 CHOICES = Page(200)
 ORIGINS = ("distilled", "written")
-SAID = {
+RESULTS = {
     "suspend": "rests until it is restored",
     "retire": "is retired; its record stays",
     "restore": "is back",
@@ -34,10 +33,10 @@ async def show_constraints(viewer: Reads) -> Response:
     """Constraints by filter, each with what speaks for it in numbers."""
     wanted = MemoryFilter(
         status=_status(viewer),
-        category=_asked(viewer, "category"),
-        origin=_asked(viewer, "origin"),
+        category=_wanted(viewer, "category"),
+        origin=_wanted(viewer, "origin"),
     )
-    listed = await constraint_bank.browse(viewer.engine, viewer.call, wanted, page_of(viewer))
+    listed = await bank.list_constraints(viewer.engine, viewer.call, wanted, page_of(viewer))
     categories = await list_categories(viewer.engine, viewer.call, CHOICES)
     return page(
         viewer,
@@ -53,9 +52,9 @@ async def show_constraints(viewer: Reads) -> Response:
 @router.get("/contrasts/{contrast_id}")
 async def show_contrast(viewer: Reads, contrast_id: UUID) -> Response:
     """Two runs of one task side by side, and what their difference taught."""
-    contrast = await contrasting.get(viewer.engine, viewer.call, contrast_id)
+    contrast = await service.get_contrast(viewer.engine, viewer.call, contrast_id)
     runs = [
-        await trajectories.get(viewer.engine, viewer.call, run_id)
+        await service.get_trajectory(viewer.engine, viewer.call, run_id)
         for run_id in (contrast.preferred_id, contrast.unpreferred_id)
     ]
     return page(viewer, "contrast.html", contrast=contrast, runs=runs)
@@ -64,13 +63,13 @@ async def show_contrast(viewer: Reads, contrast_id: UUID) -> Response:
 @router.get("/{memory_id}")
 async def show_constraint(viewer: Reads, memory_id: UUID) -> Response:
     """A constraint with its support, piece by piece."""
-    return await _shown(viewer, memory_id)
+    return await _constraint_page(viewer, memory_id)
 
 
 @router.post("/{memory_id}/{action}")
 async def change(viewer: Remembers, memory_id: UUID, action: str, form: FormDep) -> Response:
     """Suspend, retire or restore, with a reason that stays with it."""
-    if action not in SAID:
+    if action not in RESULTS:
         raise NotFound("there is no such page")
     try:
         change = StatusChange(action, form.given("reason"))
@@ -78,32 +77,33 @@ async def change(viewer: Remembers, memory_id: UUID, action: str, form: FormDep)
     except NotFound:
         raise
     except MemoryFault as fault:
-        return await _shown(viewer, memory_id, fault)
-    return done(viewer, f"/constraints/{memory_id}", f"The constraint {SAID[action]}.")
+        return await _constraint_page(viewer, memory_id, fault)
+    return done(viewer, f"/constraints/{memory_id}", f"The constraint {RESULTS[action]}.")
 
 
-async def _shown(viewer: Viewer, memory_id: UUID, fault: MemoryFault | None = None) -> Response:
-    constraint = await constraint_bank.get(viewer.engine, viewer.call, memory_id)
-    support = await constraint_bank.support(viewer.engine, viewer.call, memory_id, page_of(viewer))
+async def _constraint_page(
+    viewer: Viewer, memory_id: UUID, fault: MemoryFault | None = None
+) -> Response:
+    constraint = await bank.get_constraint(viewer.engine, viewer.call, memory_id)
+    support = await bank.list_support(viewer.engine, viewer.call, memory_id, page_of(viewer))
     return page(
         viewer,
         "constraint.html",
         200 if fault is None else status_of(fault),
         constraint=constraint,
-        memory=constraint.memory,
         table=shown(viewer, support),
-        serving=constraint.memory.status in (Status.ACTIVE, Status.PROBATION),
+        in_use=constraint.status in (Status.ACTIVE, Status.PROBATION),
         fault=fault,
     )
 
 
-def _asked(viewer: Viewer, name: str) -> str | None:
+def _wanted(viewer: Viewer, name: str) -> str | None:
     given = viewer.request.query_params.get(name, "").strip()
     return optional(given or None, name, NAME)
 
 
 def _status(viewer: Viewer) -> Status | None:
-    given = _asked(viewer, "status")
+    given = _wanted(viewer, "status")
     try:
         return None if given is None else Status(given)
     except ValueError as fault:

@@ -1,13 +1,13 @@
 """Contradictions: two constraints with one trigger and opposite obligations, side by side."""
 
 from dataclasses import dataclass
+from typing import cast
 from uuid import UUID
 
 from fastapi import Response
 
-from memory.constraints import contradictions
-from memory.constraints import service as constraint_bank
-from memory.constraints.entities import Constraint, Contradiction, Resolution
+from memory.constraints import bank, contradictions
+from memory.constraints.entities import Constraint, Contradiction, Keep, Resolution
 from memory.kernel.errors import MemoryFault, NotFound, Rejected
 from server.dashboard.guarding import guarded_at
 from server.dashboard.lists import page_of, shown
@@ -26,7 +26,7 @@ router = guarded_at("/dashboard/ns/{namespace}/contradictions")
 
 
 @dataclass(frozen=True, slots=True)
-class Sides:
+class ContradictionView:
     """A contradiction with both its constraints; a side that was erased, or is not to be seen, is
     None.
     """
@@ -46,44 +46,48 @@ async def show_contradictions(viewer: Reads) -> Response:
         viewer.engine, viewer.call, state, page_of(viewer)
     )
     table = shown(viewer, listed)
-    sides = [await _sides(viewer, one) for one in table.rows]
-    return page(viewer, "contradictions.html", table=table, sides=sides, state=state, states=STATES)
+    views = [await _view(viewer, one) for one in table.rows]
+    return page(viewer, "contradictions.html", table=table, views=views, state=state, states=STATES)
 
 
 @router.get("/{contradiction_id}")
 async def show_contradiction(viewer: Reads, contradiction_id: UUID) -> Response:
     """Both sides with what speaks for each."""
-    return await _shown(viewer, contradiction_id)
+    return await _contradiction_page(viewer, contradiction_id)
 
 
 @router.post("/{contradiction_id}/resolution")
 async def resolve(viewer: Manages, contradiction_id: UUID, form: FormDep) -> Response:
     """A person decides which side stays, and says why."""
     try:
-        resolution = Resolution(form.get("keep"), form.given("reason"))
-        await contradictions.resolve(viewer.engine, viewer.call, contradiction_id, resolution)
+        resolution = Resolution(cast("Keep", form.get("keep")), form.given("reason"))
+        await contradictions.resolve_contradiction(
+            viewer.engine, viewer.call, contradiction_id, resolution
+        )
     except NotFound:
         raise
     except MemoryFault as fault:
-        return await _shown(viewer, contradiction_id, fault)
+        return await _contradiction_page(viewer, contradiction_id, fault)
     return done(viewer, f"/contradictions/{contradiction_id}", DECIDED[resolution.keep])
 
 
-async def _shown(
+async def _contradiction_page(
     viewer: Viewer, contradiction_id: UUID, fault: MemoryFault | None = None
 ) -> Response:
     known = await contradictions.get_contradiction(viewer.engine, viewer.call, contradiction_id)
     status = 200 if fault is None else status_of(fault)
-    sides = await _sides(viewer, known)
-    return page(viewer, "contradiction.html", status, told=sides, one=known, fault=fault)
+    sides = await _view(viewer, known)
+    return page(viewer, "contradiction.html", status, sides=sides, one=known, fault=fault)
 
 
-async def _sides(viewer: Viewer, one: Contradiction) -> Sides:
-    return Sides(one, await _side(viewer, one.first_id), await _side(viewer, one.second_id))
+async def _view(viewer: Viewer, one: Contradiction) -> ContradictionView:
+    return ContradictionView(
+        one, await _side(viewer, one.first_id), await _side(viewer, one.second_id)
+    )
 
 
 async def _side(viewer: Viewer, memory_id: UUID) -> Constraint | None:
     try:
-        return await constraint_bank.get(viewer.engine, viewer.call, memory_id)
+        return await bank.get_constraint(viewer.engine, viewer.call, memory_id)
     except NotFound:
         return None

@@ -1,6 +1,8 @@
 """Shapes of tasks inside other shapes, and of their list."""
 
-from pydantic import Field
+from pydantic import Field, GetJsonSchemaHandler, TypeAdapter
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
 
 from memory.kernel.fields import TaskText
 from memory.kernel.text import KEY
@@ -23,6 +25,14 @@ class TaskIn(In):
     closes_at: Moment | None = Field(
         None, description="when its window closes: from then on no prediction counts"
     )
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        """Callers send one and the same shape, so the contract has it once."""
+        del schema
+        return handler(TypeAdapter(TaskDraft).core_schema)
 
     def to_draft(self) -> TaskDraft:
         return TaskDraft(

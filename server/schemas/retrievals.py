@@ -16,7 +16,7 @@ from memory.retrieval.entities import (
     ServedMemory,
 )
 from server.schemas.base import In, Out, Refusable, UtcTime
-from server.schemas.binding import ConstraintServed
+from server.schemas.constraints import ConstraintServed
 from server.schemas.meta_guidelines import MetaGuidelineServed
 from server.schemas.problems import Problem
 

@@ -7,8 +7,8 @@ import pytest
 from api_builders import a_task, inside, problem
 from contrast_bodies import WRONG, contrasted, kept, two_runs
 
-from memory.constraints.contrasting import WITHOUT_MODEL
-from memory.constraints.distilling import NO_MODEL
+from memory.constraints.distillation_queue import NO_MODEL
+from memory.constraints.service import WITHOUT_MODEL
 from memory.inference.stand_ins import ScriptedWriter
 from tests.fixtures.http import a_client, an_app
 from tests.fixtures.language_model import GOOD

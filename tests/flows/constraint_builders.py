@@ -7,8 +7,14 @@ from uuid import UUID
 
 from sqlalchemy import insert
 
-from memory.constraints.admission import Admitted, NewConstraint, admit, embedded
-from memory.constraints.entities import DISTILLED, Contrast, ContrastState, PairClass, Wording
+from memory.constraints.admission import (
+    AdmissionResult,
+    NewConstraint,
+    admit_constraints,
+    embed_constraints,
+)
+from memory.constraints.contrast_entities import Contrast, ContrastState, PairClass
+from memory.constraints.entities import DISTILLED, Wording
 from memory.constraints.tables import contrast
 from memory.constraints.trajectory_entities import Trajectory
 from memory.inference.service import adopt_model
@@ -76,11 +82,13 @@ async def contrasted(
 
 async def admitted(
     engine: Engine, call: Call, *news: NewConstraint, now: datetime = NOON
-) -> list[Admitted]:
-    ready = await embedded(engine, call.namespace, news)
+) -> list[AdmissionResult]:
+    ready = await embed_constraints(engine, call.namespace, news)
     async with engine.database.transaction(call.namespace.id) as connection:
         model_id = await adopt_model(connection, engine, call.namespace)
-        return await admit(connection, call.namespace, ready, (model_id, now))
+        return await admit_constraints(
+            connection, call.namespace, ready, model_id=model_id, now=now
+        )
 
 
 def _run(
@@ -98,7 +106,9 @@ def _run(
         agent=agent,
         family=family,
         size_class=None,
-        category=task.category_name,
+        category=task.category,
+        subcategory=task.subcategory,
+        n_steps=0,
         steps=(),
         result="worked out",
         reward=1.0 if right else 0.0,

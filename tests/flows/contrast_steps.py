@@ -4,9 +4,8 @@ import json
 from collections.abc import Sequence
 from uuid import UUID
 
-from memory.constraints.contrasting import browse, contrast
-from memory.constraints.entities import Contrast, ContrastFilter, ContrastRequest
-from memory.constraints.trajectories import add
+from memory.constraints.contrast_entities import Contrast, ContrastFilter, ContrastRequest
+from memory.constraints.service import add_trajectories, contrast_runs, list_contrasts
 from memory.constraints.trajectory_entities import Step, TrajectoryDraft
 from memory.kernel.engine import Engine
 from memory.kernel.errors import MemoryFault
@@ -45,19 +44,19 @@ def a_run(agent: str, *, right: bool | None = True, **changes: object) -> Trajec
 
 async def ran(engine: Engine, call: Call, *drafts: TrajectoryDraft) -> list[UUID]:
     """The ids of runs that were kept."""
-    answers = await add(engine, call, drafts)
+    answers = await add_trajectories(engine, call, drafts)
     kept = [one for one in answers if not isinstance(one, MemoryFault)]
     assert len(kept) == len(answers), answers
     return [one.id for one in kept]
 
 
 async def contrasted(engine: Engine, call: Call, *run_ids: UUID) -> Sequence[Contrast]:
-    return (await contrast(engine, call, ContrastRequest(run_ids))).contrasts
+    return (await contrast_runs(engine, call, ContrastRequest(run_ids))).contrasts
 
 
 async def contrasts(engine: Engine, call: Call, **wanted: object) -> Sequence[Contrast]:
     which = ContrastFilter(**wanted)  # pyright: ignore[reportArgumentType] - fields by name
-    return (await browse(engine, call, which, PAGE)).items
+    return (await list_contrasts(engine, call, which, PAGE)).items
 
 
 async def memories_of(engine: Engine, call: Call, made: Contrast) -> list[Memory]:

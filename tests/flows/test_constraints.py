@@ -8,7 +8,8 @@ import pytest
 from sqlalchemy import select, text
 
 from memory.constraints.admission import NewConstraint
-from memory.constraints.entities import PairClass, SupportCounts, Wording
+from memory.constraints.contrast_entities import PairClass
+from memory.constraints.entities import SupportCounts, Wording
 from memory.constraints.store.constraints import ConstraintStore
 from memory.constraints.store.support import SupportStore
 from memory.constraints.tables import contradiction, task_embedding
@@ -89,7 +90,7 @@ async def test_the_source_task_has_a_vector_once(engine: Engine, call: Call) -> 
         rows = await connection.execute(select(task_embedding.c.task_id))
         assert rows.scalars().all() == [task.id]
         store = ConstraintStore(connection, call.namespace.id)
-        assert await store.lacking([task.id], engine.model.id) == {}
+        assert await store.tasks_without_vector([task.id], engine.model.id) == {}
 
 
 async def test_the_same_from_another_task_merges_its_support(engine: Engine, call: Call) -> None:

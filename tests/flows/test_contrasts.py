@@ -20,11 +20,15 @@ from contrast_steps import (
 )
 from writing_builders import on_record, spent, with_writer
 
-from memory.constraints.contrasting import WITHOUT_MODEL, contrast, redo
-from memory.constraints.distilling import CLAIM, NO_MODEL, REST, work_off
-from memory.constraints.entities import ContrastRequest, ContrastState, PairClass
+from memory.constraints.contrast_entities import ContrastRequest, ContrastState, PairClass
+from memory.constraints.distillation_queue import CLAIM, NO_MODEL, PAUSE, distil_queue
+from memory.constraints.service import (
+    WITHOUT_MODEL,
+    contrast_runs,
+    distil_again,
+    get_trajectory,
+)
 from memory.constraints.store.contrasts import MAX_CLAIMS
-from memory.constraints.trajectories import get
 from memory.erasure.entities import Erasure
 from memory.erasure.service import erase
 from memory.inference.stand_ins import HashEmbedder, ScriptedWriter
@@ -85,7 +89,7 @@ async def queued(engine: Engine, calls: Caller, slug: str, operator: Key) -> Cal
         await two_runs(engine, calls, slug, task=task)
     resting = with_writer(engine, ScriptedWriter([SAID]), tokens=0)
     await job(resting, operator, slug, "contrast", NOON)
-    return await a_call(engine, operator, slug, NOON + REST + timedelta(minutes=1))
+    return await a_call(engine, operator, slug, NOON + PAUSE + timedelta(minutes=1))
 
 
 async def test_a_pair_of_runs_becomes_a_constraint_in_a_models_words(
@@ -115,7 +119,7 @@ async def test_without_a_language_model_the_pair_is_stored_and_says_that_it_wait
     alone = with_writer(engine, None)
 
     [made] = await contrasted(alone, call, *await two_runs(engine, calls, wall))
-    again = await redo(alone, call, made.id)
+    again = await distil_again(alone, call, made.id)
 
     assert (made.state, made.reason) == (ContrastState.QUEUED, NO_MODEL)
     assert (made.distiller, made.memory_ids, made.supports) == (None, (), True)
@@ -215,7 +219,7 @@ async def test_workers_at_once_distil_each_pair_once(
     writer = ScriptedWriter([SAID])
     asking = with_writer(engine, writer)
 
-    await asyncio.gather(*(work_off(asking, call.namespace, call.now, None) for _ in range(4)))
+    await asyncio.gather(*(distil_queue(asking, call.namespace, call.now, None) for _ in range(4)))
 
     made = await contrasts(engine, call)
     assert [one.state for one in made] == [ContrastState.DISTILLED] * 3
@@ -228,13 +232,13 @@ async def test_a_claim_whose_worker_died_is_taken_again_when_it_lapses(
 ) -> None:
     call = await queued(engine, calls, wall, operator)
     with pytest.raises(Died):
-        await work_off(with_writer(engine, DeadlyWriter()), call.namespace, call.now, None)
+        await distil_queue(with_writer(engine, DeadlyWriter()), call.namespace, call.now, None)
     asking = with_writer(engine, ScriptedWriter([SAID]))
 
-    await work_off(asking, call.namespace, call.now, None)
+    await distil_queue(asking, call.namespace, call.now, None)
     before = {one.state for one in await contrasts(engine, call)}
     later = call.now + CLAIM + asking.settings.writing.timeout + timedelta(minutes=1)
-    await work_off(asking, call.namespace, later, None)
+    await distil_queue(asking, call.namespace, later, None)
 
     assert before == {ContrastState.DISTILLING, ContrastState.DISTILLED}
     assert {one.state for one in await contrasts(engine, call)} == {ContrastState.DISTILLED}
@@ -251,13 +255,13 @@ async def test_a_pair_over_which_every_worker_dies_has_failed_and_can_be_asked_a
     for _ in range(MAX_CLAIMS - 1):
         now += CLAIM + timedelta(minutes=2)
         with pytest.raises(Died):
-            await work_off(deadly, call.namespace, now, None)
+            await distil_queue(deadly, call.namespace, now, None)
     now += CLAIM + timedelta(minutes=2)
 
-    await work_off(deadly, call.namespace, now, None)
+    await distil_queue(deadly, call.namespace, now, None)
     [given_up] = await contrasts(engine, call)
     asking = with_writer(engine, ScriptedWriter([SAID]))
-    again = await redo(asking, await a_call(engine, operator, wall, now), given_up.id)
+    again = await distil_again(asking, await a_call(engine, operator, wall, now), given_up.id)
 
     assert (given_up.state, given_up.reason) == (ContrastState.FAILED, "claims")
     assert (again.state, again.reason) == (ContrastState.DISTILLED, None)
@@ -270,7 +274,7 @@ async def test_a_spent_budget_leaves_the_pair_queued_and_the_stop_visible(
     poor, call = with_writer(engine, writer, tokens=10), await calls(wall)
 
     [stopped] = await contrasted(poor, call, *await two_runs(engine, calls, wall))
-    await work_off(poor, call.namespace, NOON + timedelta(minutes=1), None)
+    await distil_queue(poor, call.namespace, NOON + timedelta(minutes=1), None)
 
     assert (stopped.state, stopped.reason) == (ContrastState.QUEUED, "budget")
     assert writer.asked == []
@@ -288,7 +292,7 @@ async def test_a_stopped_pair_is_asked_at_once_when_a_manager_says_so(
     ids = await two_runs(engine, calls, wall)
     [stopped] = await contrasted(with_writer(engine, writer, tokens=10), call, *ids)
 
-    again = await redo(with_writer(engine, writer), call, stopped.id)
+    again = await distil_again(with_writer(engine, writer), call, stopped.id)
 
     assert again.state is ContrastState.DISTILLED
 
@@ -322,10 +326,10 @@ async def test_what_a_model_cannot_do_is_failed_with_the_raw_input_kept(
     kept = await on_record(asking, call, role="distil")
     assert [one.fault for one in kept] == [reason] * asked
     assert all("Multiply boxes" in one.prompt for one in kept)
-    again = await redo(with_writer(engine, ScriptedWriter([SAID])), call, failed.id)
+    again = await distil_again(with_writer(engine, ScriptedWriter([SAID])), call, failed.id)
     assert (again.state, len(again.memory_ids)) == (ContrastState.DISTILLED, 1)
     with pytest.raises(Conflict):
-        await redo(asking, call, failed.id)
+        await distil_again(asking, call, failed.id)
 
 
 async def test_good_entries_are_kept_and_bad_ones_named_with_the_pair(
@@ -382,7 +386,7 @@ async def test_a_run_without_a_verdict_is_refused_and_no_model_asked(
     assert (made.state, made.pair_class) == (ContrastState.REFUSED, PairClass.UNKNOWN)
     assert (made.reason, writer.asked) == ("no_verdict", [])
     with pytest.raises(Conflict):
-        await redo(asking, call, made.id)
+        await distil_again(asking, call, made.id)
 
 
 async def test_a_run_without_words_is_on_record_and_never_distilled(
@@ -446,7 +450,7 @@ async def test_right_runs_of_like_cost_make_no_pair(
 ) -> None:
     call = await calls(wall)
     ids = await ran(engine, call, a_run("alpha", cost=9.0), a_run("beta", cost=10.0))
-    done = await contrast(engine, call, ContrastRequest(tuple(ids)))
+    done = await contrast_runs(engine, call, ContrastRequest(tuple(ids)))
 
     assert (done.contrasts, done.new) == ([], False)
 
@@ -457,10 +461,10 @@ async def test_a_task_is_contrasted_as_a_whole_and_then_looked_at(
     asking, call = with_writer(engine, ScriptedWriter([SAID])), await calls(wall)
     drafts = [a_run("alpha"), *(a_run(name, right=False) for name in ("beta", "gamma"))]
     [first, *_] = await ran(engine, call, *drafts)
-    task_id = (await get(engine, call, first)).task_id
+    task_id = (await get_trajectory(engine, call, first)).task_id
 
-    done = await contrast(asking, call, ContrastRequest(task_id=task_id))
-    again = await contrast(asking, call, ContrastRequest(task_id=task_id))
+    done = await contrast_runs(asking, call, ContrastRequest(task_id=task_id))
+    again = await contrast_runs(asking, call, ContrastRequest(task_id=task_id))
     run = await job(asking, operator, wall, "contrast", NOON)
 
     assert (len(done.contrasts), done.new, again.new) == (2, True, False)
@@ -482,7 +486,7 @@ async def test_runs_of_different_tasks_and_runs_that_are_not_there_are_refused(
         await contrasted(engine, call, ids[0], uuid4())
     assert missing.value.kind == "trajectory_not_found"
     with pytest.raises(NotFound) as nowhere:
-        await contrast(engine, call, ContrastRequest(task_id=uuid4()))
+        await contrast_runs(engine, call, ContrastRequest(task_id=uuid4()))
     assert nowhere.value.kind == "task_not_found"
 
 
@@ -528,7 +532,7 @@ async def test_erasing_an_agent_takes_its_words_out_of_what_distillers_were_aske
     [queued_one] = await contrasted(poor, call, *waiting)
 
     await erase(engine, call, Erasure(agent="beta"))
-    ended = await redo(asking, call, queued_one.id)
+    ended = await distil_again(asking, call, queued_one.id)
 
     kept = await on_record(engine, call, role="distil", status="done")
     assert [(one.prompt, one.answer) for one in kept] == [("", "")]

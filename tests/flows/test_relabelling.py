@@ -2,7 +2,9 @@
 
 from sqlalchemy import text
 
-from memory.constraints import taxonomy, trajectories
+from memory.constraints import taxonomy
+from memory.constraints.competence import list_competences
+from memory.constraints.service import add_trajectories
 from memory.constraints.taxonomy_entities import Branch, TaxonomyDraft
 from memory.constraints.trajectory_entities import TrajectoryDraft
 from memory.kernel.paging import Page
@@ -21,7 +23,7 @@ TOMORROW = NOON + DAY
 
 
 async def brought(engine, call, *branches, allow_new=True):
-    return await taxonomy.bring(engine, call, TaxonomyDraft(branches, allow_new), None)
+    return await taxonomy.replace_taxonomy(engine, call, TaxonomyDraft(branches, allow_new), None)
 
 
 async def a_lesson(engine, call, category, **changes):
@@ -127,7 +129,7 @@ async def test_a_task_takes_the_competence_of_its_runs_with_it(engine, operator,
     await add_task(engine, call, TaskDraft("without a vector"), None)
     await given_a_vector(engine, call, task)
     run = TrajectoryDraft("solver", reward=1.0, verifier="test", task_id=task.id)
-    await trajectories.add(engine, call, [run])
+    await add_trajectories(engine, call, [run])
 
     done = await job(engine, operator, wall, "relabel", TOMORROW)
 
@@ -135,7 +137,7 @@ async def test_a_task_takes_the_competence_of_its_runs_with_it(engine, operator,
     assert (change["task_id"], change["into"]) == (str(task.id), ["weather"])
     assert done.result["without_vector"] == 1
     assert (await get_task(engine, call, task.id)).category.name == "weather"
-    [counted] = (await trajectories.competences(engine, call, None, Page(9))).items
+    [counted] = (await list_competences(engine, call, None, Page(9))).items
     assert (counted.category, counted.n) == ("weather", 1)
 
 

@@ -6,8 +6,8 @@ from uuid import UUID
 import pytest
 from sqlalchemy import text
 
-from memory.constraints import trajectories
-from memory.constraints.entities import PairClass
+from memory.constraints.contrast_entities import PairClass
+from memory.constraints.service import add_trajectories
 from memory.constraints.trajectory_entities import Step, TrajectoryDraft
 from memory.kernel.engine import Engine
 from memory.memories.entities import ExperienceDraft
@@ -198,7 +198,7 @@ async def test_it_travels_from_the_stronger_to_the_weaker_alone(
 ):
     memory_id = await a_vouched_one(engine, calls, shared)
     for agent, rewards in runs.items():
-        await trajectories.add(engine, await calls(shared), ran(agent, *rewards))
+        await add_trajectories(engine, await calls(shared), ran(agent, *rewards))
 
     found = await sees(engine, await calls(shared), memory_id)
 
@@ -210,7 +210,7 @@ async def test_strength_in_another_category_bars_nothing(
     engine: Engine, calls: Caller, shared: str
 ):
     memory_id = await a_vouched_one(engine, calls, shared, category=CategoryName("gardening"))
-    await trajectories.add(engine, await calls(shared), ran("south", 1, 1) + ran("north", 0, 0))
+    await add_trajectories(engine, await calls(shared), ran("south", 1, 1) + ran("north", 0, 0))
 
     assert "south" in await sees(engine, await calls(shared), memory_id)
 
@@ -230,7 +230,7 @@ async def test_in_the_past_it_was_proven_when_that_was_known(
             await connection.execute(text(statement), values)
     better = ran("south", 1, 1, known_at=NOON + 8 * DAY)
     worse = ran("cousin", 0, 0, known_at=NOON + 8 * DAY)
-    await trajectories.add(engine, await calls(past), better + worse)
+    await add_trajectories(engine, await calls(past), better + worse)
     answer = await served(engine, await calls(past), as_of=NOON, purpose="paired")
     halves = {"without": {"reward": 0.1}, "known_at": NOON + 9 * DAY}
     await reported(engine, await calls(past), answer, **halves)

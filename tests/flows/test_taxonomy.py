@@ -36,7 +36,7 @@ def a_taxonomy(*branches: Branch, allow_new: bool = True) -> TaxonomyDraft:
 
 
 async def brought(engine, call, *branches, **changes):
-    return await taxonomy.bring(engine, call, a_taxonomy(*branches, **changes), None)
+    return await taxonomy.replace_taxonomy(engine, call, a_taxonomy(*branches, **changes), None)
 
 
 def an_ask_of(text: str) -> dict[str, object]:
@@ -46,13 +46,13 @@ def an_ask_of(text: str) -> dict[str, object]:
 async def test_until_one_is_brought_the_shipped_one_is_shown(engine, calls, wall):
     call = await calls(wall)
 
-    shown = await taxonomy.current(engine, call)
+    shown = await taxonomy.get_taxonomy(engine, call)
 
     assert (shown.version, shown.recorded_at) == (0, None)
     assert {"algebra", "debugging", "elections", "web tasks"} <= {
         name for first, second, _ in shown.names() for name in (first, second)
     }
-    assert await taxonomy.versions(engine, call) == []
+    assert await taxonomy.list_taxonomies(engine, call) == []
     assert (await list_categories(engine, call, Page(200))).total == 0
 
 
@@ -70,8 +70,8 @@ async def test_what_is_brought_makes_its_categories_and_the_next_version(engine,
         ("weather", "heat"),
         ("weather", "storms"),
     ]
-    assert await taxonomy.versions(engine, call) == [first, second]
-    assert await taxonomy.current(engine, call) == second
+    assert await taxonomy.list_taxonomies(engine, call) == [first, second]
+    assert await taxonomy.get_taxonomy(engine, call) == second
 
 
 async def test_the_same_again_makes_no_version(engine, calls, wall):
@@ -80,18 +80,18 @@ async def test_the_same_again_makes_no_version(engine, calls, wall):
     first = await brought(engine, call)
 
     assert await brought(engine, await calls(wall)) == first
-    assert len(await taxonomy.versions(engine, call)) == 1
+    assert len(await taxonomy.list_taxonomies(engine, call)) == 1
 
 
 async def test_who_saw_an_older_version_is_told(engine, calls, wall):
     call = await calls(wall)
     draft = a_taxonomy(MARKETS)
 
-    await taxonomy.bring(engine, call, a_taxonomy(), 0)
+    await taxonomy.replace_taxonomy(engine, call, a_taxonomy(), 0)
     with pytest.raises(StaleEdit):
-        await taxonomy.bring(engine, call, draft, 0)
+        await taxonomy.replace_taxonomy(engine, call, draft, 0)
 
-    assert (await taxonomy.bring(engine, call, draft, 1)).version == 2
+    assert (await taxonomy.replace_taxonomy(engine, call, draft, 1)).version == 2
 
 
 async def test_only_managers_bring_a_taxonomy(engine, calls, wall):
@@ -203,7 +203,9 @@ async def test_what_is_described_no_more_has_only_its_experiences(engine, calls,
 async def test_the_shipped_taxonomy_is_brought_like_any_other(engine, calls, wall):
     call = await calls(wall)
 
-    made = await taxonomy.bring(engine, call, taxonomy.shipped_draft(allow_new=True), None)
+    made = await taxonomy.replace_taxonomy(
+        engine, call, taxonomy.shipped_draft(allow_new=True), None
+    )
 
     assert made.version == 1
     assert made.categories == shipped().categories

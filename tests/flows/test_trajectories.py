@@ -7,7 +7,8 @@ from uuid import UUID, uuid4
 import pytest
 from sqlalchemy import text
 
-from memory.constraints import trajectories
+from memory.constraints.competence import list_competences
+from memory.constraints.service import add_trajectories, get_trajectory, list_trajectories
 from memory.constraints.store.competence import CompetenceStore
 from memory.constraints.store.trajectories import TrajectoryStore
 from memory.constraints.trajectory_entities import Step, TrajectoryDraft, TrajectoryFilter
@@ -39,21 +40,21 @@ def a_run(**changes: object) -> TrajectoryDraft:
 
 
 async def kept(engine, call, *drafts: TrajectoryDraft) -> list[UUID]:
-    return [answer.id for answer in await trajectories.add(engine, call, list(drafts))]
+    return [answer.id for answer in await add_trajectories(engine, call, list(drafts))]
 
 
 async def test_a_run_is_read_back_as_it_came(engine, calls, wall):
     call = await calls(wall)
     [run_id] = await kept(engine, call, a_run(cost=2.5))
 
-    run = await trajectories.get(engine, call, run_id)
+    run = await get_trajectory(engine, call, run_id)
 
     assert [(step.text, step.kind) for step in run.steps] == [
         ("count the fence posts", "thought"),
         ("there are 5", None),
     ]
     assert (run.result, run.reward, run.verifier, run.cost) == ("5", 1.0, "test", 2.5)
-    assert (run.agent, run.task_key, run.category.name) == ("solver", "posts", "maths")
+    assert (run.agent, run.task_key, run.category) == ("solver", "posts", "maths")
     assert (run.right, run.key_id) == (True, call.key.id)
 
 
@@ -79,20 +80,21 @@ async def test_a_list_leaves_the_words_out_and_says_how_many_steps(engine, calls
     call = await calls(wall)
     ids = await kept(engine, call, a_run(), a_run(agent="other", verifier="none", reward=None))
 
-    listed = await trajectories.browse(engine, call, TrajectoryFilter(agent="solver"), PAGE)
+    listed = await list_trajectories(engine, call, TrajectoryFilter(agent="solver"), PAGE)
     unverified = TrajectoryFilter(verifier="none", category="maths")
-    other = await trajectories.browse(engine, call, unverified, PAGE)
+    other = await list_trajectories(engine, call, unverified, PAGE)
 
     [brief] = listed.items
-    assert (listed.total, brief.run.id, brief.n_steps) == (1, ids[0], 2)
-    assert (brief.run.steps, brief.run.result) == ((), None)
-    assert [(brief.run.id, brief.run.right) for brief in other.items] == [(ids[1], None)]
+    assert (listed.total, brief.id, brief.n_steps) == (1, ids[0], 2)
+    assert not hasattr(brief, "steps")
+    assert not hasattr(brief, "result")
+    assert [(brief.id, brief.right) for brief in other.items] == [(ids[1], None)]
 
 
 async def test_a_bad_run_does_not_lose_the_others(engine, calls, wall):
     call = await calls(wall, agents=("solver",))
 
-    answers = await trajectories.add(
+    answers = await add_trajectories(
         engine,
         call,
         [a_run(), a_run(agent="another"), a_run(task_id=uuid4()), a_run(known_at=NOON)],
@@ -100,14 +102,14 @@ async def test_a_bad_run_does_not_lose_the_others(engine, calls, wall):
 
     kinds = [getattr(answer, "kind", None) for answer in answers]
     assert kinds == [None, "forbidden", "task_not_found", "rejected"]
-    assert (await trajectories.browse(engine, call, TrajectoryFilter(), PAGE)).total == 1
+    assert (await list_trajectories(engine, call, TrajectoryFilter(), PAGE)).total == 1
 
 
 async def test_one_key_is_one_task_however_its_runs_come(engine, calls, wall):
     call = await calls(wall)
-    first, second = await trajectories.add(engine, call, [a_run(), a_run(agent="b")])
+    first, second = await add_trajectories(engine, call, [a_run(), a_run(agent="b")])
     other = TaskDraft("another question", key="posts", category="maths")
-    third, fourth = await trajectories.add(engine, call, [a_run(agent="c"), a_run(task=other)])
+    third, fourth = await add_trajectories(engine, call, [a_run(agent="c"), a_run(task=other)])
 
     assert isinstance(fourth, Conflict)
     assert {one.task_id for one in (first, second, third)} == {first.task_id}
@@ -118,7 +120,7 @@ async def test_one_key_is_one_task_however_its_runs_come(engine, calls, wall):
 async def test_a_task_of_another_namespace_is_not_found(engine, calls, wall, past):
     task, _ = await add_task(engine, await calls(past), TaskDraft("secret"), NOON)
 
-    [answer] = await trajectories.add(engine, await calls(wall), [a_run(task_id=task.id)])
+    [answer] = await add_trajectories(engine, await calls(wall), [a_run(task_id=task.id)])
 
     assert isinstance(answer, NotFound)
 
@@ -128,7 +130,7 @@ async def test_only_verified_runs_count_for_competence(engine, calls, wall):
     verdicts = [(1.0, "test"), (0.0, "human"), (0.5, "judge"), (1.0, "self"), (None, "none")]
     await kept(engine, call, *[a_run(reward=reward, verifier=who) for reward, who in verdicts])
 
-    [found] = (await trajectories.competences(engine, call, None, PAGE)).items
+    [found] = (await list_competences(engine, call, None, PAGE)).items
 
     assert (found.agent, found.category, found.n, found.mean) == ("solver", "maths", 3, 0.5)
     assert found.competence == pytest.approx(0.5)
@@ -138,7 +140,7 @@ async def test_competence_is_drawn_to_the_mean_of_the_category(engine, calls, wa
     call = await calls(wall)
     await kept(engine, call, *[a_run(agent="strong")] * 3, a_run(agent="weak", reward=0.0))
 
-    found = (await trajectories.competences(engine, call, None, PAGE)).items
+    found = (await list_competences(engine, call, None, PAGE)).items
 
     strong, weak = (3 + 5 * 0.75) / 8, (0 + 5 * 0.75) / 6
     assert [(row.agent, row.competence) for row in found] == [
@@ -152,7 +154,7 @@ async def test_competence_of_an_earlier_time_knows_only_what_was_known(engine, c
     await kept(engine, call, a_run(known_at=NOON), a_run(known_at=NOON + 2 * DAY, reward=0.0))
 
     async def n_and_mean(as_of):
-        found = (await trajectories.competences(engine, call, as_of, PAGE)).items
+        found = (await list_competences(engine, call, as_of, PAGE)).items
         return [(row.n, row.mean) for row in found]
 
     assert await n_and_mean(NOON - timedelta(microseconds=1)) == []
@@ -185,7 +187,7 @@ async def test_no_run_is_lost_or_counted_twice_while_others_count_anew(engine, c
     runs = [kept(engine, call, a_run(agent=f"agent {n % 3}")) for n in range(12)]
     await asyncio.gather(*runs, *[count_anew() for _ in range(6)])
 
-    found = (await trajectories.competences(engine, call, None, PAGE)).items
+    found = (await list_competences(engine, call, None, PAGE)).items
     assert [(row.agent, row.n, row.mean) for row in found] == [
         (f"agent {n}", 4, 1.0) for n in range(3)
     ]
@@ -207,18 +209,18 @@ async def test_erased_runs_lose_their_words_and_keep_their_numbers(engine, calls
     counted = await erase(engine, manager, erasures[by])
 
     assert counted.erased.trajectories == 1
-    erased = await trajectories.get(engine, manager, mine)
+    erased = await get_trajectory(engine, manager, mine)
     assert (erased.steps, erased.result, erased.erased_at) == ((), None, NOON)
     assert (erased.reward, erased.right) == (1.0, True)
-    assert (await trajectories.get(engine, manager, other)).text.startswith("count")
-    assert len((await trajectories.competences(engine, manager, None, PAGE)).items) == 2
+    assert (await get_trajectory(engine, manager, other)).text.startswith("count")
+    assert len((await list_competences(engine, manager, None, PAGE)).items) == 2
 
 
 @pytest.mark.parametrize("by", ["agent", "key", "task"])
 async def test_what_came_of_erased_runs_loses_their_support(engine, operator, past, by):
     await fill(engine, operator, past)
     call = await a_call(engine, operator, past)
-    [brief] = (await trajectories.browse(engine, call, TrajectoryFilter(), PAGE)).items
+    [brief] = (await list_trajectories(engine, call, TrajectoryFilter(), PAGE)).items
     mark = "UPDATE trajectory SET key_id = :key"
     support = """
         INSERT INTO constraint_support (id, namespace_id, memory_id, contrast_id, task_id, verifier,
@@ -235,9 +237,9 @@ async def test_what_came_of_erased_runs_loses_their_support(engine, operator, pa
         await connection.execute(text(support), {"key": key})
         known = await connection.scalar(vectors)
     erasures = {
-        "agent": Erasure(agent=brief.run.agent),
+        "agent": Erasure(agent=brief.agent),
         "key": Erasure(key_id=key),
-        "task": Erasure(task_id=brief.run.task_id),
+        "task": Erasure(task_id=brief.task_id),
     }
 
     await erase(engine, call, erasures[by])
@@ -254,9 +256,9 @@ async def test_what_came_of_erased_runs_loses_their_support(engine, operator, pa
 async def test_a_run_of_an_erased_task_is_refused(engine, calls, wall):
     call = await calls(wall)
     [run_id] = await kept(engine, call, a_run())
-    task_id = (await trajectories.get(engine, call, run_id)).task_id
+    task_id = (await get_trajectory(engine, call, run_id)).task_id
     await erase(engine, call, Erasure(task_id=task_id))
 
-    [answer] = await trajectories.add(engine, call, [a_run(task_id=task_id)])
+    [answer] = await add_trajectories(engine, call, [a_run(task_id=task_id)])
 
     assert getattr(answer, "kind", None) == "task_not_found"

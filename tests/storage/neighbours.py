@@ -5,8 +5,8 @@ from uuid import UUID
 
 from sqlalchemy import text
 
+from memory.constraints.bank import add_constraint
 from memory.constraints.entities import ConstraintDraft, Wording
-from memory.constraints.service import add as add_constraint
 from memory.curation.entities import StatusChange
 from memory.curation.service import change_status, edit_memory
 from memory.inference.stand_ins import ScriptedWriter
@@ -85,10 +85,11 @@ async def add_contradiction(engine: Engine, call: Call, task_id: UUID) -> None:
     """Two constraints from the task, each enforces what the other avoids; and a rejected one."""
     trigger, one, other = "it rains where it was dry", "counting the days", "counting the drops"
     for enforce, avoid in ((one, other), (other, one)):
-        wording = Wording(trigger, enforce, avoid)
-        draft = ConstraintDraft("solver", wording, task_id=task_id, learned_at=NOON)
+        draft = ConstraintDraft("solver", trigger, enforce, avoid, task_id=task_id, learned_at=NOON)
         assert not (await add_constraint(engine, call, draft)).lint
-    draft = ConstraintDraft("solver", REJECTED, task_id=task_id, learned_at=NOON)
+    draft = ConstraintDraft(
+        "solver", REJECTED.trigger, REJECTED.enforce, task_id=task_id, learned_at=NOON
+    )
     assert (await add_constraint(engine, call, draft)).lint == ("agent_name",)
 
 

@@ -20,20 +20,28 @@ from memory.belief.state_mapping import (
 from memory.belief.states import State
 from memory.belief.store.ledger import LedgerStore
 from memory.belief.store.states import StateStore
-from memory.constraints.entities import (
+from memory.constraints.contrast_entities import (
     Contrast,
     ContrastFilter,
     ContrastState,
-    Pair,
     PairClass,
+    RunPair,
     RunSketch,
 )
 from memory.constraints.store.competence import CompetenceStore
-from memory.constraints.store.constraints import Bucket, ConstraintStore
-from memory.constraints.store.contradictions import ContradictionStore, Found, Verdict
-from memory.constraints.store.contrasts import Claimed, ContrastStore, Formed
-from memory.constraints.store.contrasts import End as Finished
-from memory.constraints.store.near import BindingStore
+from memory.constraints.store.constraints import ConstraintStore, PeerQuery
+from memory.constraints.store.contradictions import (
+    ContradictionDecision,
+    ContradictionStore,
+    NewContradiction,
+)
+from memory.constraints.store.contrasts import (
+    ClaimedContrast,
+    ContrastResult,
+    ContrastStore,
+    PairingStamp,
+)
+from memory.constraints.store.near import NearConstraintStore
 from memory.constraints.store.relabelling import RelabelStore, Wanted
 from memory.constraints.store.runs import PairingStore
 from memory.constraints.store.sharing import SharingStore
@@ -42,7 +50,12 @@ from memory.constraints.store.taxonomies import TaxonomyStore
 from memory.constraints.store.trajectories import NewTrajectory, TrajectoryStore
 from memory.constraints.tables import contradiction, contrast
 from memory.constraints.taxonomy_entities import Branch, TaxonomyDraft
-from memory.constraints.trajectory_entities import TrajectoryDraft, TrajectoryFilter
+from memory.constraints.trajectory_entities import (
+    AgentCategory,
+    TrajectoryDraft,
+    TrajectoryFilter,
+    VerifiedRuns,
+)
 from memory.erasure.entities import Erasure
 from memory.erasure.store import (
     ErasurePreviewStore,
@@ -122,7 +135,7 @@ from tests.storage.neighbours import REJECTED, Neighbours
 STORES = (
     ActorStore,
     StatusStore,
-    BindingStore,
+    NearConstraintStore,
     BrowsingStore,
     CandidateStore,
     CentroidStore,
@@ -205,8 +218,8 @@ class Foreign:
         return SupportStore(self.connection, self.here)
 
     @property
-    def bucket(self) -> Bucket:
-        return Bucket(CategoryIds(self.category), None, self.model, -2.0)
+    def bucket(self) -> PeerQuery:
+        return PeerQuery(CategoryIds(self.category), None, self.model, -2.0)
 
     @property
     def erasure(self) -> ErasureStore:
@@ -376,13 +389,13 @@ class Foreign:
         return ContrastStore(self.connection, self.here)
 
     @property
-    def pair(self) -> Pair:
+    def pair(self) -> RunPair:
         who = (self.agent, "solver", None, None, "none", None)
         run = RunSketch(self.trajectory, self.task, *who, 0, True, NOON, None, False)  # noqa: FBT003 - fields in their order
-        return Pair(run, run, PairClass.UNKNOWN, None)
+        return RunPair(run, run, PairClass.UNKNOWN, None)
 
     @property
-    def claimed(self) -> Claimed:
+    def claimed(self) -> ClaimedContrast:
         made = Contrast(
             id=self.contrast,
             task_id=self.task,
@@ -404,7 +417,7 @@ class Foreign:
             recorded_at=NOON,
             done_at=None,
         )
-        return Claimed(made, 0)
+        return ClaimedContrast(made, 0)
 
     @property
     def centroids(self) -> CentroidStore:
@@ -521,7 +534,7 @@ HEALTH = Health(
 )
 Ask = Callable[[Foreign], Awaitable[object]]
 
-FAILED = Finished(ContrastState.FAILED, "claims")
+FAILED = ContrastResult(ContrastState.FAILED, "claims")
 FINDS_NOTHING: dict[str, Ask] = {
     "ActorStore.find_agent": lambda f: f.actors.find_agent("solver"),
     "ActorStore.get_agent": lambda f: f.actors.get_agent("solver"),
@@ -546,7 +559,7 @@ FINDS_NOTHING: dict[str, Ask] = {
     ),
     "StatusStore.list_on_probation": lambda f: f.statuses.list_on_probation(),
     "StatusStore.get_origin": lambda f: f.statuses.get_origin(f.memory),
-    "BindingStore.near": lambda f: BindingStore(f.connection, f.here).near(f.near),
+    "NearConstraintStore.near": lambda f: NearConstraintStore(f.connection, f.here).near(f.near),
     "BrowsingStore.lines": lambda f: f.browsing.lines(
         Browse(), {f.memory: Snapshot(1, Status.ACTIVE)}
     ),
@@ -578,31 +591,35 @@ FINDS_NOTHING: dict[str, Ask] = {
     "CompetenceStore.all": lambda f: f.competence.all(),
     "CompetenceStore.hold": lambda f: f.competence.hold(),
     "CompetenceStore.recount": lambda f: f.competence.recount(),
-    "ConstraintStore.lacking": lambda f: f.constraints.lacking([f.task], f.model),
+    "ConstraintStore.tasks_without_vector": lambda f: f.constraints.tasks_without_vector(
+        [f.task], f.model
+    ),
     "ConstraintStore.near": lambda f: f.constraints.near(f.bucket, {"situation": VECTOR}),
     "ConstraintStore.open_up": lambda f: f.constraints.open_up(f.memory, Trust.TRUSTED, f.stamp),
-    "ConstraintStore.rejected": lambda f: f.constraints.rejected("*", f.category, TOLD),
+    "ConstraintStore.find_rejected": lambda f: f.constraints.find_rejected("*", f.category, TOLD),
     "ConstraintStore.vectors": lambda f: f.constraints.vectors(f.memory, f.model),
-    "ConstraintStore.keep_tasks": lambda f: f.constraints.keep_tasks({f.task: VECTOR}, f.model),
+    "ConstraintStore.add_task_vectors": lambda f: f.constraints.add_task_vectors(
+        {f.task: VECTOR}, f.model
+    ),
     "ContradictionStore.browse": lambda f: f.contradictions.browse(None, PAGE),
     "ContradictionStore.decide": lambda f: f.contradictions.decide(
-        f.contradiction, Verdict("both", None, f.key, NOON)
+        f.contradiction, ContradictionDecision("both", None, f.key, NOON)
     ),
     "ContradictionStore.get": lambda f: f.contradictions.get(f.contradiction),
-    "ContradictionStore.lost": lambda f: f.contradictions.lost(f.side, new_id()),
-    "ContradictionStore.quarrels": lambda f: f.contradictions.quarrels(f.side),
+    "ContradictionStore.has_lost": lambda f: f.contradictions.has_lost(f.side, new_id()),
+    "ContradictionStore.undecided": lambda f: f.contradictions.undecided(f.side),
     "ContradictionStore.reopen": lambda f: f.contradictions.reopen(f.contradiction),
     "ContradictionStore.sides": lambda f: f.contradictions.sides([f.side]),
-    "ContrastStore.again": lambda f: f.contrasts.again(f.contrast),
+    "ContrastStore.queue_again": lambda f: f.contrasts.queue_again(f.contrast),
     "ContrastStore.browse": lambda f: f.contrasts.browse(ContrastFilter(), PAGE),
     "ContrastStore.claim": lambda f: f.contrasts.claim(NOON, NOON, [f.contrast]),
     "ContrastStore.finish": lambda f: f.contrasts.finish(f.contrast, FAILED, NOON),
     "ContrastStore.get": lambda f: f.contrasts.get(f.contrast),
-    "ContrastStore.leave_waiting": lambda f: f.contrasts.leave_waiting("no_model", [f.contrast]),
-    "ContrastStore.hold": lambda f: f.contrasts.hold(f.claimed),
-    "ContrastStore.let_go": lambda f: f.contrasts.let_go(f.contrast, "budget", NOON, 1),
+    "ContrastStore.mark_waiting": lambda f: f.contrasts.mark_waiting("no_model", [f.contrast]),
+    "ContrastStore.lock": lambda f: f.contrasts.lock(f.claimed),
+    "ContrastStore.release": lambda f: f.contrasts.release(f.contrast, "budget", NOON, 1),
     "ContrastStore.of_pairs": lambda f: f.contrasts.of_pairs([f.pair]),
-    "ContrastStore.rests": lambda f: f.contrasts.rests(NOON - DAY),
+    "ContrastStore.is_paused": lambda f: f.contrasts.is_paused(NOON - DAY),
     "PairingStore.fresh_tasks": lambda f: f.pairing.fresh_tasks(NOON + DAY, 9),
     "PairingStore.groups": lambda f: f.pairing.groups([f.task], NOON + DAY),
     "PairingStore.known": lambda f: f.pairing.known([f.task]),
@@ -790,10 +807,12 @@ WRITES_HERE: dict[str, Ask] = {
     "CandidateStore.add": lambda f: f.candidates.add([f.outcome], NOON),
     "CentroidStore.move": lambda f: f.centroids.move([f.new()], f.model),
     "CentroidStore.describe": lambda f: f.centroids.describe({f.category: [1.0]}, f.model),
-    "CompetenceStore.add": lambda f: f.competence.add({(f.agent, f.category): (1, 1.0)}),
-    "ContrastStore.add": lambda f: f.contrasts.add([f.pair], Formed(NOON)),
+    "CompetenceStore.add": lambda f: f.competence.add(
+        {AgentCategory(f.agent, f.category): VerifiedRuns(1, 1.0)}
+    ),
+    "ContrastStore.add": lambda f: f.contrasts.add([f.pair], PairingStamp(NOON)),
     "ContradictionStore.link": lambda f: f.contradictions.link(
-        Found((f.memory, f.side), f.category, "negated", 1.0), NOON
+        NewContradiction((f.memory, f.side), f.category, "negated", 1.0), NOON
     ),
     "SupportStore.add": lambda f: f.support.add(
         {
@@ -885,8 +904,8 @@ async def foreign(engine: Engine, both: Neighbours, connection: Connection) -> F
             [first, *_] = await inside.scalars(select(table.c.id).order_by(table.c.id))
             found[table.name] = first
         found["candidate"] = (await inside.scalars(select(candidate.c.outcome_id))).one()
-        quarrel = (await inside.execute(select(contradiction.c.id, contradiction.c.first_id))).one()
-        found["contradiction"], found["side"] = quarrel
+        pair = (await inside.execute(select(contradiction.c.id, contradiction.c.first_id))).one()
+        found["contradiction"], found["side"] = pair
         found["ticket"] = (await inside.scalars(select(ticket.c.id))).one()
         receipt = await ReceiptStore(inside, full.namespace.id).get(found["retrieval"])
         known = await OutcomeStore(inside, full.namespace.id).get(found["outcome"])

@@ -52,10 +52,12 @@ class ConjectureFields(TypedDict, total=False):
 
 
 class ContrastFields(TypedDict, total=False):
-    """Which runs to hold against each other: two or more of one task, or all of a task."""
+    """Which runs to compare: two or more of one task, or all of a task."""
 
     task_id: str | None
+    """A task with all its runs; give this or `trajectory_ids`."""
     trajectory_ids: Sequence[str] | None
+    """Runs of one task; give these or `task_id`."""
 
 
 class DirectivesFields(TypedDict, total=False):
@@ -273,20 +275,21 @@ class StatusReasonFields(TypedDict, total=False):
 
 
 class StepFields(TypedDict, total=False):
-    """One step of a run; `kind` in the caller's words (thought, action, observation, …)."""
+    """One step of a run."""
 
     kind: str | None
+    """In the caller's words: thought, action, observation, …"""
     text: Required[str]
+    """What was thought, done or seen."""
 
 
 class SubcategoryFields(TypedDict, total=False):
-    """
-    A kind of task on the second level; its name and description are what tasks are held
-    against.
-    """
+    """A kind of task on the second level."""
 
     description: Required[str]
+    """What it is, in a line; tasks are compared with this and the name."""
     name: Required[str]
+    """How it is known within its category."""
 
 
 class TaskFields(TypedDict, total=False):
@@ -339,20 +342,26 @@ class TicketClaimFields(TypedDict, total=False):
 
 
 class TrajectoryFields(TypedDict, total=False):
-    """
-    A run of a task by an agent: at most 1,000 steps and 400,000 characters. `reward` in [0, 1]
-    with who vouches for it; `cost`: what the run took, in the caller's unit.
-    """
+    """A run of a task by an agent: at most 1,000 steps and 400,000 characters."""
 
     agent: Required[str]
+    """Who ran."""
     cost: float | None
+    """What the run took, in the caller's unit; null: its number of steps counts."""
     known_at: datetime | None
+    """When the run was known; set in `replay` namespaces alone."""
     result: str | None
+    """What it came to."""
     reward: float | None
+    """How well it went, in [0, 1]; null: no verdict."""
     steps: Sequence[StepFields]
+    """What it did, in order."""
     task: TaskFields | None
+    """The task in the caller's words; give this or `task_id`."""
     task_id: str | None
+    """A task that is stored; give this or `task`."""
     verifier: Literal["human", "test", "judge", "self", "none"]
+    """Who vouches for the reward; `none`: no verdict."""
 
 
 class TrialResultFields(TypedDict, total=False):
@@ -424,12 +433,16 @@ class BatchedReportFields(TypedDict, total=False):
 
 
 class BranchFields(TypedDict, total=False):
-    """A category; `related` names others of the taxonomy whose lessons may fit as well."""
+    """A category with its subcategories."""
 
     description: Required[str]
+    """What it is, in a line; tasks are compared with this and the name."""
     name: Required[str]
+    """How the category is known."""
     related: Sequence[str]
+    """Other categories of the taxonomy whose lessons may fit as well."""
     subcategories: Sequence[SubcategoryFields]
+    """The kinds of task within it."""
 
 
 class ConstraintFields(TypedDict, total=False):
@@ -439,16 +452,27 @@ class ConstraintFields(TypedDict, total=False):
     """
 
     agent: Required[str]
+    """Who says so."""
     avoid: str | None
+    """What not to do, to be read after the word avoid."""
     category: str | None
+    """Where it applies; null: in the category of its task."""
     enforce: str | None
+    """What to do then, to be read after the word enforce."""
     learned_at: datetime | None
+    """When it was learned; set in `replay` namespaces alone."""
     metadata: Mapping[str, object]
+    """Free JSON of the caller's."""
     subcategory: str | None
+    """The second level; needs `category`."""
     task: TaskFields | None
+    """The task it was learned from, in the caller's words; give this or `task_id`."""
     task_id: str | None
+    """A stored task it was learned from; give this or `task`."""
     trigger: Required[str]
+    """The kind of situation, to be read after the word When."""
     weight: float
+    """What it starts with."""
 
 
 class ExperienceFields(TypedDict, total=False):
@@ -603,15 +627,18 @@ class RetrievalFields(TypedDict, total=False):
     """A task that is stored already."""
 
 
-class TaxonomyFields(TypedDict, total=False):
+class TaxonomyPutFields(TypedDict, total=False):
     """
-    A taxonomy of one's own, or (`default`) the shipped one. Without `allow_new`, labels that it
-    does not name are refused. At most 500 entries.
+    A taxonomy of one's own, or the shipped one; at most 500 entries. Differs from
+    `TaxonomyDraft`: the shipped one can be named instead of brought.
     """
 
     allow_new: bool
+    """whether categories are accepted that it does not name"""
     categories: Sequence[BranchFields] | None
+    """the first level, each with its second"""
     default: bool
+    """whether the shipped taxonomy is meant"""
 
 
 class TrialReportFields(TypedDict, total=False):
@@ -664,7 +691,7 @@ __all__ = [
     "SubcategoryFields",
     "TaskEntryFields",
     "TaskFields",
-    "TaxonomyFields",
+    "TaxonomyPutFields",
     "TicketClaimFields",
     "TrajectoryFields",
     "TrialReportFields",

@@ -39,6 +39,22 @@ class AddedConstraint:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class AddedTrajectory:
+    """A run that was kept."""
+
+    category: str
+    """The task's category."""
+    id: str
+    """Names the run for ever."""
+    right: bool | None
+    """Whether it succeeded; null where nobody vouches for it."""
+    subcategory: str | None
+    """The task's second level, if it has one."""
+    task_id: str
+    """The task that was run."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Agent:
     """An agent as it stands."""
 
@@ -172,68 +188,98 @@ class Check:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Competence:
-    """
-    How an agent fares in a category: `n` verified runs, their `mean` reward, and `competence` =
-    (sum of rewards + 5 * mean of the category) / (n + 5).
-    """
+    """How an agent fares in a category."""
 
     agent: str
+    """Who ran."""
     category: str
+    """In which category, on the first level."""
     competence: float
+    """(sum of rewards + 5 * mean of the category) / (n + 5): few runs cannot move it far."""
     mean: float
+    """Their mean reward."""
     n: int
+    """How many verified runs there are."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Contradiction:
-    """Two constraints that contradict each other; `likeness` is how alike their triggers are."""
+    """Two constraints with one trigger and opposite obligations."""
 
     category: str
+    """Where both apply."""
     first_id: str
+    """One constraint."""
     id: str
+    """Names the contradiction for ever."""
     likeness: float
-    reason: str
+    """The cosine of their triggers."""
+    reason: Literal["enforced_avoided", "negated"]
+    """How they contradict: one enforces what the other avoids, or one negates the other."""
     recorded_at: datetime
-    resolution: str | None
+    """When it was seen."""
+    resolution: Literal["first", "second", "both", "neither"] | None
+    """Which of them stays in use."""
     resolution_reason: str | None
+    """Why: `evidence`, or what the person who decided says."""
     resolved_at: datetime | None
+    """When it was decided."""
     second_id: str
-    state: str
+    """The other constraint."""
+    state: Literal["open", "resolved"]
+    """Whether it is decided."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Contrast:
-    """
-    A pair of runs. `supports` says whether it may be counted for a constraint; `reason` why not,
-    or why nothing came of it yet. `rejected` names what the distiller said and could not be used.
-    """
+    """A pair of runs of one task, and what became of it."""
 
     distiller: str | None
+    """The language model that read the pair."""
     done_at: datetime | None
+    """When it was distilled, or ended otherwise."""
     duration_ms: float | None
+    """How long the distiller took, in milliseconds."""
     id: str
+    """Names the pair for ever."""
     known_at: datetime
+    """When both runs were known."""
     memory_ids: tuple[str, ...]
+    """The constraints that it supports."""
     pair_class: Literal["discordant", "both_right", "both_wrong", "unknown"]
+    """Which of the two were right."""
     preferred_agent: str
+    """Who made the better run."""
     preferred_id: str
+    """The better run; of two wrong ones neither is better."""
     reason: str | None
+    """Why it may not be counted, or why nothing came of it yet."""
     recorded_at: datetime
+    """When the pair was stored."""
     rejected: tuple[Mapping[str, object], ...]
+    """What the distiller answered and could not be used, with the reason."""
     self_contrast: bool
+    """Whether one agent made both."""
     state: Literal["queued", "distilling", "distilled", "empty", "refused", "no_text", "failed"]
+    """How far it is on its way to constraints."""
     supports: bool
+    """Whether it may be counted for a constraint."""
     task_id: str
+    """The task that both ran."""
     tokens: int
+    """What the distiller took in all tries."""
     unpreferred_agent: str
+    """Who made the worse run."""
     unpreferred_id: str
+    """The worse run."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Contrasts:
-    """The pairs of the runs; none where nothing sets them apart."""
+    """The pairs of a caller's runs; none where nothing sets them apart."""
 
     contrasts: tuple[Contrast, ...]
+    """Each pair, and what became of it."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -481,17 +527,6 @@ class JobRun:
     """When it began, by the server's clock."""
     state: Literal["running", "done", "failed"]
     """Whether it is under way (`running`) or `done`."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Kept:
-    """A run that was kept; `right` is null where nobody vouches for it."""
-
-    category: str
-    id: str
-    right: bool | None
-    subcategory: str | None
-    task_id: str
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -1137,8 +1172,12 @@ class SettlementScore:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Step:
-    kind: str | None
+    """One step of a run."""
+
     text: str
+    """What was thought, done or seen."""
+    kind: str | None = None
+    """In the caller's words: thought, action, observation, …"""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -1153,43 +1192,64 @@ class StrengthChange:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Subcategory:
+    """A kind of task on the second level."""
+
     description: str
+    """What it is, in a line; tasks are compared with this and the name."""
     name: str
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class SupportItem:
-    """One piece of support: a contrast of two runs, or its author's word (no contrast)."""
-
-    contrast_id: str | None
-    counts: bool
-    id: str
-    known_at: datetime
-    pair_class: Literal["discordant", "both_right", "both_wrong", "unknown"] | None
-    preferred_agent: str | None
-    preferred_family: str | None
-    preferred_size: str | None
-    recorded_at: datetime
-    task_id: str
-    unpreferred_agent: str | None
-    unpreferred_family: str | None
-    unpreferred_size: str | None
-    verifier: str
+    """How it is known within its category."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Support:
-    """
-    What speaks for a constraint: distinct tasks, agent pairs, families and keys of what counts;
-    `contrasts` is all of it.
-    """
+    """One piece of support: a contrast of two runs, or its author's word (no contrast)."""
+
+    contrast_id: str | None
+    """The pair of runs; null for its author's word."""
+    counts: bool
+    """Whether it counts: verified by others, and not made by one key alone."""
+    id: str
+    """Names the piece for ever."""
+    known_at: datetime
+    """When it was known."""
+    pair_class: Literal["discordant", "both_right", "both_wrong", "unknown"] | None
+    """What kind of pair it is."""
+    preferred_agent: str | None
+    """Who made the better run, or whose word it is."""
+    preferred_family: str | None
+    """The better agent's family of models, as declared when the pair was made."""
+    preferred_size: str | None
+    """How large the better agent was declared."""
+    recorded_at: datetime
+    """When it was stored."""
+    task_id: str
+    """The task it comes from."""
+    unpreferred_agent: str | None
+    """Who made the worse run."""
+    unpreferred_family: str | None
+    """The worse agent's family of models, as declared when the pair was made."""
+    unpreferred_size: str | None
+    """How large the worse agent was declared."""
+    verifier: str
+    """The weaker of those who vouch for the two runs."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SupportCounts:
+    """What speaks for a constraint, in numbers."""
 
     agent_pairs: int
+    """Distinct pairs of different agents of what counts."""
     agnostic_score: float
+    """1 - 1 / (1 + families), in [0, 1): how little it depends on who ran it."""
     contrasts: int
+    """All pieces of support, whether they count or not."""
     families: int
+    """Distinct families of models of what counts."""
     keys: int
+    """Distinct keys behind what counts."""
     tasks: int
+    """Distinct tasks of what counts."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -1257,49 +1317,83 @@ class TokenBudget:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class TrajectoryLine:
-    """A run as a list shows it, without its words."""
-
-    agent: str
-    category: str
-    cost: float | None
-    erased_at: datetime | None
-    family: str | None
-    id: str
-    known_at: datetime
-    n_steps: int
-    recorded_at: datetime
-    reward: float | None
-    right: bool | None
-    size_class: str | None
-    subcategory: str | None
-    task_id: str
-    task_key: str | None
-    verifier: str
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class Trajectory:
     """A run with its words; they are gone where it was erased."""
 
     agent: str
+    """Who ran."""
     category: str
+    """The task's category."""
     cost: float | None
+    """What it took, in the caller's unit."""
     erased_at: datetime | None
+    """When its words were erased."""
     family: str | None
+    """The agent's family of models."""
     id: str
+    """Names the run for ever."""
     known_at: datetime
+    """When the run was known."""
     n_steps: int
+    """How many steps the run has."""
     recorded_at: datetime
+    """When it was stored."""
     result: str | None
+    """What it came to."""
     reward: float | None
+    """How well it went, in [0, 1]."""
     right: bool | None
+    """Whether it succeeded; null where nobody vouches for it."""
     size_class: str | None
+    """How large the agent is."""
     steps: tuple[Step, ...]
+    """What was thought, done and seen, in order."""
     subcategory: str | None
+    """The task's second level, if it has one."""
     task_id: str
+    """The task that was run."""
     task_key: str | None
-    verifier: str
+    """The caller's own id of the task."""
+    verifier: Literal["human", "test", "judge", "self", "none"]
+    """Who vouches for the reward."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TrajectorySummary:
+    """A run as a list shows it, without its words."""
+
+    agent: str
+    """Who ran."""
+    category: str
+    """The task's category."""
+    cost: float | None
+    """What it took, in the caller's unit."""
+    erased_at: datetime | None
+    """When its words were erased."""
+    family: str | None
+    """The agent's family of models."""
+    id: str
+    """Names the run for ever."""
+    known_at: datetime
+    """When the run was known."""
+    n_steps: int
+    """How many steps the run has."""
+    recorded_at: datetime
+    """When it was stored."""
+    reward: float | None
+    """How well it went, in [0, 1]."""
+    right: bool | None
+    """Whether it succeeded; null where nobody vouches for it."""
+    size_class: str | None
+    """How large the agent is."""
+    subcategory: str | None
+    """The task's second level, if it has one."""
+    task_id: str
+    """The task that was run."""
+    task_key: str | None
+    """The caller's own id of the task."""
+    verifier: Literal["human", "test", "judge", "self", "none"]
+    """Who vouches for the reward."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -1434,10 +1528,16 @@ class Writing:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Branch:
+    """A category with its subcategories."""
+
     description: str
+    """What it is, in a line; tasks are compared with this and the name."""
     name: str
-    related: tuple[str, ...]
-    subcategories: tuple[Subcategory, ...]
+    """How the category is known."""
+    related: tuple[str, ...] = ()
+    """Other categories of the taxonomy whose lessons may fit as well."""
+    subcategories: tuple[Subcategory, ...] = ()
+    """The kinds of task within it."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -1510,63 +1610,103 @@ class Considered:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Constraint:
-    """A constraint as it stands; `origin` is distilled or written."""
+    """A constraint as it stands, with what speaks for it in numbers."""
 
     agent: str
+    """Who says so."""
     avoid: str | None
+    """What not to do."""
     bank_version: int
+    """The version of the bank that changed it last."""
     category: str
+    """Where it applies."""
     effective_weight: float
+    """What it counts for no agent in particular, aged to the time of reading."""
     enforce: str | None
+    """What to do then."""
     evidence: int
+    """How often the same was said."""
     id: str
+    """Names the constraint for ever; it is a memory of that id as well."""
     learned_at: datetime
+    """When it was learned."""
     lint: tuple[str, ...]
+    """What its wording fails, where it was rejected."""
     metadata: Mapping[str, object]
-    origin: str
+    """Free JSON of its author's."""
+    origin: Literal["distilled", "written"]
+    """Whether it came of a contrast or of a caller."""
     pinned: bool
+    """Whether it is kept whatever it weighs."""
     recorded_at: datetime
+    """When it was stored."""
     status: Literal[
         "proposed", "verifying", "active", "rejected", "probation", "suspended", "retired"
     ]
+    """Whether it is in use."""
     status_reason: str | None
+    """Why it has this status."""
     subcategory: str | None
-    support: Support
+    """The second level, if it has one."""
+    support: SupportCounts
+    """What speaks for it, in numbers."""
     task_ids: tuple[str, ...]
+    """The tasks it comes from."""
     trigger: str
+    """The kind of situation, to be read after the word When; blank where it was erased."""
     trust: Literal["trusted", "unverified", "quarantined"]
+    """Whether the source is believed."""
     version: int
+    """Grows with each edit of its text."""
     visibility: Literal["agent", "namespace"]
+    """Whether its author alone sees it, or every agent."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ConstraintServed:
     """
-    A served constraint, and the numbers it was chosen by. `similarity` is that of the nearest
-    task it was learned from, the first of `task_ids`.
-
-    Differs from `ServedConstraint`: its words are flat, beside the numbers of its item.
+    A served constraint, and the numbers it was chosen by. Differs from `ServedConstraint`: it
+    joins the content with the numbers of the receipt's item.
     """
 
     agent: str
+    """who says so"""
     avoid: str | None
+    """what not to do"""
     category: str
+    """where it applies"""
     cited: bool
+    """whether it stands in the guideline"""
     effective_weight: float
+    """what it counts for the agent that asks"""
     enforce: str | None
+    """what to do then"""
     learned_at: datetime
+    """when it was learned"""
     memory_id: str
-    origin: str
+    """names the constraint for ever"""
+    origin: Literal["distilled", "written"]
+    """whether it came of a contrast or of a caller"""
     rank: int
+    """its place among all that was served"""
     ranking_weight: float
+    """the weight that the policy ranks by"""
     relevance: float
+    """similarity by category and by who ran, in [0, 1]"""
     score: float
+    """effective weight times relevance"""
     similarity: float
+    """that of the nearest task it was learned from"""
     subcategory: str | None
-    support: Support
+    """the second level, if it has one"""
+    support: SupportCounts
+    """what speaks for it, in numbers"""
     task_ids: tuple[str, ...]
+    """the near tasks it comes from, the nearest first"""
     trigger: str
+    """the kind of situation, to be read after the word When"""
     version: int
+    """the version of its text that was served"""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -1911,16 +2051,17 @@ class Settlement:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Taxonomy:
-    """
-    A version of the taxonomy; 0 is the shipped one, which names nothing as long as it is not
-    brought.
-    """
+class TaxonomyVersion:
+    """A version of the taxonomy; 0 is the shipped one, which names nothing until it is brought."""
 
     allow_new: bool
+    """Whether categories are accepted that it does not name."""
     categories: tuple[Branch, ...]
+    """The first level, each with its second."""
     recorded_at: datetime | None
+    """From when on it is in force; null of the shipped one."""
     version: int
+    """Grows with each change; the ETag."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -1982,6 +2123,7 @@ class Conjectured:
 
 __all__ = [
     "AddedConstraint",
+    "AddedTrajectory",
     "Agent",
     "AgentRecord",
     "Ages",
@@ -2020,7 +2162,6 @@ __all__ = [
     "Item",
     "ItemVariance",
     "JobRun",
-    "Kept",
     "Key",
     "KeyCreated",
     "LessonCandidate",
@@ -2059,15 +2200,15 @@ __all__ = [
     "StrengthChange",
     "Subcategory",
     "Support",
-    "SupportItem",
+    "SupportCounts",
     "Task",
-    "Taxonomy",
+    "TaxonomyVersion",
     "Ticket",
     "TimetableEntry",
     "Timings",
     "TokenBudget",
     "Trajectory",
-    "TrajectoryLine",
+    "TrajectorySummary",
     "TrialSlot",
     "Weight",
     "WeightChange",

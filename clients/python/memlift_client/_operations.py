@@ -365,12 +365,12 @@ def retire_constraint(memory_id: str, reason: str | None = None) -> Call[m.Const
 
 def list_support(
     memory_id: str, *, limit: int | None = None, cursor: str | None = None
-) -> Call[Page[m.SupportItem]]:
+) -> Call[Page[m.Support]]:
     """The contrasts a constraint rests on, and its author's word."""
     return call(
         "GET",
         f"/constraints/{part(memory_id)}/support",
-        page(m.SupportItem),
+        page(m.Support),
         query={"limit": limit, "cursor": cursor},
     )
 
@@ -1271,9 +1271,9 @@ def get_task(task_id: str) -> Call[m.Task]:
     return call("GET", f"/tasks/{part(task_id)}", one(m.Task))
 
 
-def get_taxonomy() -> Call[m.Taxonomy]:
+def get_taxonomy() -> Call[m.TaxonomyVersion]:
     """The version in force."""
-    return call("GET", "/taxonomy", one(m.Taxonomy))
+    return call("GET", "/taxonomy", one(m.TaxonomyVersion))
 
 
 def bring_taxonomy(
@@ -1282,20 +1282,20 @@ def bring_taxonomy(
     allow_new: bool | None = None,
     categories: Sequence[f.BranchFields] | None = None,
     default: bool | None = None,
-) -> Call[m.Taxonomy]:
+) -> Call[m.TaxonomyVersion]:
     """`If-Match` is heeded where given."""
     return call(
         "PUT",
         "/taxonomy",
-        one(m.Taxonomy),
+        one(m.TaxonomyVersion),
         body={"allow_new": allow_new, "categories": categories, "default": default},
         version=version,
     )
 
 
-def list_taxonomies() -> Call[Page[m.Taxonomy]]:
+def list_taxonomies() -> Call[Page[m.TaxonomyVersion]]:
     """All versions that were brought, oldest first."""
-    return call("GET", "/taxonomy/versions", page(m.Taxonomy))
+    return call("GET", "/taxonomy/versions", page(m.TaxonomyVersion))
 
 
 def list_tickets(
@@ -1380,12 +1380,12 @@ def list_trajectories(
     task_id: str | None = None,
     category: str | None = None,
     verifier: Literal["human", "test", "judge", "self", "none"] | None = None,
-) -> Call[Page[m.TrajectoryLine]]:
+) -> Call[Page[m.TrajectorySummary]]:
     """Runs, oldest first, without their words."""
     return call(
         "GET",
         "/trajectories",
-        page(m.TrajectoryLine),
+        page(m.TrajectorySummary),
         query={
             "limit": limit,
             "cursor": cursor,
@@ -1408,12 +1408,12 @@ def add_trajectory(
     task: f.TaskFields | None = None,
     task_id: str | None = None,
     verifier: Literal["human", "test", "judge", "self", "none"] | None = None,
-) -> Call[m.Kept]:
+) -> Call[m.AddedTrajectory]:
     """Keep a run of a task."""
     return call(
         "POST",
         "/trajectories",
-        one(m.Kept),
+        one(m.AddedTrajectory),
         body={
             "agent": agent,
             "cost": cost,
@@ -1428,9 +1428,11 @@ def add_trajectory(
     )
 
 
-def add_trajectories(items: Sequence[f.TrajectoryFields]) -> Call[tuple[BatchItem[m.Kept], ...]]:
+def add_trajectories(
+    items: Sequence[f.TrajectoryFields],
+) -> Call[tuple[BatchItem[m.AddedTrajectory], ...]]:
     """Keep many; each item has its own status."""
-    return call("POST", "/trajectories/batch", batch(m.Kept), body={"items": items})
+    return call("POST", "/trajectories/batch", batch(m.AddedTrajectory), body={"items": items})
 
 
 def get_trajectory(trajectory_id: str) -> Call[m.Trajectory]:

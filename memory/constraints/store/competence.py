@@ -2,17 +2,16 @@
 
 from collections.abc import Mapping
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
-from sqlalchemy import delete, func, select, text
+from sqlalchemy import Row, delete, func, select, text
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from memory.constraints.tables import competence
-from memory.constraints.trajectory_entities import SUPPORTING
+from memory.constraints.trajectory_entities import SUPPORTING, AgentCategory, VerifiedRuns
 from memory.tasks.tables import task, trajectory
-
-Cell = tuple[UUID, UUID]
 
 
 class CompetenceStore:
@@ -29,16 +28,15 @@ class CompetenceStore:
         how = _HOLD_ALONE if alone else _HOLD
         await self._connection.execute(how, {"name": f"competence/{self._namespace_id}"})
 
-    async def add(self, counts: Mapping[Cell, tuple[int, float]]) -> None:
+    async def add(self, counts: Mapping[AgentCategory, VerifiedRuns]) -> None:
         """So many verified runs more, and their rewards; in one order, against deadlock."""
-        for agent_id, category_id in sorted(counts):
-            n, total = counts[agent_id, category_id]
+        for cell in sorted(counts):
             row = insert(competence).values(
-                agent_id=agent_id,
-                category_id=category_id,
+                agent_id=cell.agent_id,
+                category_id=cell.category_id,
                 namespace_id=self._namespace_id,
-                n=n,
-                total=total,
+                n=counts[cell].n,
+                total=counts[cell].total,
             )
             sums = {
                 "n": competence.c.n + row.excluded.n,
@@ -49,14 +47,14 @@ class CompetenceStore:
                 row.on_conflict_do_update(index_elements=keys, set_=sums)
             )
 
-    async def all(self, as_of: datetime | None = None) -> dict[Cell, tuple[int, float]]:
+    async def all(self, as_of: datetime | None = None) -> dict[AgentCategory, VerifiedRuns]:
         """Runs and the sum of their rewards by agent and category; those known by `as_of`."""
         if as_of is not None:
             return await self._counted(as_of)
         rows = await self._connection.execute(
             select(competence).where(competence.c.namespace_id == self._namespace_id)
         )
-        return {(row.agent_id, row.category_id): (row.n, row.total) for row in rows}
+        return {_to_cell(row): VerifiedRuns(row.n, row.total) for row in rows}
 
     async def recount(self) -> None:
         """Count anew: tasks have moved to other categories."""
@@ -65,7 +63,7 @@ class CompetenceStore:
         )
         await self.add(await self._counted(None))
 
-    async def _counted(self, as_of: datetime | None) -> dict[Cell, tuple[int, float]]:
+    async def _counted(self, as_of: datetime | None) -> dict[AgentCategory, VerifiedRuns]:
         """From the runs themselves. A task's category is the one it has today."""
         verified = (
             (trajectory.c.namespace_id == self._namespace_id)
@@ -81,7 +79,11 @@ class CompetenceStore:
             .where(verified)
             .group_by(*cell)
         )
-        return {(row.agent_id, row.category_id): (row.n, row.total) for row in rows}
+        return {_to_cell(row): VerifiedRuns(row.n, row.total) for row in rows}
+
+
+def _to_cell(row: Row[*tuple[Any, ...]]) -> AgentCategory:
+    return AgentCategory(row.agent_id, row.category_id)
 
 
 _HOLD = text("SELECT pg_advisory_xact_lock_shared(hashtextextended(:name, 0))")

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from uuid import UUID
 
 import numpy as np
-from sqlalchemy import select, text, update
+from sqlalchemy import column, select, text, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from memory.constraints.tables import task_embedding
 from memory.kernel.ports import Embedding
+from memory.kernel.postgres.rows import RowMapper
 from memory.memories.entities import ANY_AGENT, Trust, Visibility
 from memory.memories.store.memories import Stamp
 from memory.memories.tables import LIVING, memory
@@ -24,7 +25,7 @@ ROUNDING = 1e-3
 
 
 @dataclass(frozen=True, slots=True)
-class Bucket:
+class PeerQuery:
     """Where near constraints are looked for: category and subcategory, and whose beside those that
     all agents see (None: anyone's); `above` is the least cosine of the triggers. What has the
     very text of `digest` is near wherever it stands in the category: a text stands there once.
@@ -61,6 +62,18 @@ class Peer:
         return self.owner == ANY_AGENT
 
 
+_to_peer = RowMapper(
+    Peer,
+    map(
+        column,
+        (
+            *("id", "status", "status_reason", "trust", "owner", "subcategory_id", "detail"),
+            *("trigger", "lesson", "enforce", "avoid", "enforce_avoid", "avoid_enforce"),
+        ),
+    ),
+)
+
+
 class ConstraintStore:
     """Constraints of one namespace; they are written as memories are. Nothing here commits."""
 
@@ -69,7 +82,7 @@ class ConstraintStore:
         self._namespace_id = namespace_id
 
     async def near(
-        self, bucket: Bucket, vectors: Mapping[str, Embedding], but: UUID | None = None
+        self, bucket: PeerQuery, vectors: Mapping[str, Embedding], but: UUID | None = None
     ) -> list[Peer]:
         """Living constraints of the bucket with a like trigger, the most alike first; `but` is
         left out.
@@ -86,7 +99,7 @@ class ConstraintStore:
         }
         written = {f"q_{field}": _literal(vectors.get(field)) for field in _FIELDS}
         rows = await self._connection.execute(_NEAR, values | written)
-        return [Peer(**row) for row in rows.mappings()]
+        return [_to_peer(row) for row in rows.mappings()]
 
     async def vectors(self, memory_id: UUID, model_id: UUID) -> dict[str, Embedding]:
         """The stored vectors of a constraint as it is worded now, by field."""
@@ -95,7 +108,7 @@ class ConstraintStore:
         )
         return {row.field: _embedding(row.vector) for row in rows}
 
-    async def rejected(self, owner: str, category_id: UUID, digest: bytes) -> UUID | None:
+    async def find_rejected(self, owner: str, category_id: UUID, digest: bytes) -> UUID | None:
         """The rejected constraint that says the same, if there is one."""
         return await self._connection.scalar(
             select(memory.c.id)
@@ -126,7 +139,9 @@ class ConstraintStore:
             return False
         return done.rowcount > 0
 
-    async def lacking(self, task_ids: Sequence[UUID], model_id: UUID) -> dict[UUID, str]:
+    async def tasks_without_vector(
+        self, task_ids: Sequence[UUID], model_id: UUID
+    ) -> dict[UUID, str]:
         """The texts of those tasks that have no vector yet."""
         rows = await self._connection.execute(
             select(task.c.id, task.c.text)
@@ -139,7 +154,7 @@ class ConstraintStore:
         )
         return {row.id: row.text for row in rows}
 
-    async def keep_tasks(self, vectors: Mapping[UUID, Embedding], model_id: UUID) -> None:
+    async def add_task_vectors(self, vectors: Mapping[UUID, Embedding], model_id: UUID) -> None:
         """Vectors of tasks, one a task and model; what was erased meanwhile gets none."""
         rows = [
             {"ns": self._namespace_id, "id": task_id, "model": model_id, "v": _literal(made)}

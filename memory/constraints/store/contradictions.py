@@ -14,12 +14,12 @@ from memory.constraints.tables import contradiction
 from memory.kernel.errors import NotFound
 from memory.kernel.ids import new_id
 from memory.kernel.paging import Listed, Page, listed
-from memory.tasks.entities import CategoryName
+from memory.kernel.postgres.rows import RowMapper
 from memory.tasks.tables import category
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class NewContradiction:
     """A contradiction that was just seen: between whom, in which category, how and how near."""
 
     ids: tuple[UUID, UUID]
@@ -29,7 +29,7 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class ContradictionSide:
     """One of two constraints that contradict each other, as it stands."""
 
     id: UUID
@@ -38,17 +38,17 @@ class Side:
 
 
 @dataclass(frozen=True, slots=True)
-class Quarrel:
+class UndecidedContradiction:
     """A contradiction that no person has decided, and its two sides."""
 
     id: UUID
-    first: Side
-    second: Side
+    first: ContradictionSide
+    second: ContradictionSide
     resolution: str | None
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class ContradictionDecision:
     """Who stays, why, and on whose word; no key where evidence decides."""
 
     keep: str
@@ -64,7 +64,7 @@ class ContradictionStore:
         self._connection = connection
         self._namespace_id = namespace_id
 
-    async def link(self, found: Found, now: datetime) -> None:
+    async def link(self, found: NewContradiction, now: datetime) -> None:
         """Once for a pair, whichever of the two came first."""
         first, second = sorted(found.ids)
         await self._connection.execute(
@@ -83,29 +83,29 @@ class ContradictionStore:
             .on_conflict_do_nothing()
         )
 
-    async def quarrels(self, memory_id: UUID) -> list[Quarrel]:
+    async def undecided(self, memory_id: UUID) -> list[UndecidedContradiction]:
         """Those of this constraint that evidence may decide."""
         rows = await self._connection.execute(
-            _QUARRELS, {"ns": self._namespace_id, "id": memory_id}
+            _UNDECIDED, {"ns": self._namespace_id, "id": memory_id}
         )
-        return [_quarrel(row) for row in rows.mappings()]
+        return [_to_undecided(row) for row in rows.mappings()]
 
-    async def lost(self, memory_id: UUID, but: UUID) -> bool:
+    async def has_lost(self, memory_id: UUID, but: UUID) -> bool:
         """Whether the constraint lost another contradiction than `but`."""
         found = await self._connection.scalar(
-            _LOST, {"ns": self._namespace_id, "id": memory_id, "but": but}
+            _HAS_LOST, {"ns": self._namespace_id, "id": memory_id, "but": but}
         )
         return bool(found)
 
-    async def decide(self, contradiction_id: UUID, verdict: Verdict) -> None:
+    async def decide(self, contradiction_id: UUID, decision: ContradictionDecision) -> None:
         await self._set(
             contradiction_id,
             {
                 "state": "resolved",
-                "resolution": verdict.keep,
-                "resolution_reason": verdict.reason,
-                "resolved_at": verdict.at,
-                "key_id": verdict.key_id,
+                "resolution": decision.keep,
+                "resolution_reason": decision.reason,
+                "resolved_at": decision.at,
+                "key_id": decision.key_id,
             },
         )
 
@@ -129,7 +129,9 @@ class ContradictionStore:
         rows = _ROWS.where(condition).order_by(contradiction.c.id).limit(page.limit + 1)
         if page.after is not None:
             rows = rows.where(contradiction.c.id > UUID(str(page.after[0])))
-        found = [_contradiction(row) for row in (await self._connection.execute(rows)).mappings()]
+        found = [
+            _to_contradiction(row) for row in (await self._connection.execute(rows)).mappings()
+        ]
         total = await self._connection.scalar(
             select(func.count()).select_from(contradiction).where(condition)
         )
@@ -144,22 +146,25 @@ class ContradictionStore:
         found = rows.mappings().first()
         if found is None:
             raise NotFound("no such contradiction", code="contradiction_not_found", field="id")
-        return _contradiction(found)
+        return _to_contradiction(found)
 
-    async def sides(self, memory_ids: Sequence[UUID]) -> dict[UUID, Side]:
+    async def sides(self, memory_ids: Sequence[UUID]) -> dict[UUID, ContradictionSide]:
         """The constraints as they stand; what was erased is left out."""
         rows = await self._connection.execute(
             _SIDES, {"ns": self._namespace_id, "ids": list(memory_ids)}
         )
-        return {row.id: Side(row.id, row.status, row.status_reason) for row in rows}
+        return {row.id: ContradictionSide(row.id, row.status, row.status_reason) for row in rows}
 
 
-_ROWS = select(contradiction, category.c.name.label("category")).select_from(
+_to_contradiction = RowMapper(Contradiction, [category.c.name.label("category"), contradiction])
+
+
+_ROWS = select(*_to_contradiction.columns).select_from(
     contradiction.join(category, category.c.id == contradiction.c.category_id)
 )
 
 
-_QUARRELS = text("""
+_UNDECIDED = text("""
     SELECT c.id, c.resolution, a.id AS first_id, a.status AS first_status,
         a.status_reason AS first_reason, b.id AS second_id, b.status AS second_status,
         b.status_reason AS second_reason
@@ -170,7 +175,7 @@ _QUARRELS = text("""
 """)
 
 
-_LOST = text("""
+_HAS_LOST = text("""
     SELECT EXISTS (
         SELECT 1 FROM contradiction
         WHERE namespace_id = :ns AND id <> :but AND state = 'resolved'
@@ -186,14 +191,9 @@ _SIDES = text("""
 """)
 
 
-def _quarrel(row: RowMapping) -> Quarrel:
+def _to_undecided(row: RowMapping) -> UndecidedContradiction:
     first, second = (
-        Side(row[f"{name}_id"], row[f"{name}_status"], row[f"{name}_reason"])
+        ContradictionSide(row[f"{name}_id"], row[f"{name}_status"], row[f"{name}_reason"])
         for name in ("first", "second")
     )
-    return Quarrel(row["id"], first, second, row["resolution"])
-
-
-def _contradiction(row: RowMapping) -> Contradiction:
-    plain = {name: row[name] for name in Contradiction.__slots__ if name != "category"}
-    return Contradiction(category=CategoryName(row["category"]), **plain)
+    return UndecidedContradiction(row["id"], first, second, row["resolution"])

@@ -5,26 +5,27 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from sqlalchemy import RowMapping, text, update
+from sqlalchemy import column, text, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from memory.constraints.entities import Contrast, ContrastFilter, ContrastState, Pair, PairClass
+from memory.constraints.contrast_entities import Contrast, ContrastFilter, ContrastState, RunPair
 from memory.constraints.tables import contrast
 from memory.kernel.errors import NotFound
 from memory.kernel.ids import new_id
 from memory.kernel.paging import Listed, Page, listed
+from memory.kernel.postgres.rows import RowMapper
 
 MAX_CLAIMS = 5
 """Work that died so often is left to a person."""
 
 
 AGAIN = (ContrastState.FAILED, ContrastState.EMPTY, ContrastState.QUEUED)
-"""What may be asked again: nothing came of it."""
+"""What may be asked again: it has no result."""
 
 
 @dataclass(frozen=True, slots=True)
-class Formed:
+class PairingStamp:
     """Who formed a pair and when; `known_at` None: when its two runs were known."""
 
     recorded_at: datetime
@@ -33,7 +34,7 @@ class Formed:
 
 
 @dataclass(frozen=True, slots=True)
-class Claimed:
+class ClaimedContrast:
     """A contrast to be distilled. `claim` is which claim this is: who was overtaken finds another
     number.
     """
@@ -43,7 +44,7 @@ class Claimed:
 
 
 @dataclass(frozen=True, slots=True)
-class End:
+class ContrastResult:
     """What became of a contrast."""
 
     state: ContrastState
@@ -63,13 +64,13 @@ class ContrastStore:
         self._mine = contrast.c.namespace_id == namespace_id
         self._namespace_id = namespace_id
 
-    async def add(self, pairs: Sequence[Pair], formed: Formed) -> None:
+    async def add(self, pairs: Sequence[RunPair], stamp: PairingStamp) -> None:
         """Queue what can be distilled, and put the rest on record; a pair that is there stays."""
-        rows = [self._row(pair, formed) for pair in pairs]
+        rows = [self._row(pair, stamp) for pair in pairs]
         if rows:
             await self._connection.execute(insert(contrast).on_conflict_do_nothing(), rows)
 
-    def _row(self, pair: Pair, formed: Formed) -> dict[str, object]:
+    def _row(self, pair: RunPair, stamp: PairingStamp) -> dict[str, object]:
         waits = pair.state is ContrastState.QUEUED
         return {
             "id": new_id(),
@@ -82,19 +83,19 @@ class ContrastStore:
             "supports": pair.supports,
             "reason": pair.reason,
             "state": pair.state,
-            "known_at": formed.known_at or pair.known_at,
-            "recorded_at": formed.recorded_at,
-            "done_at": None if waits else formed.recorded_at,
-            "key_id": formed.key_id,
+            "known_at": stamp.known_at or pair.known_at,
+            "recorded_at": stamp.recorded_at,
+            "done_at": None if waits else stamp.recorded_at,
+            "key_id": stamp.key_id,
         }
 
-    async def rests(self, now: datetime) -> bool:
+    async def is_paused(self, now: datetime) -> bool:
         """Whether the budget or the model stopped the work a moment ago."""
-        return bool(await self._connection.scalar(_RESTS, self._here | {"now": now}))
+        return bool(await self._connection.scalar(_IS_PAUSED, self._here | {"now": now}))
 
     async def claim(
         self, now: datetime, until: datetime, only: Collection[UUID] | None = None
-    ) -> Claimed | None:
+    ) -> ClaimedContrast | None:
         """Take one that waits, or else was left behind, so that one over which every worker dies
         holds up no other; what was left too often has failed.
         """
@@ -104,34 +105,34 @@ class ContrastStore:
         for statement in (_CLAIM_QUEUED, _CLAIM_LAPSED):
             row = (await self._connection.execute(statement, values)).first()
             if row is not None:
-                return Claimed(await self.get(row.id), row.claims)
+                return ClaimedContrast(await self.get(row.id), row.claims)
         return None
 
-    async def hold(self, claimed: Claimed) -> bool | None:
+    async def lock(self, claimed: ClaimedContrast) -> bool | None:
         """Lock the contrast to write its end, and its runs against erasure: whether they have their
         words. None where another worker took it over.
         """
         values = self._here | {"id": claimed.contrast.id}
-        row = (await self._connection.execute(_HOLD, values)).first()
+        row = (await self._connection.execute(_LOCK, values)).first()
         if row is None or (row.claims, row.state) != (claimed.claim, ContrastState.DISTILLING):
             return None
         return row.worded
 
-    async def finish(self, contrast_id: UUID, end: End, now: datetime) -> None:
+    async def finish(self, contrast_id: UUID, result: ContrastResult, now: datetime) -> None:
         """What became of it; the caller holds it."""
         values = {
-            "state": end.state,
-            "reason": end.reason,
-            "distiller": end.distiller,
-            "rejected": [dict(one) for one in end.rejected],
-            "duration_ms": end.duration_ms,
-            "tokens": contrast.c.tokens + end.tokens,
+            "state": result.state,
+            "reason": result.reason,
+            "distiller": result.distiller,
+            "rejected": [dict(one) for one in result.rejected],
+            "duration_ms": result.duration_ms,
+            "tokens": contrast.c.tokens + result.tokens,
             "claimed_until": None,
             "done_at": now,
         }
         await self._set(contrast_id, values)
 
-    async def let_go(self, contrast_id: UUID, reason: str, until: datetime, tokens: int) -> None:
+    async def release(self, contrast_id: UUID, reason: str, until: datetime, tokens: int) -> None:
         """The work stopped for a reason that passes by itself: it rests until then, and the claim
         does not count. The caller holds it.
         """
@@ -144,13 +145,13 @@ class ContrastStore:
         }
         await self._set(contrast_id, values)
 
-    async def leave_waiting(self, reason: str, only: Collection[UUID] | None = None) -> None:
+    async def mark_waiting(self, reason: str, only: Collection[UUID] | None = None) -> None:
         """Say of what is queued why nothing came of it yet; it stays in the queue."""
         values: dict[str, object] = {**self._here, "reason": reason}
         values["only"] = None if only is None else list(only)
-        await self._connection.execute(_LEAVE_WAITING, values)
+        await self._connection.execute(_MARK_WAITING, values)
 
-    async def again(self, contrast_id: UUID) -> bool:
+    async def queue_again(self, contrast_id: UUID) -> bool:
         """Queue it anew; False where something came of it, or nothing can."""
         asked = update(contrast).where(self._mine, contrast.c.id == contrast_id)
         done = await self._connection.execute(
@@ -176,7 +177,7 @@ class ContrastStore:
             raise NotFound("no such contrast", code="contrast_not_found", field="id")
         return found[0]
 
-    async def of_pairs(self, pairs: Sequence[Pair]) -> list[Contrast]:
+    async def of_pairs(self, pairs: Sequence[RunPair]) -> list[Contrast]:
         """The contrasts of these pairs, by id."""
         wanted = {pair.ids for pair in pairs}
         tasks = list({pair.preferred.task_id for pair in pairs})
@@ -185,7 +186,11 @@ class ContrastStore:
 
     async def browse(self, wanted: ContrastFilter, page: Page) -> Listed[Contrast]:
         """Oldest first."""
-        values = {name: getattr(wanted, name) for name in ContrastFilter.__slots__}
+        values: dict[str, object] = {
+            "state": wanted.state,
+            "pair_class": wanted.pair_class,
+            "task_id": wanted.task_id,
+        }
         given = {name: value for name, value in values.items() if value is not None}
         condition = " ".join(f"AND c.{name} = :{name}" for name in given)
         total = await self._connection.scalar(text(_COUNT + condition), self._here | given)
@@ -201,19 +206,12 @@ class ContrastStore:
     ) -> list[Contrast]:
         statement = text(f"{_CONTRASTS} {condition} ORDER BY c.id{tail}")
         rows = (await self._connection.execute(statement, {**self._here, **values})).mappings()
-        return [_contrast(row) for row in rows]
+        return [_to_contrast(row) for row in rows]
 
 
-def _contrast(row: RowMapping) -> Contrast:
-    known = {"pair_class", "state", "memory_ids", "rejected"}
-    plain = {name: row[name] for name in Contrast.__slots__ if name not in known}
-    return Contrast(
-        pair_class=PairClass(row["pair_class"]),
-        state=ContrastState(row["state"]),
-        memory_ids=tuple(row["memory_ids"]),
-        rejected=tuple(row["rejected"]),
-        **plain,
-    )
+_to_contrast = RowMapper(
+    Contrast, [contrast, *map(column, ("preferred_agent", "unpreferred_agent", "memory_ids"))]
+)
 
 
 _COUNT = "SELECT count(*) FROM contrast c WHERE c.namespace_id = :ns "
@@ -231,7 +229,7 @@ _CONTRASTS = """
 """
 
 
-_RESTS = text("""
+_IS_PAUSED = text("""
     SELECT EXISTS (SELECT 1 FROM contrast
         WHERE namespace_id = :ns AND state = 'queued' AND claimed_until > :now)
 """)
@@ -262,7 +260,7 @@ _CLAIM_QUEUED = text(_CLAIM.format(state="queued"))
 _CLAIM_LAPSED = text(_CLAIM.format(state="distilling"))
 
 
-_LEAVE_WAITING = text("""
+_MARK_WAITING = text("""
     WITH waiting AS (
         SELECT id FROM contrast
         WHERE namespace_id = :ns AND state = 'queued' AND reason IS DISTINCT FROM :reason
@@ -273,7 +271,7 @@ _LEAVE_WAITING = text("""
 """)
 
 
-_HOLD = text("""
+_LOCK = text("""
     SELECT c.claims, c.state, p.erased_at IS NULL AND u.erased_at IS NULL AS worded
     FROM contrast c JOIN trajectory p ON p.id = c.preferred_id
     JOIN trajectory u ON u.id = c.unpreferred_id

@@ -1,17 +1,18 @@
-"""BindingStore: the constraints near a task, by the tasks they were learned from, seen through one
+"""NearConstraintStore: the constraints near a task by their source tasks, seen through one
 namespace.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import cast
 from uuid import UUID
 
-from sqlalchemy import RowMapping, text
+from sqlalchemy import RowMapping, column, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from memory.constraints.entities import SupportCounts
+from memory.constraints.store.support import to_support_counts
+from memory.kernel.postgres.rows import RowMapper
 from memory.memories.entities import ANY_AGENT
 from memory.memories.tables import LIVING
 from memory.meta_guidelines.store import BUCKET, Near
@@ -21,11 +22,19 @@ NEAREST_TASKS = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Binding:
+class NearTask:
+    """A task that a constraint was learned from, and how similar it is to the one asked about."""
+
+    task_id: UUID
+    similarity: float
+
+
+@dataclass(frozen=True, slots=True)
+class NearConstraint:
     """A constraint near a task, its states as they were stored.
 
-    `bucket` and `held` are a Guide's. `sources` are the near tasks it was learned from with their
-    similarities, the nearest first; `participates` says whether the reader's agent, or one of the
+    `bucket` and `held` are a Guide's. `sources` are the near tasks it was learned from, the nearest
+    first; `participates` says whether the reader's agent, or one of the
     same model, ran in one of its pairs.
     """
 
@@ -43,7 +52,7 @@ class Binding:
     learned_at: datetime
     bucket: int
     held: int
-    sources: tuple[tuple[UUID, float], ...]
+    sources: tuple[NearTask, ...]
     participates: bool
     support: SupportCounts
     state: tuple[float, ...]
@@ -53,14 +62,14 @@ class Binding:
     deviation_touched_at: datetime | None
 
 
-class BindingStore:
+class NearConstraintStore:
     """Constraints of one namespace, as a retrieval finds them."""
 
     def __init__(self, connection: AsyncConnection, namespace_id: UUID) -> None:
         self._connection = connection
         self._namespace_id = namespace_id
 
-    async def near(self, wanted: Near) -> list[Binding]:
+    async def near(self, wanted: Near) -> list[NearConstraint]:
         """What the agent may see of the three nearest source tasks of each bucket."""
         owners = [ANY_AGENT, str(wanted.agent_id)] if wanted.private else [ANY_AGENT]
         values = wanted.values(self._namespace_id) | {"owners": owners, "tasks": NEAREST_TASKS}
@@ -75,7 +84,11 @@ class BindingStore:
         columns = {f"{name}s": [row[name] for row in found] for name in ("id", "version")}
         content = await self._connection.execute(_CONTENT, values | columns)
         by_id = {row["id"]: row for row in content.mappings()}
-        return [_binding(row, by_id[row["id"]]) for row in found if row["id"] in by_id]
+        return [
+            _to_constraint(cast("RowMapping", {**row, **by_id[row["id"]]}))
+            for row in found
+            if row["id"] in by_id
+        ]
 
 
 # Until statistics are taken of a namespace the planner thinks it empty, and would look through all
@@ -86,19 +99,19 @@ _HASH = text("SET LOCAL enable_nestloop = off")
 _ANY = text("SET LOCAL enable_nestloop TO DEFAULT")
 
 
-_SEEN = """m.namespace_id = :ns AND m.kind = 'constraint' AND m.owner = ANY(:owners)
+_VISIBLE = """m.namespace_id = :ns AND m.kind = 'constraint' AND m.owner = ANY(:owners)
       AND m.erased_at IS NULL AND m.trust <> 'quarantined' AND m.learned_at <= :as_of"""
 
 
 # The predicate of the index on living text, so that a bank's experiences are not read through.
-_NOW = f"""m.version AS shown FROM memory m
-    WHERE {_SEEN} AND {LIVING} AND m.status IN ('active', 'probation')"""
+_CURRENT = f"""m.version AS shown FROM memory m
+    WHERE {_VISIBLE} AND {LIVING} AND m.status IN ('active', 'probation')"""
 
 
 # In the past: what nobody vouches for was no constraint before support that counts was known.
-_THEN = f"""(SELECT max(v.version) FROM memory_version v
+_PAST = f"""(SELECT max(v.version) FROM memory_version v
         WHERE v.memory_id = m.id AND v.known_at <= :as_of) AS shown FROM memory m
-    WHERE {_SEEN} AND m.status IN ('active', 'probation', 'retired', 'suspended')
+    WHERE {_VISIBLE} AND m.status IN ('active', 'probation', 'retired', 'suspended')
       AND (m.owner <> '*' OR m.trust = 'trusted' OR EXISTS (
         SELECT FROM constraint_support s
         WHERE s.memory_id = m.id AND s.counts AND s.known_at <= :as_of))"""  # noqa: S608 - constants
@@ -112,7 +125,7 @@ _SUPPORT = """
             WHERE s.counts AND s.preferred_agent_id <> s.unpreferred_agent_id) AS agent_pairs,
         count(DISTINCT side.family) FILTER (WHERE s.counts) AS families,
         count(DISTINCT side.key_id) FILTER (WHERE s.counts) AS keys,
-        coalesce(bool_or(side.agent_id IN (SELECT id FROM kin)), false) AS participates
+        coalesce(bool_or(side.agent_id IN (SELECT id FROM same_model)), false) AS participates
     FROM constraint_support s CROSS JOIN LATERAL (VALUES
         (s.preferred_agent_id, s.preferred_family, s.preferred_key_id),
         (s.unpreferred_agent_id, s.unpreferred_family, s.unpreferred_key_id)
@@ -158,7 +171,7 @@ def _places(vectors: int, *, past: bool) -> str:
     angles = ", ".join(f"1 - (e.vector <=> CAST(:q{i} AS halfvec))" for i in range(vectors))
     placed = _PLACED.format(angles=angles, bucket=BUCKET)
     return f"""
-    WITH seen AS MATERIALIZED (SELECT m.*, {_THEN if past else _NOW}), {placed}
+    WITH seen AS MATERIALIZED (SELECT m.*, {_PAST if past else _CURRENT}), {placed}
     SELECT m.id, m.shown AS version, n.bucket, h.held, n.task_ids, n.similarities
     FROM near n JOIN held h ON h.bucket = n.bucket JOIN seen m ON m.id = n.memory_id
     ORDER BY m.id
@@ -166,7 +179,7 @@ def _places(vectors: int, *, past: bool) -> str:
 
 
 _CONTENT = text(f"""
-    WITH kin AS MATERIALIZED (
+    WITH same_model AS MATERIALIZED (
         SELECT a.id FROM agent r JOIN agent a ON a.id = r.id OR a.model = r.model
         WHERE r.namespace_id = :ns AND r.id = :agent AND a.namespace_id = :ns
     )
@@ -186,18 +199,20 @@ _CONTENT = text(f"""
 """)  # noqa: S608 - assembled from the constant above; every value is a parameter
 
 
-_COUNTS = tuple(SupportCounts.__slots__)
+_COLUMNS = (
+    *("id", "version", "status", "trust", "situation", "lesson", "detail", "agent", "category"),
+    *("subcategory", "start_weight", "learned_at", "bucket", "held", "participates", "state"),
+    *("touched_at", "n_credited", "deviation", "deviation_touched_at"),
+)
 
 
-def _binding(place: Mapping[str, Any], row: RowMapping) -> Binding:
-    deviation = row["deviation"]
-    made = {"bucket", "held", "sources", "support", "state", "deviation"}
-    return Binding(
-        bucket=place["bucket"],
-        held=place["held"],
-        sources=tuple(zip(place["task_ids"], place["similarities"], strict=True)),
-        support=SupportCounts(**{name: row[name] for name in _COUNTS}),
-        state=tuple(row["state"]),
-        deviation=None if deviation is None else tuple(deviation),
-        **{name: row[name] for name in Binding.__slots__ if name not in made},
-    )
+def _to_sources(row: RowMapping) -> tuple[NearTask, ...]:
+    pairs = zip(row["task_ids"], row["similarities"], strict=True)
+    return tuple(NearTask(task_id, similarity) for task_id, similarity in pairs)
+
+
+_to_constraint = RowMapper(
+    NearConstraint,
+    map(column, _COLUMNS),
+    computed={"sources": _to_sources, "support": to_support_counts},
+)

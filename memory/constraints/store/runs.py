@@ -4,10 +4,11 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from uuid import UUID
 
-from sqlalchemy import text
+from sqlalchemy import column, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from memory.constraints.entities import RunSketch
+from memory.constraints.contrast_entities import RunSketch
+from memory.kernel.postgres.rows import RowMapper
 
 GROUP = 200
 """Besides those that are new, so many of a task's runs are looked at, the newest."""
@@ -37,12 +38,21 @@ class PairingStore:
 
     async def _sketched(self, statement: str, values: Mapping[str, object]) -> list[RunSketch]:
         rows = (await self._connection.execute(text(statement), values)).mappings()
-        return [RunSketch(**{name: row[name] for name in RunSketch.__slots__}) for row in rows]
+        return [_to_sketch(row) for row in rows]
 
     async def known(self, task_ids: Sequence[UUID]) -> set[frozenset[UUID]]:
         """Which runs of these tasks are paired with which."""
         rows = await self._connection.execute(_KNOWN, self._here | {"tasks": list(task_ids)})
         return {frozenset((row.preferred_id, row.unpreferred_id)) for row in rows}
+
+
+_COLUMNS = (
+    *("id", "task_id", "agent_id", "agent", "family", "reward", "verifier", "cost"),
+    *("n_steps", "wordless", "known_at", "key_id", "in_charge", "fresh"),
+)
+
+
+_to_sketch = RowMapper(RunSketch, map(column, _COLUMNS))
 
 
 _RUN = """

@@ -5,13 +5,14 @@ namespace.
 from collections.abc import Mapping, Sequence
 from uuid import UUID
 
-from sqlalchemy import RowMapping, func, select, text
+from sqlalchemy import column, func, select, text
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from memory.constraints.entities import PairClass, Support, SupportCounts
+from memory.constraints.entities import Support, SupportCounts
 from memory.constraints.tables import constraint_support
 from memory.kernel.paging import Listed, Page, listed
+from memory.kernel.postgres.rows import RowMapper
 from memory.tasks.tables import agent
 
 
@@ -26,7 +27,7 @@ class SupportStore:
         """False where the constraint has this piece of support already: the same contrast, or the
         same key's word on the same task.
         """
-        if values["contrast_id"] is None and await self._said(values):
+        if values["contrast_id"] is None and await self._has_word(values):
             return False
         added = await self._connection.execute(
             insert(constraint_support)
@@ -36,7 +37,7 @@ class SupportStore:
         )
         return added.first() is not None
 
-    async def _said(self, values: Mapping[str, object]) -> bool:
+    async def _has_word(self, values: Mapping[str, object]) -> bool:
         columns = constraint_support.c
         known = await self._connection.execute(
             select(columns.id)
@@ -51,11 +52,7 @@ class SupportStore:
         rows = await self._connection.execute(
             _COUNTS, {"ns": self._namespace_id, "ids": list(memory_ids)}
         )
-        names = SupportCounts.__slots__
-        return {
-            row["memory_id"]: SupportCounts(**{name: row[name] for name in names})
-            for row in rows.mappings()
-        }
+        return {row["memory_id"]: to_support_counts(row) for row in rows.mappings()}
 
     async def tasks_of(self, memory_ids: Sequence[UUID]) -> dict[UUID, list[UUID]]:
         """The tasks each constraint comes from, of all its support."""
@@ -79,7 +76,7 @@ class SupportStore:
         rows = _SUPPORT.where(condition).order_by(columns.id).limit(page.limit + 1)
         if page.after is not None:
             rows = rows.where(columns.id > UUID(str(page.after[0])))
-        found = [_support(row) for row in (await self._connection.execute(rows)).mappings()]
+        found = [_to_support(row) for row in (await self._connection.execute(rows)).mappings()]
         total = await self._connection.scalar(
             select(func.count()).select_from(constraint_support).where(condition)
         )
@@ -89,15 +86,27 @@ class SupportStore:
 _PREFERRED, _UNPREFERRED = agent.alias("preferred"), agent.alias("unpreferred")
 
 
-_SUPPORT = select(
-    constraint_support,
-    _PREFERRED.c.name.label("preferred_agent"),
-    _UNPREFERRED.c.name.label("unpreferred_agent"),
-).select_from(
+_to_support = RowMapper(
+    Support,
+    [
+        constraint_support,
+        _PREFERRED.c.name.label("preferred_agent"),
+        _UNPREFERRED.c.name.label("unpreferred_agent"),
+    ],
+)
+
+
+_SUPPORT = select(*_to_support.columns).select_from(
     constraint_support.outerjoin(
         _PREFERRED, _PREFERRED.c.id == constraint_support.c.preferred_agent_id
     ).outerjoin(_UNPREFERRED, _UNPREFERRED.c.id == constraint_support.c.unpreferred_agent_id)
 )
+
+
+to_support_counts = RowMapper(
+    SupportCounts, map(column, ("contrasts", "tasks", "agent_pairs", "families", "keys"))
+)
+"""Of a row with the numbers of one constraint's support."""
 
 
 _COUNTS = text("""
@@ -120,9 +129,3 @@ _COUNTS = text("""
     FROM support s LEFT JOIN sides p ON p.memory_id = s.memory_id
     GROUP BY s.memory_id
 """)
-
-
-def _support(row: RowMapping) -> Support:
-    pair_class = row["pair_class"]
-    plain = {name: row[name] for name in Support.__slots__ if name != "pair_class"}
-    return Support(pair_class=PairClass(pair_class) if pair_class else None, **plain)

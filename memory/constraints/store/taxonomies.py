@@ -30,7 +30,7 @@ class TaxonomyStore:
             .limit(1)
         )
         found = rows.mappings().first()
-        return None if found is None else _version(found)
+        return None if found is None else _to_version(found)
 
     async def versions(self) -> list[TaxonomyVersion]:
         """Oldest first."""
@@ -39,7 +39,7 @@ class TaxonomyStore:
             .where(taxonomy.c.namespace_id == self._namespace_id)
             .order_by(taxonomy.c.version)
         )
-        return [_version(row) for row in rows.mappings()]
+        return [_to_version(row) for row in rows.mappings()]
 
     async def add(
         self, draft: TaxonomyDraft, version: int, key_id: UUID | None, now: datetime
@@ -63,7 +63,7 @@ class TaxonomyStore:
         return TaxonomyVersion(version, draft.categories, draft.allow_new, now)
 
 
-def _version(row: RowMapping) -> TaxonomyVersion:
+def _to_version(row: RowMapping) -> TaxonomyVersion:
     stored = cast("Sequence[Mapping[str, object]]", row["categories"])
     branches = tuple(Branch.read(one) for one in stored)
     return TaxonomyVersion(row["version"], branches, row["allow_new"], row["recorded_at"])

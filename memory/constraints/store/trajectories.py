@@ -5,20 +5,20 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, RowMapping, func, literal_column, select, update
+from sqlalchemy import ColumnElement, Integer, RowMapping, func, select, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from memory.constraints.trajectory_entities import (
     Step,
     Trajectory,
-    TrajectoryBrief,
     TrajectoryDraft,
     TrajectoryFilter,
+    TrajectorySummary,
 )
 from memory.kernel.errors import NotFound
 from memory.kernel.paging import Listed, Page, listed
-from memory.tasks.entities import CategoryName
+from memory.kernel.postgres.rows import RowMapper
 from memory.tasks.store.tasks import Provenance
 from memory.tasks.tables import agent, category, task, trajectory
 
@@ -33,30 +33,26 @@ _RUNS = (
 )
 
 
-_TEXTS = ("steps", "result")
-
-
 _NAMES = (
-    *(column for column in trajectory.c if column.name not in _TEXTS),
     task.c.key.label("task_key"),
     agent.c.name.label("agent"),
     agent.c.family,
     agent.c.size_class,
     category.c.name.label("category"),
     _sub.c.name.label("subcategory"),
+    func.jsonb_array_length(trajectory.c.steps, type_=Integer).label("n_steps"),
 )
 
 
-_WHOLE = select(*_NAMES, trajectory.c.steps, trajectory.c.result).select_from(_RUNS)
+def _to_steps(row: RowMapping) -> tuple[Step, ...]:
+    return tuple(Step.stored(step["text"], step["kind"]) for step in row["steps"])
 
 
 # A page of whole runs could be eighty megabytes: a list tells how long they are.
-_BRIEF = select(
-    *_NAMES,
-    literal_column("'[]'::jsonb").label("steps"),
-    literal_column("NULL").label("result"),
-    func.jsonb_array_length(trajectory.c.steps).label("n_steps"),
-).select_from(_RUNS)
+_to_summary = RowMapper(TrajectorySummary, [*_NAMES, trajectory])
+
+
+_to_trajectory = RowMapper(Trajectory, [*_NAMES, trajectory], computed={"steps": _to_steps})
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,28 +123,27 @@ class TrajectoryStore:
             .values(paired_at=now)
         )
 
-    async def browse(self, wanted: TrajectoryFilter, page: Page) -> Listed[TrajectoryBrief]:
+    async def browse(self, wanted: TrajectoryFilter, page: Page) -> Listed[TrajectorySummary]:
         """Oldest first, without the words of the runs."""
         condition = self._here & _matching(wanted)
-        rows = _BRIEF.where(condition).order_by(trajectory.c.id).limit(page.limit + 1)
+        rows = select(*_to_summary.columns).select_from(_RUNS).where(condition)
+        rows = rows.order_by(trajectory.c.id).limit(page.limit + 1)
         if page.after is not None:
             rows = rows.where(trajectory.c.id > UUID(str(page.after[0])))
-        found = [
-            TrajectoryBrief(_trajectory(row), row["n_steps"])
-            for row in (await self._connection.execute(rows)).mappings()
-        ]
+        found = [_to_summary(row) for row in (await self._connection.execute(rows)).mappings()]
         total = await self._connection.scalar(
             select(func.count()).select_from(_RUNS).where(condition)
         )
-        return listed(found, page, total, lambda brief: (str(brief.run.id),))
+        return listed(found, page, total, lambda run: (str(run.id),))
 
     async def _read(
         self, condition: ColumnElement[bool], limit: int | None = None
     ) -> list[Trajectory]:
+        whole = select(*_to_trajectory.columns, trajectory.c.steps).select_from(_RUNS)
         rows = await self._connection.execute(
-            _WHOLE.where(self._here, condition).order_by(trajectory.c.id).limit(limit)
+            whole.where(self._here, condition).order_by(trajectory.c.id).limit(limit)
         )
-        return [_trajectory(row) for row in rows.mappings()]
+        return [_to_trajectory(row) for row in rows.mappings()]
 
 
 def _matching(wanted: TrajectoryFilter) -> ColumnElement[bool]:
@@ -162,11 +157,3 @@ def _matching(wanted: TrajectoryFilter) -> ColumnElement[bool]:
     if wanted.verifier is not None:
         condition &= trajectory.c.verifier == wanted.verifier
     return condition
-
-
-def _trajectory(row: RowMapping) -> Trajectory:
-    skipped = {"category", "steps"}
-    plain = {name: row[name] for name in Trajectory.__slots__ if name not in skipped}
-    steps = tuple(Step.stored(step["text"], step["kind"]) for step in row["steps"])
-    name = CategoryName(row["category"], row["subcategory"])
-    return Trajectory(category=name, steps=steps, **plain)

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 from itertools import count
 from uuid import UUID
 
-from memory.constraints.entities import RunSketch
+from memory.constraints.contrast_entities import RunSketch
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 _ids = count(1)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.constraints.competence import means, shrunken
+from memory.constraints.competence import category_means, shrink_means
 
 A, B, C = (UUID(int=n) for n in (1, 2, 3))
 MATHS, CODE = UUID(int=8), UUID(int=9)
@@ -20,7 +20,7 @@ counted = st.dictionaries(
 
 
 def test_five_runs_at_the_mean_of_the_category_stand_before_ones_own():
-    found = shrunken({(A, MATHS): (4, 4.0), (B, MATHS): (4, 0.0)})
+    found = shrink_means({(A, MATHS): (4, 4.0), (B, MATHS): (4, 0.0)})
 
     assert found == {
         (A, MATHS): pytest.approx((4 + 5 * 0.5) / 9),
@@ -31,18 +31,18 @@ def test_five_runs_at_the_mean_of_the_category_stand_before_ones_own():
 def test_a_category_is_judged_by_its_own_runs():
     counts = {(A, MATHS): (10, 10.0), (B, MATHS): (30, 6.0), (A, CODE): (1, 0.0)}
 
-    assert means(counts) == {MATHS: pytest.approx(0.4), CODE: 0.0}
+    assert category_means(counts) == {MATHS: pytest.approx(0.4), CODE: 0.0}
 
 
 def test_where_nobody_ran_nothing_is_known():
-    assert shrunken({}) == {}
-    assert means({(A, CODE): (0, 0.0)}) == {CODE: 0.5}
+    assert shrink_means({}) == {}
+    assert category_means({(A, CODE): (0, 0.0)}) == {CODE: 0.5}
 
 
 @given(counted)
 def test_competence_lies_between_ones_own_mean_and_the_categorys(counts):
-    mean_of = means(counts)
-    for cell, value in shrunken(counts).items():
+    mean_of = category_means(counts)
+    for cell, value in shrink_means(counts).items():
         n, total = counts[cell]
         low, high = sorted([total / n, mean_of[cell[1]]])
         assert low - 1e-9 <= value <= high + 1e-9
@@ -50,7 +50,7 @@ def test_competence_lies_between_ones_own_mean_and_the_categorys(counts):
 
 @given(st.floats(0, 1))
 def test_a_single_agent_is_as_good_as_its_category(mean):
-    alone = shrunken({(A, MATHS): (7, 7 * mean)})
+    alone = shrink_means({(A, MATHS): (7, 7 * mean)})
 
     assert alone[A, MATHS] == pytest.approx(mean)
 
@@ -58,7 +58,7 @@ def test_a_single_agent_is_as_good_as_its_category(mean):
 @given(st.integers(1, 50), st.integers(1, 50))
 def test_more_runs_leave_less_to_the_category(few, more):
     def distance(n):
-        found = shrunken({(A, MATHS): (n, float(n)), (B, MATHS): (10**9, 0.0)})
+        found = shrink_means({(A, MATHS): (n, float(n)), (B, MATHS): (10**9, 0.0)})
         return 1 - found[A, MATHS]
 
     if few < more:
@@ -69,4 +69,4 @@ def test_more_runs_leave_less_to_the_category(few, more):
 def test_the_order_in_which_cells_are_counted_says_nothing(counts):
     backwards = dict(reversed(list(counts.items())))
 
-    assert shrunken(counts) == shrunken(backwards)
+    assert shrink_means(counts) == shrink_means(backwards)

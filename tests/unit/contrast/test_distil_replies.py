@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.constraints.entities import MAX_ENTRIES, PairClass, Wording
+from memory.constraints.contrast_entities import PairClass
+from memory.constraints.entities import MAX_ENTRIES, Wording
 from memory.constraints.prompts import SCHEMA, asked, parts
-from memory.constraints.replies import Material, read
+from memory.constraints.replies import Material, read_answer
 from memory.llm.replies import Malformed
 
 ONE = {"trigger": "a rate is asked for", "enforce": "name the unit", "avoid": "dropping the unit"}
@@ -25,11 +26,11 @@ def said(*entries: object) -> str:
 
 
 def wordings(answer: str, pair_class: PairClass = PairClass.DISCORDANT) -> tuple[Wording, ...]:
-    return read(answer, pair_class).wordings
+    return read_answer(answer, pair_class).wordings
 
 
 def reasons(answer: str, pair_class: PairClass = PairClass.DISCORDANT) -> list[object]:
-    return [one["reason"] for one in read(answer, pair_class).rejected]
+    return [one["reason"] for one in read_answer(answer, pair_class).rejected]
 
 
 @pytest.mark.parametrize(
@@ -49,7 +50,7 @@ def reasons(answer: str, pair_class: PairClass = PairClass.DISCORDANT) -> list[o
     ids=["plain", "fenced", "prose", "draft", "comma", "inner-comma", "list", "lines", "led"],
 )  # fmt: skip
 def test_entries_are_read_whatever_stands_around_them(answer: str) -> None:
-    read_ = read(answer, PairClass.DISCORDANT)
+    read_ = read_answer(answer, PairClass.DISCORDANT)
 
     assert read_.wordings == BOTH
     assert read_.rejected == ()
@@ -92,7 +93,7 @@ def test_an_entry_that_is_no_json_is_named_and_the_others_are_read() -> None:
 
     assert wordings(answer) == BOTH
     assert [
-        (one["reason"], one["text"]) for one in read(answer, PairClass.DISCORDANT).rejected
+        (one["reason"], one["text"]) for one in read_answer(answer, PairClass.DISCORDANT).rejected
     ] == [("no_object", broken)]
 
 
@@ -129,7 +130,7 @@ def test_no_entries_are_an_answer() -> None:
 )
 def test_what_holds_no_entry_has_a_name(answer: str, kind: str) -> None:
     with pytest.raises(Malformed) as fault:
-        read(answer, PairClass.DISCORDANT)
+        read_answer(answer, PairClass.DISCORDANT)
 
     assert fault.value.kind == kind
 
@@ -138,7 +139,7 @@ def test_what_holds_no_entry_has_a_name(answer: str, kind: str) -> None:
 def test_any_answer_is_read_or_malformed(answer: str) -> None:
     for text in (answer, said({"trigger": answer, "enforce": answer}), GOOD + answer):
         try:
-            found = read(text, PairClass.DISCORDANT)
+            found = read_answer(text, PairClass.DISCORDANT)
         except Malformed:
             continue
         assert len(found.wordings) <= MAX_ENTRIES

@@ -9,7 +9,7 @@ from contrast_builders import NOON, a_run, an_id
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.constraints.entities import ContrastState, PairClass, RunSketch
+from memory.constraints.contrast_entities import ContrastState, PairClass, RunSketch
 from memory.constraints.pairs import MAX_PAIRS, pairs_of
 from memory.constraints.trajectory_entities import VERIFIERS
 

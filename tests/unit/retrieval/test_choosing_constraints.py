@@ -7,7 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.constraints.selection import BONUS, EACH, TASKS, Bound, Source, Sourced, binding
+from memory.constraints.selection import (
+    BONUS,
+    EACH,
+    TASKS,
+    ChosenConstraint,
+    ConstraintCandidate,
+    choose_constraints,
+)
+from memory.constraints.store.near import NearTask
 from memory.memories.rules import MULTIPLIERS, back_off
 from memory.receipts.entities import Gates
 
@@ -18,19 +26,23 @@ def a_task(number: int) -> UUID:
     return UUID(int=1_000 + number)
 
 
-def sourced(number: int, *similarities: tuple[int, float], **changes: object) -> Sourced:
+def sourced(
+    number: int, *similarities: tuple[int, float], **changes: object
+) -> ConstraintCandidate:
     """A constraint of these tasks, each with its similarity."""
-    sources = tuple(Source(a_task(task), similarity) for task, similarity in similarities)
+    sources = tuple(NearTask(a_task(task), similarity) for task, similarity in similarities)
     fields: dict[str, object] = {"id": UUID(int=number), "bucket": 0, "sources": sources}
-    return Sourced(**(fields | changes))  # pyright: ignore[reportArgumentType] - fields by name
+    return ConstraintCandidate(**(fields | changes))  # pyright: ignore[reportArgumentType] - fields by name
 
 
-def chosen(*constraints: Sourced, gates: Gates = OPEN, **how: bool) -> list[int]:
-    return [one.constraint.id.int for one in found(*constraints, gates=gates, **how)]
+def chosen(*constraints: ConstraintCandidate, gates: Gates = OPEN, **how: bool) -> list[int]:
+    return [one.candidate.id.int for one in found(*constraints, gates=gates, **how)]
 
 
-def found(*constraints: Sourced, gates: Gates = OPEN, **how: bool) -> tuple[Bound, ...]:
-    return binding(constraints, Counter(one.bucket for one in constraints), gates, **how)
+def found(
+    *constraints: ConstraintCandidate, gates: Gates = OPEN, **how: bool
+) -> tuple[ChosenConstraint, ...]:
+    return choose_constraints(constraints, Counter(one.bucket for one in constraints), gates, **how)
 
 
 def test_three_tasks_contribute_three_constraints_each_the_nearest_task_first():
@@ -57,7 +69,7 @@ def test_a_constraint_of_two_near_tasks_is_served_once_and_by_the_nearer():
 
     served = found(both, *others)
 
-    assert [one.constraint.id.int for one in served] == [1, 2, 3, 4]
+    assert [one.candidate.id.int for one in served] == [1, 2, 3, 4]
     assert (served[0].task_id, served[0].similarity) == (a_task(0), 0.9)
 
 
@@ -102,7 +114,7 @@ unit = st.floats(0, 1)
 
 
 @st.composite
-def banks(draw: st.DrawFn) -> list[Sourced]:
+def banks(draw: st.DrawFn) -> list[ConstraintCandidate]:
     similar = {task: draw(unit) for task in range(6)}
     return [
         sourced(
@@ -120,19 +132,19 @@ def banks(draw: st.DrawFn) -> list[Sourced]:
 
 @given(bank=banks(), raw=unit, floor=st.floats(0, 0.5), data=st.data())
 def test_any_bank_is_chosen_from_by_the_rules(
-    bank: list[Sourced], raw: float, floor: float, data: st.DataObject
+    bank: list[ConstraintCandidate], raw: float, floor: float, data: st.DataObject
 ):
     gates = Gates(raw=raw, score=floor)
     served = found(*bank, gates=gates)
 
     opened = back_off(Counter(one.bucket for one in bank))
-    assert len({one.constraint.id for one in served}) == len(served)
+    assert len({one.candidate.id for one in served}) == len(served)
     by_task = Counter(one.task_id for one in served)
     assert len(by_task) <= TASKS
     assert max(by_task.values(), default=0) <= EACH
-    assert sum(one.constraint.probation for one in served) <= 1
+    assert sum(one.candidate.probation for one in served) <= 1
     for one in served:
-        assert one.constraint.bucket in opened
+        assert one.candidate.bucket in opened
         assert one.similarity >= raw
         assert one.score >= floor
         assert 0 <= one.relevance <= 1
@@ -141,7 +153,7 @@ def test_any_bank_is_chosen_from_by_the_rules(
 
 @given(bank=banks(), raw=unit, floor=st.floats(0, 0.5))
 def test_what_is_served_at_neutral_weights_is_what_makes_eligible(
-    bank: list[Sourced], raw: float, floor: float
+    bank: list[ConstraintCandidate], raw: float, floor: float
 ):
     neutral = [
         sourced(
