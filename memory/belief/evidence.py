@@ -14,7 +14,7 @@ _PAIRABLE = frozenset({"on", "forced_on", "paired", "retest"})
 _ALONE = frozenset({"on", "forced_on", "retest"})
 
 
-_BY_LOT = frozenset({"control", "suspended"})
+_AT_RANDOM = frozenset({"control", "suspended"})
 
 
 _VERIFIERS = ("self", "judge", "test", "human")  # from the least to the most believed
@@ -26,7 +26,7 @@ class Circumstances:
 
     `arm` and `purpose` are the receipt's; `without` says that the run without memory is reported
     too; `current` that every memory still has the text that was served; `erased` that none of
-    them has any text left; `half` that this run without memory completes a pair.
+    them has any text left; `completes_pair` that this run without memory is half of one.
     """
 
     arm: str
@@ -37,7 +37,7 @@ class Circumstances:
     other_metric: bool = False
     frozen: bool = False
     erased: bool = False
-    half: bool = False
+    completes_pair: bool = False
 
 
 def classify(circumstances: Circumstances) -> tuple[Evidence, str | None]:
@@ -47,14 +47,14 @@ def classify(circumstances: Circumstances) -> tuple[Evidence, str | None]:
     (those retrievals ask about the bank, nobody's task hangs on them, and a replayed task has had
     its outcome), `erased`, `other_version`, `half_missing` (a promised pair of which one run is
     known: as a single it could not become a pair later), `half_of_pair` (its reward counts in the
-    outcome of the run with memory), `observational` (without memory, but not by lot: the runs
-    differ in more than memory). A suspended cell serves by lot as well: its runs without memory
-    are control.
+    outcome of the run with memory), `observational` (without memory, but not at random: the
+    runs differ in more than memory). A suspended cell serves at random as well: its runs without
+    memory are control.
     """
     reason = _refusal(circumstances)
     if reason is not None:
         return Evidence.NONE, reason
-    if circumstances.arm in _BY_LOT:
+    if circumstances.arm in _AT_RANDOM:
         return Evidence.CONTROL, None
     if circumstances.without and circumstances.arm in _PAIRABLE:
         return Evidence.PAIRED, None
@@ -74,8 +74,8 @@ def _refusal(circumstances: Circumstances) -> str | None:
         "half_missing": with_memory
         and circumstances.arm not in _ALONE
         and not circumstances.without,
-        "half_of_pair": circumstances.half,
-        "observational": not with_memory and circumstances.arm not in _BY_LOT,
+        "half_of_pair": circumstances.completes_pair,
+        "observational": not with_memory and circumstances.arm not in _AT_RANDOM,
     }
     return next((reason for reason, holds in answers.items() if holds), None)
 
@@ -106,7 +106,7 @@ class Verified(Protocol):
 _Outcome = TypeVar("_Outcome", bound=Verified)
 
 
-def effective(outcomes: Sequence[_Outcome]) -> _Outcome:
+def effective_outcome(outcomes: Sequence[_Outcome]) -> _Outcome:
     """Which of one retrieval's outcomes, in order of arrival, counts.
 
     The highest verifier, and the first at equal rank; at least one outcome is expected.

@@ -13,8 +13,8 @@ from memory.constraints.relabelling import RELABEL, relabel
 from memory.experiences.merging import NAME as MERGE
 from memory.experiences.merging import merge_twins
 from memory.inference.store import ModelStore
-from memory.insight.history import REBUILD, verify
-from memory.insight.service import check_up
+from memory.insight.health import sample_health
+from memory.insight.history import REBUILD, verify_rebuild
 from memory.kernel.engine import Engine
 from memory.kernel.errors import Conflict, MemoryFault, NotFound, Overloaded, Unavailable
 from memory.kernel.ids import new_id
@@ -142,13 +142,13 @@ JOBS = (
         "health",
         timedelta(days=1),
         "Takes a sample of the health of learning, for trends; changes no memory.",
-        check_up,
+        sample_health,
     ),
     Job(
         REBUILD,
         timedelta(days=1),
         "Folds the whole ledger and holds it against the live states, bit for bit.",
-        verify,
+        verify_rebuild,
     ),
 )
 

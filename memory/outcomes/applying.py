@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from uuid import UUID
 
-from memory.belief.fold import Learn, Learned, day_of, feedback_date, learned
+from memory.belief.fold import Learn, Learned, day_of, feedback_date, learn_outcome
 from memory.belief.policy import Policy, policy_named
 from memory.belief.state_mapping import (
     ChangeCause,
@@ -134,7 +134,7 @@ class Lesson:
         ruled = replace(stored, outcome=replace(outcome, evidence=evidence.value, muted=muted))
         entry = learning_entry(ruled, binding)
         before = self._around(entry)
-        after, residual = learned(self.policy, before, entry)
+        after, residual = learn_outcome(self.policy, before, entry)
         self.moves.append(Move(ruled.outcome, entry, residual, diff_states(before, after)))
         self._take(after)
         self.counted.count(entry)

@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 from memory.belief.evidence import Authorship, author_of, verifier_rank
-from memory.belief.rankers import rivals_of
+from memory.belief.rankers import all_rankers
 from memory.belief.states import Evidence
 from memory.kernel.errors import Forbidden, NotFound, Rejected
 from memory.kernel.ids import new_id
@@ -273,7 +273,7 @@ class Desk:
 
 
 def _rivals(binding: ReceiptContext) -> tuple[str, ...] | None:
-    return rivals_of(binding.rankers) if binding.all_rankers else None
+    return all_rankers(binding.rankers) if binding.all_rankers else None
 
 
 def utc_day(moment: datetime) -> tuple[datetime, datetime]:

@@ -40,7 +40,7 @@ def rule(namespace: Namespace, binding: ReceiptContext, told: Told) -> tuple[Evi
             other_metric=_other_metric(binding, told),
             frozen=namespace.learning is Learning.FROZEN,
             erased=bool(binding.cited) and binding.erased >= set(binding.cited),
-            half=binding.arm == "forced_off" and told.has_partner,
+            completes_pair=binding.arm == "forced_off" and told.has_partner,
         )
     )
 

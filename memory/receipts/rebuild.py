@@ -4,10 +4,11 @@ from collections.abc import Collection
 from datetime import datetime
 from uuid import UUID
 
-from memory.belief.effect import Acted
-from memory.belief.fold import Beside, Entry, Learn, Learned, Operation, Set, fold
-from memory.belief.guard import Draw, Losses
+from memory.belief.effect import ArmOutcome
+from memory.belief.fold import Auxiliary, Entry, Learn, Learned, Operation, Set, fold
+from memory.belief.guard import Losses
 from memory.belief.policy import policy_named
+from memory.belief.rankers import Draw
 from memory.belief.states import Evidence, Observation
 from memory.kernel.postgres.database import Connection
 from memory.receipts.store.outcomes import OutcomeStore, StoredOutcome
@@ -68,16 +69,21 @@ def learning_entry(stored: StoredOutcome, context: ReceiptContext) -> Learn:
         harmful=outcome.harmful,
         now=outcome.known_at,
     )
-    beside = _beside(stored, context, evidence)
-    return Learn(context.agent_id, context.category_id, outcome.reward_kind, observation, beside)
+    return Learn(
+        agent=context.agent_id,
+        category=context.category_id,
+        reward_kind=outcome.reward_kind,
+        observation=observation,
+        auxiliary=_auxiliary(stored, context, evidence),
+    )
 
 
-def _beside(stored: StoredOutcome, context: ReceiptContext, evidence: Evidence) -> Beside:
+def _auxiliary(stored: StoredOutcome, context: ReceiptContext, evidence: Evidence) -> Auxiliary:
     """Effect by the answer as given; strength and guard by the one had memory been followed."""
     outcome = stored.outcome
     without = _off(evidence, outcome.reward_without)
-    return Beside(
-        acted=Acted(context.arm, context.propensity, outcome.reward, without),
+    return Auxiliary(
+        arm_outcome=ArmOutcome(context.arm, context.propensity, outcome.reward, without),
         numeric=stored.numeric if evidence is Evidence.PAIRED else None,
         losses=None if evidence is Evidence.CONTROL else _losses(stored),
         draw=None if evidence is Evidence.CONTROL else _draw(stored, context),
