@@ -4,10 +4,11 @@ from collections.abc import Collection
 from datetime import datetime
 from uuid import UUID
 
-from memory.belief.effect import Acted
-from memory.belief.fold import Beside, Entry, Learn, Learned, Operation, Set, fold
-from memory.belief.guard import Draw, Losses
+from memory.belief.effect import ArmOutcome
+from memory.belief.fold import Auxiliary, Entry, Learn, Learned, Operation, Set, fold
+from memory.belief.guard import Losses
 from memory.belief.policy import policy_named
+from memory.belief.rankers import Draw
 from memory.belief.states import Evidence, Observation
 from memory.kernel.postgres.database import Connection
 from memory.receipts.entities import Outcome
@@ -54,7 +55,7 @@ async def ledger(
     return [entry for _, entry in sorted(entries, key=lambda placed: placed[0])]
 
 
-def learning_entry(outcome: Outcome, binding: ReceiptContext) -> Learn:
+def learning_entry(outcome: Outcome, context: ReceiptContext) -> Learn:
     """An outcome as learning sees it. Beliefs use the answer had memory been followed wholly."""
     evidence = outcome.evidence
     control = evidence is Evidence.CONTROL
@@ -62,25 +63,30 @@ def learning_entry(outcome: Outcome, binding: ReceiptContext) -> Learn:
         evidence=evidence,
         reward_on=None if control else outcome.reward_full,
         reward_off=outcome.reward if control else _off(evidence, outcome.reward_without),
-        memories=() if control else binding.cited,
+        memories=() if control else context.cited,
         author_of=frozenset((*outcome.authored, *outcome.muted)),
         helpful=outcome.helpful,
         harmful=outcome.harmful,
         now=outcome.known_at,
     )
-    beside = _beside(outcome, binding, evidence)
-    return Learn(binding.agent_id, binding.category_id, outcome.reward_kind, observation, beside)
+    return Learn(
+        agent=context.agent_id,
+        category=context.category_id,
+        reward_kind=outcome.reward_kind,
+        observation=observation,
+        auxiliary=_auxiliary(outcome, context, evidence),
+    )
 
 
-def _beside(outcome: Outcome, binding: ReceiptContext, evidence: Evidence) -> Beside:
+def _auxiliary(outcome: Outcome, context: ReceiptContext, evidence: Evidence) -> Auxiliary:
     """Effect by the answer as given; strength and guard by the one had memory been followed."""
     without = _off(evidence, outcome.reward_without)
-    return Beside(
-        acted=Acted(binding.arm, binding.propensity, outcome.reward, without),
+    return Auxiliary(
+        arm_outcome=ArmOutcome(context.arm, context.propensity, outcome.reward, without),
         numeric=outcome.numeric if evidence is Evidence.PAIRED else None,
         losses=None if evidence is Evidence.CONTROL else _losses(outcome),
-        draw=None if evidence is Evidence.CONTROL else _draw(outcome, binding),
-        own_information=binding.own_information,
+        draw=None if evidence is Evidence.CONTROL else _draw(outcome, context),
+        own_information=context.own_information,
     )
 
 
@@ -91,14 +97,14 @@ def _losses(outcome: Outcome) -> Losses | None:
     return {ranker: 1.0 - reward for ranker, reward in outcome.ranker_rewards.items()}
 
 
-def _draw(outcome: Outcome, binding: ReceiptContext) -> Draw | None:
+def _draw(outcome: Outcome, context: ReceiptContext) -> Draw | None:
     """The ranker that was drawn from those of its time, where one was and nobody answered for the
     others. One alone was not drawn.
     """
-    alone = set(binding.rankers) == {binding.ranker}
-    if outcome.ranker_rewards is not None or binding.all_rankers or alone:
+    alone = set(context.rankers) == {context.ranker}
+    if outcome.ranker_rewards is not None or context.all_rankers or alone:
         return None
-    return Draw(binding.ranker, binding.rankers)
+    return Draw(context.ranker, context.rankers)
 
 
 def _off(evidence: Evidence, reward_without: float | None) -> float | None:

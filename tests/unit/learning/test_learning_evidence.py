@@ -13,7 +13,7 @@ from memory.outcomes.precedence import (
     Circumstances,
     author_of,
     classify,
-    effective,
+    effective_outcome,
     verifier_rank,
 )
 
@@ -75,8 +75,8 @@ def test_the_highest_verifier_counts_and_the_first_at_equal_rank():
         AnOutcome("second test", "test"),
     ]
 
-    assert effective(outcomes).name == "first test"
-    assert effective([*outcomes, AnOutcome("person", "human")]).name == "person"
+    assert effective_outcome(outcomes).name == "first test"
+    assert effective_outcome([*outcomes, AnOutcome("person", "human")]).name == "person"
 
 
 def test_verifiers_are_believed_in_order_and_no_other_is_known():
