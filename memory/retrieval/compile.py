@@ -37,8 +37,8 @@ DETERMINISTIC = "deterministic/1"
 
 def assemble(engine: Engine, call: Call, ranking: Ranking) -> Advice:
     """What the agent gets, with its receipt, which says of a control arm what it would have got."""
-    context, chosen_by = ranking.context, ranking.selection.gates
-    constraints = select_constraints(context.constraints, ranking.view, chosen_by)
+    context, gates = ranking.context, ranking.selection.gates
+    constraints = select_constraints(context.constraints, ranking.view, gates)
     can = eligible(ranking.candidates, ranking.selection) or constraints.eligible
     assignment = _assign(engine, call, ranking, can=can)
     serving = assignment.arm.is_served
@@ -51,7 +51,7 @@ def assemble(engine: Engine, call: Call, ranking: Ranking) -> Advice:
         guide = choose(
             context.guides,
             ranking.view,
-            gate=chosen_by.raw,
+            gate=gates.raw,
             place=len(items) + 1,
             category=context.category.name,
         )

@@ -6,7 +6,7 @@ from memory.tenancy.entities import Act
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class MenuEntry:
     """A page of a namespace, shown to whoever may `act`; `path` follows that of the namespace."""
 
     title: str
@@ -15,14 +15,14 @@ class Entry:
 
 
 NAVIGATION = (
-    Entry("Overview", "/"),
-    Entry("Memories", "/memories"),
-    Entry("Playground", "/playground", Act.RETRIEVE),
-    Entry("Receipts", "/receipts"),
-    Entry("Candidates", "/candidates"),
-    Entry("Constraints", "/constraints"),
-    Entry("Contradictions", "/contradictions"),
-    Entry("Jobs", "/jobs"),
-    Entry("Time travel", "/time-travel"),
-    Entry("Keys", "/keys", Act.MANAGE),
+    MenuEntry("Overview", "/"),
+    MenuEntry("Memories", "/memories"),
+    MenuEntry("Playground", "/playground", Act.RETRIEVE),
+    MenuEntry("Receipts", "/receipts"),
+    MenuEntry("Candidates", "/candidates"),
+    MenuEntry("Constraints", "/constraints"),
+    MenuEntry("Contradictions", "/contradictions"),
+    MenuEntry("Jobs", "/jobs"),
+    MenuEntry("Time travel", "/time-travel"),
+    MenuEntry("Keys", "/keys", Act.MANAGE),
 )

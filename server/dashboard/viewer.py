@@ -16,7 +16,7 @@ from memory.tenancy.entities import Act, Call, Key, Namespace, form_token
 from memory.tenancy.service import enter_session, list_namespaces, open_namespace
 from server.dashboard.forms import Form
 from server.dashboard.guarding import COOKIE, form_of
-from server.dashboard.navigation import NAVIGATION, Entry
+from server.dashboard.navigation import NAVIGATION, MenuEntry
 from server.dashboard.rendering import rendered, sent_on
 from server.dependencies import now_of
 from server.middleware import request_id_of
@@ -65,12 +65,12 @@ class Viewer:
         return f"/dashboard/ns/{self.slug}{path}"
 
     @property
-    def entries(self) -> Sequence[Entry]:
+    def entries(self) -> Sequence[MenuEntry]:
         if self.namespace is None:
             return ()
         return [entry for entry in NAVIGATION if self.key.may(entry.act)]
 
-    def is_at(self, entry: Entry) -> bool:
+    def is_at(self, entry: MenuEntry) -> bool:
         """Whether the page shown is this entry's, or below it."""
         here, there = self.request.url.path, self.url(entry.path)
         return here == there or (entry.path != "/" and here.startswith(f"{there}/"))

@@ -22,7 +22,7 @@ from memory.kernel.paging import Page
 from memory.kernel.postgres.rows import RowMapper
 from memory.memories.tables import memory
 from memory.receipts.entities import Outcome, OutcomeFilter
-from memory.receipts.store.filtering import turned
+from memory.receipts.store.receipts import page_by_id
 from memory.receipts.tables import outcome
 
 
@@ -126,7 +126,9 @@ class OutcomeStore:
             condition &= outcome.c.status == wanted.state
         if wanted.retrieval_id is not None:
             condition &= outcome.c.retrieval_id == wanted.retrieval_id
-        rows = turned(select(outcome).where(condition), outcome.c.id, page, wanted.newest_first)
+        rows = page_by_id(
+            select(outcome).where(condition), outcome.c.id, page, newest_first=wanted.newest_first
+        )
         found = [_to_outcome(row) for row in (await self._connection.execute(rows)).mappings()]
         total = await self._connection.scalar(
             select(func.count()).select_from(outcome).where(condition)

@@ -3,9 +3,21 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from typing import TypeVar
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, RowMapping, Select, func, insert, select, text
+from sqlalchemy import (
+    Column,
+    ColumnElement,
+    RowMapping,
+    Select,
+    exists,
+    func,
+    insert,
+    select,
+    text,
+    true,
+)
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from memory.kernel.errors import NotFound
@@ -24,8 +36,7 @@ from memory.receipts.entities import (
     ReceiptFilter,
     Timings,
 )
-from memory.receipts.store.filtering import matching_receipts, turned
-from memory.receipts.tables import retrieval, retrieval_item
+from memory.receipts.tables import outcome, retrieval, retrieval_item
 from memory.tasks.tables import agent, category
 
 _sub = category.alias("sub")
@@ -82,6 +93,9 @@ class ReceiptOwner:
     key_id: UUID | None
     all_rankers: bool
     rankers: Mapping[str, float]
+
+
+Rows = TypeVar("Rows", bound=Select[tuple[object, ...]])
 
 
 class ReceiptStore:
@@ -175,8 +189,10 @@ class ReceiptStore:
         self, wanted: ReceiptFilter, page: Page, now: datetime
     ) -> tuple[list[Receipt], int]:
         """By id, one row more than the page, without items; and how many match."""
-        condition = matching_receipts(wanted, now)
-        rows = turned(self._select(condition), retrieval.c.id, page, wanted.newest_first)
+        condition = _matching(wanted, now)
+        rows = page_by_id(
+            self._select(condition), retrieval.c.id, page, newest_first=wanted.newest_first
+        )
         found = [_to_receipt(row) for row in (await self._connection.execute(rows)).mappings()]
         total = await self._connection.scalar(
             select(func.count())
@@ -273,6 +289,40 @@ _OF_ATTEMPTS = text("""
       ON attempt.agent_id = r.agent_id AND attempt.task_id = r.task_id
     WHERE r.namespace_id = :ns ORDER BY r.id
 """)
+
+
+def _matching(wanted: ReceiptFilter, now: datetime) -> ColumnElement[bool]:
+    """Over receipts joined with their agents and categories."""
+    condition: ColumnElement[bool] = true() & _in_state(wanted.state, now)
+    for column, value in (
+        (agent.c.name, wanted.agent),
+        (category.c.name, wanted.category),
+        (retrieval.c.arm, wanted.arm),
+    ):
+        if value is not None:
+            condition &= column == value
+    return condition
+
+
+def _in_state(state: str, now: datetime) -> ColumnElement[bool]:
+    answered = exists().where(
+        outcome.c.retrieval_id == retrieval.c.id,
+        outcome.c.status.in_(("accepted", "applied")),
+    )
+    states: dict[str, ColumnElement[bool]] = {
+        "pending": (retrieval.c.expires_at > now) & ~answered,
+        "expired": (retrieval.c.expires_at <= now) & ~answered,
+        "answered": answered,
+    }
+    return states.get(state, true())
+
+
+def page_by_id(rows: Rows, key: Column[UUID], page: Page, *, newest_first: bool = False) -> Rows:
+    """The rows of a page and one more, by ids that grow with time."""
+    if page.after is not None:
+        last = UUID(str(page.after[0]))
+        rows = rows.where(key < last if newest_first else key > last)
+    return rows.order_by(key.desc() if newest_first else key).limit(page.limit + 1)
 
 
 def expiry(known_at: datetime, expires_in: timedelta | None, default: timedelta) -> datetime:
