@@ -260,11 +260,15 @@ class ContextLoader:
             await NearConstraintStore(self._connection, self._call.namespace.id).near(near)
         )
 
-    async def _load_guides(self, request: RetrievalRequest, near: Neighbourhood) -> tuple[NearMetaGuideline, ...]:
+    async def _load_guides(
+        self, request: RetrievalRequest, near: Neighbourhood
+    ) -> tuple[NearMetaGuideline, ...]:
         """The meta-guidelines among which one may be chosen."""
         if not wants_guidance(self._call, request):
             return ()
-        return tuple(await MetaGuidelineStore(self._connection, self._call.namespace.id).list_near(near))
+        return tuple(
+            await MetaGuidelineStore(self._connection, self._call.namespace.id).list_near(near)
+        )
 
     async def _count_controls(self, cell: tuple[UUID, UUID]) -> int:
         if cell not in self._controls:
