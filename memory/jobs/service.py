@@ -28,9 +28,8 @@ from memory.kernel.postgres.compatibility import Check, ServerStore
 from memory.kernel.postgres.database import Connection
 from memory.kernel.postgres.leadership import JobRun, Leadership, RunDraft, WorkStore
 from memory.memories.decay import fade
-from memory.meta_guidelines.admission import write
-from memory.meta_guidelines.reflection import REFLECT
-from memory.meta_guidelines.reflection import plan as plan_reflection
+from memory.meta_guidelines.admission import write_plan
+from memory.meta_guidelines.reflection import REFLECT, plan_reflection
 from memory.tenancy.entities import Act, AuditEvent, Call, Namespace
 from memory.tenancy.store.calls import CallStore
 from memory.tenancy.store.namespaces import NamespaceStore
@@ -133,7 +132,7 @@ JOBS = (
         REFLECT,
         timedelta(days=1),
         "Makes a meta-guideline of each task that memory made worse, and merges what is alike.",
-        write,
+        write_plan,
         plan=plan_reflection,
     ),
     Job(

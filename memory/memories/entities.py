@@ -14,7 +14,7 @@ from pydantic.json_schema import SkipJsonSchema
 from memory.kernel.errors import Rejected
 from memory.kernel.fields import INPUT, OUTPUT, Flag, Lesson, Moment, Name, Number, Situation
 from memory.kernel.text import LESSON, NAME, SITUATION, cleaned, cleaned_json
-from memory.tasks.entities import CategoryName, TaskDraft
+from memory.tasks.entities import CategoryName, TaskDraft, category_of
 
 MIN_WEIGHT, MAX_WEIGHT = 0.1, 2.0
 
@@ -97,7 +97,9 @@ class ExperienceDraft:
         object.__setattr__(self, "situation", cleaned(self.situation, "situation", SITUATION))
         object.__setattr__(self, "lesson", cleaned(self.lesson, "lesson", LESSON))
         object.__setattr__(self, "metadata", cleaned_json(self.metadata, "metadata"))
-        CategoryName.of(self.category, self.subcategory)
+        if (name := self.category_name) is not None:
+            object.__setattr__(self, "category", name.name)
+            object.__setattr__(self, "subcategory", name.subcategory)
         if not MIN_WEIGHT <= self.weight <= MAX_WEIGHT:
             raise Rejected(
                 f"weight lies outside [{MIN_WEIGHT}, {MAX_WEIGHT}]",
@@ -111,7 +113,7 @@ class ExperienceDraft:
 
     @property
     def category_name(self) -> CategoryName | None:
-        return CategoryName.of(self.category, self.subcategory)
+        return category_of(self.category, self.subcategory)
 
     @property
     def vouched_by(self) -> str | None:

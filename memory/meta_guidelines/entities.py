@@ -23,7 +23,7 @@ from memory.memories.entities import (
     Trust,
     Weight,
 )
-from memory.tasks.entities import CategoryName
+from memory.tasks.entities import CategoryName, category_of
 
 PER_CATEGORY = 50
 """How many living meta-guidelines a category may have."""
@@ -64,11 +64,13 @@ class MetaGuidelineDraft:
         object.__setattr__(self, "failure_reason", reason)
         instruction = cleaned(self.instruction, "instruction", INSTRUCTION)
         object.__setattr__(self, "instruction", instruction)
-        CategoryName.of(self.category, self.subcategory)
+        if (name := self.category_name) is not None:
+            object.__setattr__(self, "category", name.name)
+            object.__setattr__(self, "subcategory", name.subcategory)
 
     @property
     def category_name(self) -> CategoryName | None:
-        return CategoryName.of(self.category, self.subcategory)
+        return category_of(self.category, self.subcategory)
 
     def as_draft(self) -> ExperienceDraft:
         """The same as a draft of a memory."""

@@ -27,8 +27,8 @@ from memory.llm.roles import (
 )
 from memory.memories.entities import Kind
 from memory.meta_guidelines.entities import MetaGuidelineDraft
-from memory.meta_guidelines.service import embedded
-from memory.meta_guidelines.store import Blamed, Failure, GuidanceStore
+from memory.meta_guidelines.service import embed_draft
+from memory.meta_guidelines.store import CitedMemory, HarmfulPair, MetaGuidelineStore
 from memory.tasks.entities import REFLECTOR
 from memory.tenancy.entities import Namespace
 from memory.tenancy.store.namespaces import NamespaceStore
@@ -51,65 +51,70 @@ EXCERPT = 400
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class ReflectionCase:
     """A pair that memory lost, and what had been shown."""
 
-    failure: Failure
-    blamed: tuple[Blamed, ...]
+    failure: HarmfulPair
+    blamed: tuple[CitedMemory, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class ReflectedCandidate:
     """What a case came to, with its vectors."""
 
-    failure: Failure
+    failure: HarmfulPair
     draft: MetaGuidelineDraft
     vectors: dict[str, Embedding]
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class ReflectionPlan:
     """What was thought before the transaction: candidates, and the bank version reached."""
 
     model_id: UUID
     until: int
     examined: int
-    candidates: tuple[Candidate, ...]
+    candidates: tuple[ReflectedCandidate, ...]
 
 
-async def plan(engine: Engine, namespace: Namespace, times: tuple[datetime, datetime]) -> Plan:
+async def plan_reflection(
+    engine: Engine, namespace: Namespace, times: tuple[datetime, datetime]
+) -> ReflectionPlan:
     """Read what failed since the last run, and write a candidate for each task group."""
     model_id = require_model(engine, namespace)
     async with engine.database.transaction(namespace.id) as connection:
         last = await WorkStore(connection).last_result(REFLECT, namespace.id)
         after = 0 if last is None else int(str(last["until"]))
         now = await NamespaceStore(connection).get(namespace.id)
-        store = GuidanceStore(connection, namespace.id)
-        failures = await store.failures(after, GAP)
-        until = _until(failures, now.bank_version, times[0])
+        store = MetaGuidelineStore(connection, namespace.id)
+        failures = await store.list_harmful_pairs(after, GAP)
+        until = _find_end(failures, now.bank_version, times[0])
         failures = [one for one in failures if one.bank_version <= until]
-        blamed = await store.blamed([one.retrieval_id for one in failures])
-    worst = _worst(failures)
+        blamed = await store.list_cited([one.retrieval_id for one in failures])
+    worst = _choose_worst(failures)
     cases = [
-        Case(one, tuple(b for b in blamed if b.retrieval_id == one.retrieval_id)) for one in worst
+        ReflectionCase(one, tuple(b for b in blamed if b.retrieval_id == one.retrieval_id))
+        for one in worst
     ]
-    candidates: list[Candidate] = []
-    drafts = await drafted(engine, namespace.id, cases, times[1])
+    candidates: list[ReflectedCandidate] = []
+    drafts = await draft_each(engine, namespace.id, cases, times[1])
     for case, draft in zip(cases, drafts, strict=True):
         if draft is not None:
-            candidates.append(Candidate(case.failure, draft, await embedded(engine, draft)))
-    return Plan(model_id, until, len(failures), tuple(candidates))
+            candidates.append(
+                ReflectedCandidate(case.failure, draft, await embed_draft(engine, draft))
+            )
+    return ReflectionPlan(model_id, until, len(failures), tuple(candidates))
 
 
-def _until(failures: Sequence[Failure], bank_version: int, now: datetime) -> int:
+def _find_end(failures: Sequence[HarmfulPair], bank_version: int, now: datetime) -> int:
     """The version reached: what becomes known after `now` is left to a later run."""
     later = [one.bank_version for one in failures if one.known_at > now]
     return min([bank_version, *(version - 1 for version in later)])
 
 
-def _worst(failures: Sequence[Failure]) -> list[Failure]:
+def _choose_worst(failures: Sequence[HarmfulPair]) -> list[HarmfulPair]:
     """The pair of each task group that lost most, in the order of the ledger."""
-    worst: dict[str, Failure] = {}
+    worst: dict[str, HarmfulPair] = {}
     for one in failures:
         known = worst.setdefault(one.source_group, one)
         if one.reward - one.without < known.reward - known.without:
@@ -117,20 +122,20 @@ def _worst(failures: Sequence[Failure]) -> list[Failure]:
     return sorted(worst.values(), key=lambda one: (one.bank_version, one.outcome_id))
 
 
-async def drafted(
-    engine: Engine, namespace_id: UUID, cases: Sequence[Case], now: datetime
+async def draft_each(
+    engine: Engine, namespace_id: UUID, cases: Sequence[ReflectionCase], now: datetime
 ) -> list[MetaGuidelineDraft | None]:
     """What each case teaches, in a model's words where there is one; no transaction is open.
 
     Without a writer, or where it did not come to a candidate, what is known of a case decides.
     """
-    return [await _drafted(engine, namespace_id, case, now) for case in cases]
+    return [await _draft(engine, namespace_id, case, now) for case in cases]
 
 
-async def _drafted(
-    engine: Engine, namespace_id: UUID, case: Case, now: datetime
+async def _draft(
+    engine: Engine, namespace_id: UUID, case: ReflectionCase, now: datetime
 ) -> MetaGuidelineDraft | None:
-    plain = deduced(case)
+    plain = deduce(case)
     if plain is None:
         return None
     failure = case.failure
@@ -158,7 +163,7 @@ async def _drafted(
         return plain
 
 
-def deduced(case: Case) -> MetaGuidelineDraft | None:
+def deduce(case: ReflectionCase) -> MetaGuidelineDraft | None:
     """A candidate from what is known; None where nothing was shown, or it had been told already."""
     failure = case.failure
     shown = [one for one in case.blamed if one.kind == Kind.EXPERIENCE]
@@ -180,7 +185,7 @@ def deduced(case: Case) -> MetaGuidelineDraft | None:
     )
 
 
-def _directives(failure: Failure, shown: Sequence[Blamed]) -> Directives:
+def _directives(failure: HarmfulPair, shown: Sequence[CitedMemory]) -> Directives:
     """What would have left out the part of what was shown that is most likely to blame."""
     signs = {sign_of(one.effective_weight, one.credited) for one in shown}
     foreign = any(one.category != failure.category for one in shown)
@@ -229,7 +234,7 @@ class ReflectMaterial:
 
 
 @dataclass(frozen=True, slots=True)
-class Reflection:
+class ReflectReply:
     """A candidate meta-guideline; `directives` holds those of `prompts.DIRECTIVES` that were
     given.
     """
@@ -241,7 +246,7 @@ class Reflection:
 
 async def reflect(
     engine: Engine, namespace_id: UUID, material: ReflectMaterial, subject: Subject, now: datetime
-) -> Drafted[Reflection] | None:
+) -> Drafted[ReflectReply] | None:
     """A candidate meta-guideline from a harmful paired run; None without a writer, or when it did
     not come to one.
     """
@@ -254,7 +259,7 @@ MAX_REASON = 1_000
 MAX_INSTRUCTION = 1_000
 
 
-def reflect_role(material: ReflectMaterial) -> Role[Reflection]:
+def reflect_role(material: ReflectMaterial) -> Role[ReflectReply]:
     """A harmful paired run → a candidate meta-guideline."""
     gap = f"{material.reward_with:.3f} with the advice, {material.reward_without:.3f} without"
     parts = [
@@ -267,29 +272,29 @@ def reflect_role(material: ReflectMaterial) -> Role[Reflection]:
         ("The run without it", said(material.run_without)),
     ]
     shape = (prompts.REFLECT_SCHEMA, SMALL_ANSWER)
-    return Role("reflect", prompt_of("reflect", prompts.REFLECT, parts, shape), _reflection)
+    return Role("reflect", prompt_of("reflect", prompts.REFLECT, parts, shape), _read_reply)
 
 
-def _reflection(answer: str) -> Reflection:
+def _read_reply(answer: str) -> ReflectReply:
     read = read_object(answer, ("failure_reason", "instruction"))
-    return Reflection(
+    return ReflectReply(
         failure_reason=text_of(read, "failure_reason", MAX_REASON),
         instruction=text_of(read, "instruction", MAX_INSTRUCTION),
-        directives=_known_directives(read.get("directives") or {}),
+        directives=_keep_known_directives(read.get("directives") or {}),
     )
 
 
-def _known_directives(given: object) -> dict[str, object]:
+def _keep_known_directives(given: object) -> dict[str, object]:
     """The directives there are, with values they can have; the others are left out."""
     return {
         name: value
         for name, value in object_of(given, "directives").items()
         if name in prompts.DIRECTIVES
-        and _allowed(value, cast("Mapping[str, object]", prompts.DIRECTIVES[name]))
+        and _is_allowed(value, cast("Mapping[str, object]", prompts.DIRECTIVES[name]))
     }
 
 
-def _allowed(value: object, shape: Mapping[str, object]) -> bool:
+def _is_allowed(value: object, shape: Mapping[str, object]) -> bool:
     if shape["type"] == "boolean":
         return isinstance(value, bool)
     if shape["type"] == "integer":

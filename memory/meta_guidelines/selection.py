@@ -8,13 +8,13 @@ from memory.guidelines.entities import Directives, Guidance
 from memory.memories.entities import Kind, Trust
 from memory.memories.rules import MULTIPLIERS, back_off
 from memory.meta_guidelines.entities import ServedGuidance
-from memory.meta_guidelines.store import Guide
+from memory.meta_guidelines.store import NearMetaGuideline
 from memory.receipts.entities import Item
 from memory.tasks.entities import CategoryName
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class ChosenMetaGuideline:
     """The meta-guideline of one retrieval: as the receipt, the compiler and the caller have it."""
 
     item: Item
@@ -22,26 +22,26 @@ class Chosen:
     served: ServedGuidance
 
 
-def choose(
-    guides: Sequence[Guide], view: WeightView, *, gate: float, place: int, category: str
-) -> Chosen | None:
+def choose_meta_guideline(
+    guides: Sequence[NearMetaGuideline], view: WeightView, *, gate: float, place: int, category: str
+) -> ChosenMetaGuideline | None:
     """The largest of effective weight times similarity times what its bucket counts, ties by id;
     None where none passes the raw gate, for then nothing is like enough to the task.
     It takes this place in the receipt of a task of this category.
     """
     opened = back_off({guide.bucket: guide.held for guide in guides})
     near = [g for g in guides if g.bucket in opened and g.similarity >= gate]
-    items = {guide.id: _item(guide, view, place) for guide in near}
+    items = {guide.id: _make_item(guide, view, place) for guide in near}
     if not items:
         return None
     best = min(
         items.values(), key=lambda item: (-item.score, -item.effective_weight, item.memory_id)
     )
     [guide] = [guide for guide in near if guide.id == best.memory_id]
-    return Chosen(best, _guidance(guide, best, category), _served(guide))
+    return ChosenMetaGuideline(best, _make_guidance(guide, best, category), _make_served(guide))
 
 
-def _item(guide: Guide, view: WeightView, place: int) -> Item:
+def _make_item(guide: NearMetaGuideline, view: WeightView, place: int) -> Item:
     weights = view.weights(guide)
     relevance = guide.similarity * MULTIPLIERS[guide.bucket]
     return Item(
@@ -62,7 +62,7 @@ def _item(guide: Guide, view: WeightView, place: int) -> Item:
     )
 
 
-def _guidance(guide: Guide, item: Item, category: str) -> Guidance:
+def _make_guidance(guide: NearMetaGuideline, item: Item, category: str) -> Guidance:
     return Guidance(
         id=guide.id,
         instruction=guide.instruction,
@@ -75,7 +75,7 @@ def _guidance(guide: Guide, item: Item, category: str) -> Guidance:
     )
 
 
-def _served(guide: Guide) -> ServedGuidance:
+def _make_served(guide: NearMetaGuideline) -> ServedGuidance:
     return ServedGuidance(
         memory_id=guide.id,
         failure_reason=guide.failure_reason,

@@ -1,4 +1,7 @@
-"""The bank of meta-guidelines: people add theirs beside those that reflection makes."""
+"""The bank of meta-guidelines: people add theirs beside those that reflection makes.
+
+A draft → its vectors → names become ids → what says the same is counted → room → rows.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -24,68 +27,11 @@ from memory.meta_guidelines.entities import (
     MetaGuidelineDraft,
     detail_of,
 )
-from memory.meta_guidelines.store import GuidanceStore
+from memory.meta_guidelines.store import MetaGuidelineStore
 from memory.tasks.entities import CategoryIds
 from memory.tasks.service import GENERAL, NameResolver
-from memory.tenancy.entities import Act, Call, Namespace
+from memory.tenancy.entities import Act, Call
 from memory.tenancy.store.namespaces import NamespaceStore
-
-
-@dataclass(frozen=True, slots=True)
-class Written:
-    """By whom and when something is written: a key's id, or None for the server's own."""
-
-    key_id: UUID | None
-    now: datetime
-
-
-async def embedded(engine: Engine, draft: MetaGuidelineDraft) -> dict[str, Embedding]:
-    reason, instruction = await engine.embedder.embed([draft.failure_reason, draft.instruction])
-    return {"situation": reason, "lesson": instruction}
-
-
-def new_memory(
-    draft: MetaGuidelineDraft,
-    origin: str,
-    where: tuple[UUID, CategoryIds, datetime],
-    vectors: dict[str, Embedding],
-) -> NewMemory:
-    """A draft with its author, category and time, ready to become rows."""
-    agent_id, category_ids, learned_at = where
-    memory_id = new_id()
-    return NewMemory(
-        id=memory_id,
-        draft=draft.as_draft(),
-        agent_id=agent_id,
-        category_ids=category_ids,
-        task_id=None,
-        source_group=f"memory:{memory_id}",
-        learned_at=learned_at,
-        vectors=vectors,
-        kind=Kind.META_GUIDELINE,
-        detail=detail_of(draft.directives, origin),
-    )
-
-
-async def admit(
-    connection: Connection,
-    namespace: Namespace,
-    news: Sequence[NewMemory],
-    what: tuple[UUID, Written],
-) -> int:
-    """Insert what no living text equals; returns the bank version. The caps on a category stand
-    in for the quota.
-    """
-    model_id, written = what
-    namespaces = NamespaceStore(connection)
-    version = await namespaces.bump(namespace.id)
-    stamp = Stamp(written.key_id, written.now, version)
-    kept = await MemoryStore(connection, namespace.id).add(news, stamp)
-    await namespaces.recount(namespace.id, len(kept))
-    added = [new for new in news if new.id in kept]
-    entrance = Entrance(namespace, written.key_id, written.now, model_id)
-    await begin(connection, entrance, added, version)
-    return version
 
 
 async def add(engine: Engine, call: Call, draft: MetaGuidelineDraft) -> Remembered:
@@ -93,25 +39,76 @@ async def add(engine: Engine, call: Call, draft: MetaGuidelineDraft) -> Remember
     call.key.require(Act.MANAGE)
     require_model(engine, call.namespace)
     learned_at = call.namespace.known_at(draft.learned_at, call.now, "learned_at")
-    vectors = await embedded(engine, draft)
+    vectors = await embed_draft(engine, draft)
     async with engine.database.transaction(call.namespace.id) as connection:
         names = NameResolver(connection, call)
         model_id = await adopt_model(connection, engine, call.namespace)
         agent = await names.ensure_agent(draft.agent)
-        where = (agent.id, await names.ensure_category(draft.category_name or GENERAL), learned_at)
-        new = replace(new_memory(draft, WRITTEN, where, vectors), trust=Trust.TRUSTED)
-        known = await _known(connection, call, new)
+        category_ids = await names.ensure_category(draft.category_name or GENERAL)
+        place = MetaGuidelinePlace(agent.id, category_ids, learned_at)
+        new = replace(make_memory(draft, WRITTEN, place, vectors), trust=Trust.TRUSTED)
+        known = await _count_known(connection, call, new)
         if known is not None:
             return known
         await _require_place(connection, call, new, model_id)
-        version = await admit(
-            connection, call.namespace, [new], (model_id, Written(call.key.id, call.now))
-        )
-        found = (await MemoryStore(connection, call.namespace.id).twins([new]))[new.twin_key]
-        return Remembered(found.id, found.version, found.id != new.id, version, found.status)
+        entrance = Entrance(call.namespace, call.key.id, call.now, model_id)
+        version = await store_memories(connection, entrance, [new])
+        twin = (await MemoryStore(connection, call.namespace.id).twins([new]))[new.twin_key]
+        return Remembered(twin.id, twin.version, twin.id != new.id, version, twin.status)
 
 
-async def _known(connection: Connection, call: Call, new: NewMemory) -> Remembered | None:
+async def embed_draft(engine: Engine, draft: MetaGuidelineDraft) -> dict[str, Embedding]:
+    reason, instruction = await engine.embedder.embed([draft.failure_reason, draft.instruction])
+    return {"situation": reason, "lesson": instruction}
+
+
+@dataclass(frozen=True, slots=True)
+class MetaGuidelinePlace:
+    """Whose it is, for which kind of task, and since when."""
+
+    agent_id: UUID
+    category_ids: CategoryIds
+    learned_at: datetime
+
+
+def make_memory(
+    draft: MetaGuidelineDraft,
+    origin: str,
+    place: MetaGuidelinePlace,
+    vectors: dict[str, Embedding],
+) -> NewMemory:
+    """The draft, ready to become rows."""
+    memory_id = new_id()
+    return NewMemory(
+        id=memory_id,
+        draft=draft.as_draft(),
+        agent_id=place.agent_id,
+        category_ids=place.category_ids,
+        task_id=None,
+        source_group=f"memory:{memory_id}",
+        learned_at=place.learned_at,
+        vectors=vectors,
+        kind=Kind.META_GUIDELINE,
+        detail=detail_of(draft.directives, origin),
+    )
+
+
+async def store_memories(
+    connection: Connection, entrance: Entrance, news: Sequence[NewMemory]
+) -> int:
+    """Insert what no living text equals; returns the bank version. The caps on a category stand
+    in for the quota.
+    """
+    namespaces = NamespaceStore(connection)
+    version = await namespaces.bump(entrance.namespace.id)
+    stamp = Stamp(entrance.key_id, entrance.now, version)
+    kept = await MemoryStore(connection, entrance.namespace.id).add(news, stamp)
+    await namespaces.recount(entrance.namespace.id, len(kept))
+    await begin(connection, entrance, [new for new in news if new.id in kept], version)
+    return version
+
+
+async def _count_known(connection: Connection, call: Call, new: NewMemory) -> Remembered | None:
     """The living meta-guideline that says the same, with one more piece of evidence."""
     store = MemoryStore(connection, call.namespace.id)
     twin = (await store.twins([new])).get(new.twin_key)
@@ -138,8 +135,8 @@ async def _known(connection: Connection, call: Call, new: NewMemory) -> Remember
 async def _require_place(
     connection: Connection, call: Call, new: NewMemory, model_id: UUID
 ) -> None:
-    store = GuidanceStore(connection, call.namespace.id)
-    held = await store.rivals(new.category_ids.category, model_id, new.vectors["lesson"])
+    store = MetaGuidelineStore(connection, call.namespace.id)
+    held = await store.list_held(new.category_ids.category, model_id, new.vectors["lesson"])
     if len(held) >= PER_CATEGORY:
         raise Rejected(
             f"the category holds {len(held)} meta-guidelines; retire one first",

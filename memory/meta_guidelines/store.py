@@ -1,4 +1,4 @@
-"""GuidanceStore: meta-guidelines, and the pairs in which memory did harm, seen through one
+"""MetaGuidelineStore: meta-guidelines, and the pairs in which memory did harm, seen through one
 namespace.
 """
 
@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from sqlalchemy import RowMapping, text
+from sqlalchemy import column, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from memory.kernel.ports import Embedding
+from memory.kernel.postgres.rows import RowMapper
 from memory.memories.tables import LIVING
 from memory.tasks.entities import CategoryIds
 
@@ -19,7 +20,7 @@ NEAREST = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Near:
+class Neighbourhood:
     """Where meta-guidelines and constraints are looked for: for whom and when, in which category,
     near what.
 
@@ -51,7 +52,7 @@ class Near:
 
 
 @dataclass(frozen=True, slots=True)
-class Guide:
+class NearMetaGuideline:
     """A meta-guideline near a task, its states as they were stored. `bucket` 0 is the task's own
     category, 1 its parent, 2 a related one, 3 anywhere else; `held` is how many the bucket has.
     """
@@ -78,7 +79,7 @@ class Guide:
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class HarmfulPair:
     """A pair that went worse with memory than without, and the task it was about."""
 
     outcome_id: UUID
@@ -96,7 +97,7 @@ class Failure:
 
 
 @dataclass(frozen=True, slots=True)
-class Blamed:
+class CitedMemory:
     """A memory that was cited in a pair, as it stood then; `credited` as of now."""
 
     retrieval_id: UUID
@@ -108,7 +109,7 @@ class Blamed:
 
 
 @dataclass(frozen=True, slots=True)
-class Rival:
+class HeldMetaGuideline:
     """A living meta-guideline of a category, and how like an instruction its own is."""
 
     id: UUID
@@ -117,24 +118,67 @@ class Rival:
     likeness: float
 
 
-class GuidanceStore:
+_to_near = RowMapper(
+    NearMetaGuideline,
+    [
+        column(name)
+        for name in (
+            *("id", "version", "status", "trust", "failure_reason", "instruction", "detail"),
+            *("agent", "category", "subcategory", "start_weight", "learned_at", "bucket", "held"),
+            *("similarity", "state", "touched_at", "deviation", "deviation_touched_at"),
+        )
+    ],
+)
+_to_held = RowMapper(
+    HeldMetaGuideline, [column(name) for name in ("id", "pinned", "detail", "likeness")]
+)
+_to_cited = RowMapper(
+    CitedMemory,
+    [
+        column(name)
+        for name in (
+            *("retrieval_id", "kind", "category", "effective_weight", "credited", "detail"),
+        )
+    ],
+)
+_to_pair = RowMapper(
+    HarmfulPair,
+    [
+        column(name)
+        for name in (
+            *("outcome_id", "bank_version", "retrieval_id", "category", "task_id", "task"),
+            *("reward", "without", "guideline", "known_at"),
+        )
+    ],
+    computed={
+        "category_ids": lambda row: CategoryIds(row["category_id"], row["subcategory_id"]),
+        "source_group": lambda row: (
+            f"group:{row['group_key']}" if row["group_key"] else f"task:{row['task_id']}"
+        ),
+    },
+)
+
+
+class MetaGuidelineStore:
     """Meta-guidelines of one namespace; they are written as memories are."""
 
     def __init__(self, connection: AsyncConnection, namespace_id: UUID) -> None:
         self._connection = connection
         self._namespace_id = namespace_id
 
-    async def near(self, wanted: Near) -> list[Guide]:
-        """The nearest of each bucket, and every default one whatever its distance."""
+    async def list_near(self, wanted: Neighbourhood) -> list[NearMetaGuideline]:
+        """The nearest of each bucket, and how many each bucket holds."""
         values = wanted.values(self._namespace_id) | {"nearest": NEAREST}
         statement = text(_near(len(wanted.vectors), past=wanted.past))
         rows = await self._connection.execute(statement, values)
-        return [_guide(row) for row in rows.mappings()]
+        return [_to_near(row) for row in rows.mappings()]
 
-    async def rivals(self, category_id: UUID, model_id: UUID, lesson: Embedding) -> list[Rival]:
+    async def list_held(
+        self, category_id: UUID, model_id: UUID, lesson: Embedding
+    ) -> list[HeldMetaGuideline]:
         """Every living meta-guideline of the category, most alike first."""
         rows = await self._connection.execute(
-            _RIVALS,
+            _HELD,
             {
                 "ns": self._namespace_id,
                 "category": category_id,
@@ -142,22 +186,22 @@ class GuidanceStore:
                 "lesson": _literal(lesson),
             },
         )
-        return [Rival(**row) for row in rows.mappings()]
+        return [_to_held(row) for row in rows.mappings()]
 
-    async def failures(self, after: int, gap: float) -> list[Failure]:
+    async def list_harmful_pairs(self, after: int, gap: float) -> list[HarmfulPair]:
         """Pairs applied after bank version `after` that lost more than `gap`, in their order."""
         rows = await self._connection.execute(
-            _FAILURES,
+            _HARMFUL,
             {"ns": self._namespace_id, "after": after, "gap": gap},
         )
-        return [_failure(row) for row in rows.mappings()]
+        return [_to_pair(row) for row in rows.mappings()]
 
-    async def blamed(self, retrieval_ids: Sequence[UUID]) -> list[Blamed]:
+    async def list_cited(self, retrieval_ids: Sequence[UUID]) -> list[CitedMemory]:
         """What was served and cited in these retrievals, by rank."""
         rows = await self._connection.execute(
-            _BLAMED, {"ns": self._namespace_id, "ids": list(retrieval_ids)}
+            _CITED, {"ns": self._namespace_id, "ids": list(retrieval_ids)}
         )
-        return [Blamed(**row) for row in rows.mappings()]
+        return [_to_cited(row) for row in rows.mappings()]
 
 
 _SEEN = "m.namespace_id = :ns AND m.kind = 'meta_guideline' AND m.owner = '*'"
@@ -221,7 +265,7 @@ def _near(vectors: int, *, past: bool) -> str:
     """  # noqa: S608 - assembled from the constants above; every value is a parameter
 
 
-_RIVALS = text(f"""
+_HELD = text(f"""
     SELECT m.id, m.pinned, m.detail, 1 - (e.vector <=> CAST(:lesson AS halfvec)) AS likeness
     FROM memory m CROSS JOIN LATERAL ({_VECTOR.format(version="m.version", field="lesson")}) e
     WHERE {_SEEN} AND {LIVING} AND m.category_id = :category
@@ -229,7 +273,7 @@ _RIVALS = text(f"""
 """)  # noqa: S608 - assembled from the constants above; every value is a parameter
 
 
-_FAILURES = text("""
+_HARMFUL = text("""
     SELECT o.id AS outcome_id, o.bank_version, r.id AS retrieval_id, r.category_id,
         r.subcategory_id, c.name AS category, t.id AS task_id, t.text AS task, t.group_key,
         o.reward, o.reward_without AS without, r.text AS guideline, o.known_at
@@ -243,7 +287,7 @@ _FAILURES = text("""
 """)
 
 
-_BLAMED = text("""
+_CITED = text("""
     SELECT i.retrieval_id, m.kind, c.name AS category, i.effective_weight,
         w.n_credited AS credited, m.detail
     FROM retrieval_item i JOIN memory m ON m.id = i.memory_id
@@ -255,23 +299,3 @@ _BLAMED = text("""
 
 def _literal(made: Embedding) -> str:
     return "[" + ",".join(map(repr, made.vector.astype(float).tolist())) + "]"
-
-
-def _guide(row: RowMapping) -> Guide:
-    deviation = row["deviation"]
-    lists = {"state", "deviation"}
-    return Guide(
-        state=tuple(row["state"]),
-        deviation=None if deviation is None else tuple(deviation),
-        **{name: row[name] for name in Guide.__slots__ if name not in lists},
-    )
-
-
-def _failure(row: RowMapping) -> Failure:
-    made = {"category_ids", "source_group"}
-    group = row["group_key"]
-    return Failure(
-        category_ids=CategoryIds(row["category_id"], row["subcategory_id"]),
-        source_group=f"group:{group}" if group else f"task:{row['task_id']}",
-        **{name: row[name] for name in Failure.__slots__ if name not in made},
-    )

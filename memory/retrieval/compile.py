@@ -13,7 +13,7 @@ from memory.guidelines.compiler import Budget, Framing, compile_guideline
 from memory.guidelines.entities import Entry, Guidance, entry_of
 from memory.kernel.engine import Engine
 from memory.kernel.ids import new_id
-from memory.meta_guidelines.selection import choose
+from memory.meta_guidelines.selection import choose_meta_guideline
 from memory.receipts.entities import Format, Guideline, Item, Receipt, Timings
 from memory.receipts.store.receipts import expiry
 from memory.retrieval.context import Context
@@ -48,7 +48,7 @@ def assemble(engine: Engine, call: Call, ranking: Ranking) -> Advice:
     items = (*experiences, *_behind(constraints, len(experiences)))
     guide = None
     if items:
-        guide = choose(
+        guide = choose_meta_guideline(
             context.guides,
             ranking.view,
             gate=gates.raw,

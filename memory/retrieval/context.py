@@ -16,7 +16,7 @@ from memory.kernel.errors import MemoryFault, Rejected
 from memory.kernel.ports import Embedding
 from memory.kernel.postgres.database import Connection, undone
 from memory.memories.routing import Router
-from memory.meta_guidelines.store import GuidanceStore, Guide, Near
+from memory.meta_guidelines.store import MetaGuidelineStore, NearMetaGuideline, Neighbourhood
 from memory.receipts.entities import Format
 from memory.receipts.rebuild import past_states
 from memory.retrieval.entities import Advice, NearCategory, RetrievalRequest
@@ -82,7 +82,7 @@ class Context:
     head: Head
     head_size: int
     constraints: tuple[NearConstraint, ...] = ()
-    guides: tuple[Guide, ...] = ()
+    guides: tuple[NearMetaGuideline, ...] = ()
     near: tuple[NearCategory, ...] = ()
 
     @property
@@ -240,8 +240,8 @@ class ContextLoader:
 
     async def _surround(
         self, vectors: tuple[Embedding, ...], scope: Scope, ids: CategoryIds
-    ) -> Near:
-        return Near(
+    ) -> Neighbourhood:
+        return Neighbourhood(
             agent_id=scope.agent_id,
             category_ids=ids,
             as_of=scope.as_of,
@@ -252,7 +252,7 @@ class ContextLoader:
             related=await self._surroundings.related(ids.category),
         )
 
-    async def _load_constraints(self, near: Near) -> tuple[NearConstraint, ...]:
+    async def _load_constraints(self, near: Neighbourhood) -> tuple[NearConstraint, ...]:
         """Constraints near the task, where the namespace has any."""
         if not (await self._surroundings.presence()).constraints:
             return ()
@@ -260,11 +260,15 @@ class ContextLoader:
             await NearConstraintStore(self._connection, self._call.namespace.id).near(near)
         )
 
-    async def _load_guides(self, request: RetrievalRequest, near: Near) -> tuple[Guide, ...]:
+    async def _load_guides(
+        self, request: RetrievalRequest, near: Neighbourhood
+    ) -> tuple[NearMetaGuideline, ...]:
         """The meta-guidelines among which one may be chosen."""
         if not wants_guidance(self._call, request):
             return ()
-        return tuple(await GuidanceStore(self._connection, self._call.namespace.id).near(near))
+        return tuple(
+            await MetaGuidelineStore(self._connection, self._call.namespace.id).list_near(near)
+        )
 
     async def _count_controls(self, cell: tuple[UUID, UUID]) -> int:
         if cell not in self._controls:

@@ -1,6 +1,6 @@
 """Experiences: add, browse, edit, see how they were."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Annotated
 from uuid import UUID
 
@@ -13,19 +13,18 @@ from memory.kernel.errors import MemoryFault
 from memory.memories import service as bank
 from memory.memories.entities import ExperienceDraft, Memory, MemoryEdit, MemoryVersion, Remembered
 from memory.tenancy.entities import Call
-from server.answers import Batch, BatchDep, PagesDep, all_of, answered, made, only, rejoined
+from server.answers import Batch, BatchDep, PagesDep, all_of, answered, only, rejoined
 from server.dependencies import EngineDep, Reads, Remembers, SharedDep, Version
 from server.errors import status_of
 from server.routing import INSIDE, router_at
 from server.schemas.base import Listing
 from server.schemas.experiences import (
     ExperienceBatch,
-    ExperienceIn,
     ExperienceQuery,
+    HistoryBatch,
     RememberedBatch,
     RememberedItem,
 )
-from server.schemas.histories import HistoryBatch
 from server.shared import Shared
 
 router = router_at(f"{INSIDE}/experiences", "experiences")
@@ -33,10 +32,10 @@ router = router_at(f"{INSIDE}/experiences", "experiences")
 
 @router.post("", status_code=201, response_model=Remembered, responses={200: {"model": Remembered}})
 async def add_experience(
-    engine: EngineDep, call: Remembers, shared: SharedDep, body: ExperienceIn
+    engine: EngineDep, call: Remembers, shared: SharedDep, body: ExperienceDraft
 ) -> Response:
     """Remember what a task taught; 200 where a memory already says the same."""
-    remembered = only(await remember(engine, call, [body.to_draft()]))
+    remembered = only(await remember(engine, call, [body]))
     _count(shared, [remembered])
     return answered(remembered, _status(remembered))
 
@@ -50,9 +49,9 @@ async def add_experiences(
     body: ExperienceBatch,
 ) -> Response:
     """Remember many; each item has its own status."""
-    results = await _added(engine, call, [item.to_draft for item in body.items])
+    results = await _add_each(engine, call, body.items)
     _count(shared, results)
-    return _answered(batch, results)
+    return _answer(batch, results)
 
 
 @router.post("/import", status_code=207, response_model=RememberedBatch)
@@ -60,20 +59,19 @@ async def import_experiences(
     engine: EngineDep, call: Remembers, batch: BatchDep, shared: SharedDep, body: HistoryBatch
 ) -> Response:
     """Take in history; who manages the namespace may vouch for a person or a test."""
-    results = await _added(engine, call, [item.to_draft for item in body.items])
+    results = await _add_each(engine, call, body.items)
     _count(shared, results)
-    return _answered(batch, results)
+    return _answer(batch, results)
 
 
-async def _added(
-    engine: Engine, call: Call, makers: Sequence[Callable[[], ExperienceDraft]]
+async def _add_each(
+    engine: Engine, call: Call, drafts: Sequence[ExperienceDraft | MemoryFault]
 ) -> list[Remembered | MemoryFault]:
-    drafts = made(makers)
     good = [draft for draft in drafts if isinstance(draft, ExperienceDraft)]
     return rejoined(drafts, await remember(engine, call, good) if good else [])
 
 
-def _answered(batch: Batch, results: Sequence[Remembered | MemoryFault]) -> Response:
+def _answer(batch: Batch, results: Sequence[Remembered | MemoryFault]) -> Response:
     items = [_item(batch, index, result) for index, result in enumerate(results)]
     return batch.answered(RememberedBatch(items=items), (item.status for item in items))
 

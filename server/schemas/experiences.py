@@ -1,79 +1,30 @@
-"""Shapes of memories: as agents bring them, as they stand, as they were."""
+"""Shapes of experiences: brought many at once, listed by filter, taken out of use."""
 
 import json
-from typing import cast
+from typing import Annotated, cast
 from uuid import UUID
 
 from pydantic import Field
 
 from memory.curation.entities import StatusChange
 from memory.kernel.errors import Rejected
-from memory.kernel.fields import Lesson, Situation
 from memory.kernel.text import METADATA_BYTES, cleaned_json
-from memory.memories.entities import (
-    MAX_WEIGHT,
-    MIN_WEIGHT,
-    ExperienceDraft,
-    MemoryFilter,
-    Status,
-    Visibility,
-)
+from memory.memories.entities import ExperienceDraft, HistoryDraft, MemoryFilter, Status
 from memory.retrieval.entities import MAX_BATCH
-from server.schemas.actors import TaskIn
-from server.schemas.base import (
-    AgentQuery,
-    Flag,
-    Free,
-    In,
-    Moment,
-    Name,
-    Out,
-    named,
-)
+from server.schemas.base import AgentQuery, In, Name, Out, Refusable, named
 from server.schemas.problems import Problem
-
-
-class ExperienceIn(In):
-    """What a past task taught: when it applies, and what to do. `verify`: it is tried on its task
-    before it is used.
-    """
-
-    agent: Name
-    situation: Situation
-    lesson: Lesson
-    category: Name | None = None
-    subcategory: Name | None = None
-    task: TaskIn | None = None
-    task_id: UUID | None = None
-    visibility: Visibility = Visibility.NAMESPACE
-    pinned: Flag = False
-    weight: float = Field(1.0, strict=True, ge=MIN_WEIGHT, le=MAX_WEIGHT)
-    learned_at: Moment | None = None
-    metadata: Free = Field(default_factory=dict)
-    verify: Flag = False
-
-    def to_draft(self) -> ExperienceDraft:
-        return ExperienceDraft(
-            agent=self.agent,
-            situation=self.situation,
-            lesson=self.lesson,
-            category=self.category,
-            subcategory=self.subcategory,
-            task=None if self.task is None else self.task.to_draft(),
-            task_id=self.task_id,
-            visibility=self.visibility,
-            pinned=self.pinned,
-            weight=self.weight,
-            learned_at=self.learned_at,
-            metadata=self.metadata,
-            verify=self.verify,
-        )
 
 
 class ExperienceBatch(In):
     """Experiences that are taken in one by one: a bad one does not lose the rest."""
 
-    items: list[ExperienceIn] = Field(min_length=1, max_length=MAX_BATCH)
+    items: list[Annotated[ExperienceDraft, Refusable]] = Field(min_length=1, max_length=MAX_BATCH)
+
+
+class HistoryBatch(In):
+    """A piece of history, taken in item by item: a bad one does not lose the rest."""
+
+    items: list[Annotated[HistoryDraft, Refusable]] = Field(min_length=1, max_length=MAX_BATCH)
 
 
 class RememberedItem(Out):

@@ -44,7 +44,8 @@ class SmallBank:
         self.log.append(("remember", item["learned_at"]))
         self.memories.append(item)
         named = {"id": f"m-{len(self.memories)}", "version": 1}
-        return {**named, "deduplicated": False, "bank_version": 1, "memory_status": "active"}
+        stored = {"deduplicated": False, "echo": False, "echoes": []}
+        return {**named, **stored, "bank_version": 1, "memory_status": "active"}
 
     def _report(self, item: Fields) -> Fields:
         self.log.append(("report", item["known_at"]))

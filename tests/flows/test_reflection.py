@@ -17,9 +17,9 @@ from memory.kernel.paging import Page
 from memory.kernel.postgres.leadership import JobRun
 from memory.memories.entities import MemoryFilter, Trust
 from memory.meta_guidelines.entities import PER_CATEGORY, MetaGuideline, MetaGuidelineDraft
-from memory.meta_guidelines.reflection import Case, deduced
+from memory.meta_guidelines.reflection import ReflectionCase, deduce
 from memory.meta_guidelines.service import add, browse, get
-from memory.meta_guidelines.store import Blamed, Failure
+from memory.meta_guidelines.store import CitedMemory, HarmfulPair
 from memory.outcomes.applying import apply_now
 from memory.receipts.entities import Format
 from memory.tasks.entities import REFLECTOR, CategoryIds, CategoryName, TaskDraft
@@ -259,8 +259,8 @@ async def test_the_count_of_living_memories_holds(engine: Engine, operator: Key,
     assert counted == living
 
 
-def a_failure() -> Failure:
-    return Failure(
+def a_failure() -> HarmfulPair:
+    return HarmfulPair(
         outcome_id=UUID(int=1),
         bank_version=1,
         retrieval_id=UUID(int=2),
@@ -276,7 +276,7 @@ def a_failure() -> Failure:
     )
 
 
-def a_blamed(**changes: object) -> Blamed:
+def a_blamed(**changes: object) -> CitedMemory:
     fields: dict[str, object] = {
         "retrieval_id": UUID(int=2),
         "kind": "experience",
@@ -285,7 +285,7 @@ def a_blamed(**changes: object) -> Blamed:
         "credited": 9,
         "detail": {},
     }
-    return Blamed(**(fields | changes))  # pyright: ignore[reportArgumentType] - fields by name
+    return CitedMemory(**(fields | changes))  # pyright: ignore[reportArgumentType] - fields by name
 
 
 @pytest.mark.parametrize(
@@ -305,9 +305,9 @@ def a_blamed(**changes: object) -> Blamed:
     ],
 )
 def test_the_directives_answer_what_is_known_of_the_failure(
-    blamed: list[Blamed], directives: Directives
+    blamed: list[CitedMemory], directives: Directives
 ):
-    draft = deduced(Case(a_failure(), tuple(blamed)))
+    draft = deduce(ReflectionCase(a_failure(), tuple(blamed)))
 
     assert draft is not None
     assert draft.directives == directives
@@ -318,9 +318,9 @@ def test_what_had_been_told_and_failed_is_not_told_again():
     directives = Directives(cross_category=CrossCategory.EXCLUDE).stored()
     told = a_blamed(kind="meta_guideline", detail={"directives": directives})
 
-    assert deduced(Case(a_failure(), (a_blamed(category="sport"), told))) is None
-    assert deduced(Case(a_failure(), (a_blamed(), told))) is not None
+    assert deduce(ReflectionCase(a_failure(), (a_blamed(category="sport"), told))) is None
+    assert deduce(ReflectionCase(a_failure(), (a_blamed(), told))) is not None
 
 
 def test_where_nothing_was_shown_nothing_is_to_blame():
-    assert deduced(Case(a_failure(), ())) is None
+    assert deduce(ReflectionCase(a_failure(), ())) is None

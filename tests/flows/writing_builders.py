@@ -11,7 +11,7 @@ from memory.kernel.ports import Writer
 from memory.llm.client import Drafted, budget_of, list_writings
 from memory.llm.entities import Subject, TokenBudget, Writing, WritingFilter
 from memory.llm.roles import Note
-from memory.meta_guidelines.reflection import Reflection, ReflectMaterial, reflect
+from memory.meta_guidelines.reflection import ReflectMaterial, ReflectReply, reflect
 from memory.tenancy.entities import Call
 from memory.verification.acquisition import SummariseMaterial, Summary, summarise
 from tests.fixtures.engine import NOON
@@ -46,7 +46,7 @@ async def a_summary(
     return await summarise(engine, call.namespace.id, material, subject or Subject(), NOON)
 
 
-async def a_reflection(engine: Engine, call: Call) -> Drafted[Reflection] | None:
+async def a_reflection(engine: Engine, call: Call) -> Drafted[ReflectReply] | None:
     note = Note(UUID(int=1), "experience", "rain", "look up the base rate", 1.0, trusted=True)
     material = ReflectMaterial("a forecast of rain", "weather", "advice", (note,), 0.2, 0.7)
     return await reflect(engine, call.namespace.id, material, Subject(), NOON)

@@ -111,7 +111,7 @@ from memory.memories.store.queries import MemoryReader
 from memory.memories.store.snapshots import Snapshot, SnapshotStore
 from memory.memories.store.status import StatusStore, StatusTransition
 from memory.memories.tables import memory
-from memory.meta_guidelines.store import GuidanceStore, Near
+from memory.meta_guidelines.store import MetaGuidelineStore, Neighbourhood
 from memory.outcomes.store.unpaired import OtherRun, UnpairedStore
 from memory.receipts.entities import (
     AgentTask,
@@ -152,7 +152,7 @@ STORES = (
     CompetenceStore,
     EpisodeStore,
     ErasureStore,
-    GuidanceStore,
+    MetaGuidelineStore,
     HealthStore,
     LedgerStore,
     WeightEventStore,
@@ -237,13 +237,13 @@ class Foreign:
         return SharingStore(self.connection, self.here)
 
     @property
-    def guidance(self) -> GuidanceStore:
-        return GuidanceStore(self.connection, self.here)
+    def guidance(self) -> MetaGuidelineStore:
+        return MetaGuidelineStore(self.connection, self.here)
 
     @property
-    def near(self) -> Near:
+    def near(self) -> Neighbourhood:
         here = (self.agent, CategoryIds(self.category), NOON + 9 * DAY, self.model)
-        return Near(*here, [VECTOR])
+        return Neighbourhood(*here, [VECTOR])
 
     @property
     def events(self) -> WeightEventStore:
@@ -666,10 +666,10 @@ FINDS_NOTHING: dict[str, Ask] = {
     "HealthStore.delete_before": lambda f: f.health.delete_before(NOON + 999 * DAY),
     "HealthStore.newest": lambda f: f.health.newest(),
     "HealthStore.samples": lambda f: f.health.samples(PAGE),
-    "GuidanceStore.near": lambda f: f.guidance.near(f.near),
-    "GuidanceStore.rivals": lambda f: f.guidance.rivals(f.category, f.model, VECTOR),
-    "GuidanceStore.failures": lambda f: f.guidance.failures(0, -1.0),
-    "GuidanceStore.blamed": lambda f: f.guidance.blamed([f.retrieval]),
+    "MetaGuidelineStore.list_near": lambda f: f.guidance.list_near(f.near),
+    "MetaGuidelineStore.list_held": lambda f: f.guidance.list_held(f.category, f.model, VECTOR),
+    "MetaGuidelineStore.list_harmful_pairs": lambda f: f.guidance.list_harmful_pairs(0, -1.0),
+    "MetaGuidelineStore.list_cited": lambda f: f.guidance.list_cited([f.retrieval]),
     "WeightEventStore.of_memory": lambda f: f.events.of_memory(f.memory, PAGE),
     "UnpairedStore.off_run": lambda f: f.unpaired.off_run(f.other_run()),
     "UnpairedStore.on_run": lambda f: f.unpaired.on_run(f.other_run()),

@@ -490,40 +490,64 @@ class ConstraintFields(TypedDict, total=False):
 
 
 class ExperienceFields(TypedDict, total=False):
-    """
-    What a past task taught: when it applies, and what to do. `verify`: it is tried on its task
-    before it is used.
-    """
+    """What a past task taught: when it applies, and what to do."""
 
     agent: Required[str]
+    """Who learned it; made at first use."""
     category: str | None
+    """The kind of task; without it that of its task, else the nearest."""
     learned_at: datetime | None
+    """When it became known; set in `replay` namespaces alone."""
     lesson: Required[str]
+    """What to do then."""
     metadata: Mapping[str, object]
+    """Free JSON of its author."""
     pinned: bool
+    """Whether nothing retires it by itself."""
     situation: Required[str]
+    """When it applies."""
     subcategory: str | None
+    """The second level of its category."""
     task: TaskFields | None
+    """The task it was learned on, in its caller's words."""
     task_id: str | None
+    """The task it was learned on, where that is stored already."""
     verify: bool
+    """Whether it is tried on its task before it is used."""
     visibility: Literal["agent", "namespace"]
+    """Who may see it."""
     weight: float
+    """Where it starts; 1 is neutral."""
 
 
 class HistoryFields(TypedDict, total=False):
-    """An experience of another time. It starts neutral and unpinned, for weight is earned here."""
+    """
+    An experience of another time, taken in as a stranger's word. It starts neutral and unpinned,
+    for weight is earned here.
+    """
 
     agent: Required[str]
+    """Who learned it; made at first use."""
     category: str | None
+    """The kind of task; without it that of its task, else the nearest."""
     learned_at: datetime | None
+    """When it became known; set in `replay` namespaces alone."""
     lesson: Required[str]
+    """What to do then."""
     metadata: Mapping[str, object]
+    """Free JSON of its author."""
     situation: Required[str]
+    """When it applies."""
     subcategory: str | None
+    """The second level of its category."""
     task: TaskFields | None
+    """The task it was learned on, in its caller's words."""
     task_id: str | None
+    """The task it was learned on, where that is stored already."""
     verification: Required[VerificationFields]
+    """Who vouches for it; a person or a test count where a manager says so."""
     visibility: Literal["agent", "namespace"]
+    """Who may see it."""
 
 
 class NamespaceChangeFields(TypedDict, total=False):

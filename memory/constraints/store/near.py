@@ -15,7 +15,7 @@ from memory.constraints.store.support import to_support_counts
 from memory.kernel.postgres.rows import RowMapper
 from memory.memories.entities import ANY_AGENT
 from memory.memories.tables import LIVING
-from memory.meta_guidelines.store import BUCKET, Near
+from memory.meta_guidelines.store import BUCKET, Neighbourhood
 
 NEAREST_TASKS = 3
 """The constraints of so many tasks of each bucket are read: no more can be served."""
@@ -69,7 +69,7 @@ class NearConstraintStore:
         self._connection = connection
         self._namespace_id = namespace_id
 
-    async def near(self, wanted: Near) -> list[NearConstraint]:
+    async def near(self, wanted: Neighbourhood) -> list[NearConstraint]:
         """What the agent may see of the three nearest source tasks of each bucket."""
         owners = [ANY_AGENT, str(wanted.agent_id)] if wanted.private else [ANY_AGENT]
         values = wanted.values(self._namespace_id) | {"owners": owners, "tasks": NEAREST_TASKS}
