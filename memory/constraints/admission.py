@@ -142,12 +142,12 @@ async def admit_constraints(
     results: list[AdmissionResult] = []
     for new in constraints:
         context = ChangeContext(connection, namespace, new.key_id, now)
-        results.append(await _Admission(context, model_id).admit(new))
+        results.append(await ConstraintAdmission(context, model_id).admit(new))
     return results
 
 
 @dataclass(frozen=True, slots=True)
-class _Admission:
+class ConstraintAdmission:
     """One constraint's way in."""
 
     context: ChangeContext
@@ -167,13 +167,13 @@ class _Admission:
         row = _to_memory(new, agent_id)
         if new.lint:
             return await self._reject(new, row)
-        peers = await self._store.near(self._bucket(row), new.vectors)
+        peers = await self._store.near(self._peer_query(row), new.vectors)
         twin = next((peer for peer in peers if _is_same(new.wording, peer)), None)
         if twin is not None:
             return await self._merge(new, row, twin)
         return await self._create(new, row, peers)
 
-    def _bucket(self, row: NewMemory) -> PeerQuery:
+    def _peer_query(self, row: NewMemory) -> PeerQuery:
         """Whose constraints it may be one with: where it is its author's alone, the author's and
         the shared ones; else anyone's.
         """
@@ -205,7 +205,9 @@ class _Admission:
             return AdmissionResult(known, "merged")
         await self._add_support(new, row, row.id)
         if row.draft.visibility is Visibility.NAMESPACE and row.trust is not Trust.QUARANTINED:
-            await self._detect(Contender(row.id, row.category_ids.category, new.wording), peers)
+            await self._find_contradictions(
+                Contender(row.id, row.category_ids.category, new.wording), peers
+            )
         return AdmissionResult(row.id, "proposed" if waits else "created", waits)
 
     async def _add(self, row: NewMemory) -> bool:
@@ -263,9 +265,11 @@ class _Admission:
         peers = await self._store.near(bucket, vectors, but=twin.id)
         wording = wording_of(twin.detail)
         if wording is not None:
-            await self._detect(Contender(twin.id, new.category_ids.category, wording), peers)
+            await self._find_contradictions(
+                Contender(twin.id, new.category_ids.category, wording), peers
+            )
 
-    async def _detect(self, contender: Contender, peers: Sequence[Peer]) -> None:
+    async def _find_contradictions(self, contender: Contender, peers: Sequence[Peer]) -> None:
         """Contradictions are between constraints that all agents see."""
         shared = [peer for peer in peers if peer.shared]
         await detect_contradictions(self.context, contender, shared)

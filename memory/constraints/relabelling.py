@@ -12,7 +12,7 @@ from typing import cast
 from uuid import UUID
 
 from memory.constraints.store.competence import CompetenceStore
-from memory.constraints.store.relabelling import Misplaced, RelabelStore, Wanted
+from memory.constraints.store.relabelling import Misplaced, RelabelQuery, RelabelStore
 from memory.constraints.store.taxonomies import TaxonomyStore
 from memory.constraints.taxonomy import displaced
 from memory.inference.store import ModelStore
@@ -130,8 +130,8 @@ class _RelabelRun:
         memory_id, task_id = cast("Sequence[str]", last["through"])
         return UUID(memory_id), UUID(task_id)
 
-    def _query(self, closed: tuple[UUID, ...], after: UUID) -> Wanted:
-        return Wanted(closed, self._model_id, after, LIMIT)
+    def _query(self, closed: tuple[UUID, ...], after: UUID) -> RelabelQuery:
+        return RelabelQuery(closed, self._model_id, after, LIMIT)
 
     async def _place_clear(
         self, found: Sequence[Misplaced], closed: tuple[UUID, ...]

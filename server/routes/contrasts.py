@@ -11,7 +11,7 @@ from server.answers import PagesDep, answered
 from server.dependencies import EngineDep, Manages, Reads, Remembers
 from server.routing import INSIDE, router_at
 from server.schemas.base import Listing
-from server.schemas.contrasts import ContrastQuery
+from server.schemas.trajectories import ContrastQuery
 
 router = router_at(f"{INSIDE}/contrasts", "contrasts")
 

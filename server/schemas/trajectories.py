@@ -1,10 +1,11 @@
-"""Shapes of runs: as they are brought, many at a time, and how lists of them are filtered."""
+"""Shapes of runs and their pairs: many at a time, and how lists are filtered."""
 
 from typing import Annotated
 from uuid import UUID
 
 from pydantic import Field
 
+from memory.constraints.contrast_entities import ContrastFilter, ContrastState, PairClass
 from memory.constraints.trajectory_entities import TrajectoryDraft, TrajectoryFilter, Verifier
 from memory.retrieval.entities import MAX_BATCH
 from server.schemas.base import AgentQuery, In, ListQuery, Moment, Name, Out, Refusable, named
@@ -64,3 +65,14 @@ class CompetenceQuery(ListQuery):
     """From runs known by `as_of`; without it, from all."""
 
     as_of: Moment | None = None
+
+
+class ContrastQuery(ListQuery):
+    """Which contrasts to list. Differs from `ContrastFilter`: it is paged."""
+
+    state: ContrastState | None = None
+    pair_class: PairClass | None = None
+    task_id: UUID | None = None
+
+    def to_filter(self) -> ContrastFilter:
+        return ContrastFilter(self.state, self.pair_class, self.task_id)

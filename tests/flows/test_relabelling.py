@@ -136,7 +136,7 @@ async def test_a_task_takes_the_competence_of_its_runs_with_it(engine, operator,
     [change] = done.result["changes"]
     assert (change["task_id"], change["into"]) == (str(task.id), ["weather"])
     assert done.result["without_vector"] == 1
-    assert (await get_task(engine, call, task.id)).category.name == "weather"
+    assert (await get_task(engine, call, task.id)).category == "weather"
     [counted] = (await list_competences(engine, call, None, Page(9))).items
     assert (counted.category, counted.n) == ("weather", 1)
 

@@ -137,7 +137,8 @@ async def test_an_experience_without_a_category_is_routed_on_both_levels(engine,
         engine, call, a_draft(category=None, situation="a hot day in summer with sun")
     )
 
-    assert (await get_memory(engine, call, made.id)).category == CategoryName("weather", "heat")
+    stored = await get_memory(engine, call, made.id)
+    assert (stored.category, stored.subcategory) == ("weather", "heat")
 
 
 async def centres(engine, call):

@@ -42,7 +42,7 @@ from memory.constraints.store.contrasts import (
     PairingStamp,
 )
 from memory.constraints.store.near import NearConstraintStore
-from memory.constraints.store.relabelling import RelabelStore, Wanted
+from memory.constraints.store.relabelling import RelabelQuery, RelabelStore
 from memory.constraints.store.runs import PairingStore
 from memory.constraints.store.sharing import SharingStore
 from memory.constraints.store.support import SupportStore
@@ -435,8 +435,8 @@ class Foreign:
         return RelabelStore(self.connection, self.here)
 
     @property
-    def wanted(self) -> Wanted:
-        return Wanted((self.category,), self.model, UUID(int=0), 9)
+    def wanted(self) -> RelabelQuery:
+        return RelabelQuery((self.category,), self.model, UUID(int=0), 9)
 
     @property
     def taxonomies(self) -> TaxonomyStore:

@@ -15,7 +15,7 @@ from memory.tasks.tables import category, task
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class RelabelQuery:
     """Of these categories, with vectors of this model, after an id, at most so many."""
 
     category_ids: tuple[UUID, ...]
@@ -50,15 +50,15 @@ class RelabelStore:
         )
         return {row.id: row.name for row in rows}
 
-    async def memories(self, wanted: Wanted) -> list[Misplaced]:
+    async def memories(self, wanted: RelabelQuery) -> list[Misplaced]:
         """Living experiences and constraints, by id; a meta-guideline is about its category."""
         return await self._read(_MEMORIES, wanted)
 
-    async def tasks(self, wanted: Wanted) -> list[Misplaced]:
+    async def tasks(self, wanted: RelabelQuery) -> list[Misplaced]:
         """Tasks that have a vector, by id."""
         return await self._read(_TASKS, wanted)
 
-    async def count_without_vector(self, wanted: Wanted) -> int:
+    async def count_without_vector(self, wanted: RelabelQuery) -> int:
         """Tasks that cannot be routed, for nothing was learned from them yet."""
         return (await self._connection.scalar(_WITHOUT, self._values(wanted))) or 0
 
@@ -69,11 +69,11 @@ class RelabelStore:
             .values(category_id=ids.category, subcategory_id=ids.subcategory)
         )
 
-    async def _read(self, statement: str, wanted: Wanted) -> list[Misplaced]:
+    async def _read(self, statement: str, wanted: RelabelQuery) -> list[Misplaced]:
         rows = await self._connection.execute(text(statement), self._values(wanted))
         return [Misplaced(row.id, row.version, row.category_id, row.vector) for row in rows]
 
-    def _values(self, wanted: Wanted) -> dict[str, object]:
+    def _values(self, wanted: RelabelQuery) -> dict[str, object]:
         return {
             "ns": self._namespace_id,
             "categories": list(wanted.category_ids),
