@@ -324,11 +324,11 @@ def window_name(task_id: UUID, key: str | None) -> str:
     return str(task_id) if key is None else key
 
 
-def fractions(given: Mapping[str, object], field: str) -> dict[str, float]:
+def fractions(values: Mapping[str, object], field: str) -> dict[str, float]:
     """Probabilities by cleaned name. Raises Rejected naming the field."""
-    _within(field, given.keys(), MAX_NAMES)
+    _within(field, values.keys(), MAX_NAMES)
     found: dict[str, float] = {}
-    for name, value in given.items():
+    for name, value in values.items():
         found[_unique(name, field, found)] = _fraction(value, f"{field}.{name}")
     return found
 
@@ -340,10 +340,10 @@ def _fraction(value: object, field: str) -> float:
     raise Rejected(f"{field} must be a number from 0 to 1", field=field, limit=[0, 1])
 
 
-def _resolutions(given: Mapping[str, str]) -> dict[str, str]:
-    _within("resolutions", given.keys(), MAX_NAMES)
+def _resolutions(values: Mapping[str, str]) -> dict[str, str]:
+    _within("resolutions", values.keys(), MAX_NAMES)
     found: dict[str, str] = {}
-    for name, value in given.items():
+    for name, value in values.items():
         if value not in RESOLUTIONS:
             field = f"resolutions.{name}"
             raise Rejected(f"{field} is yes, no or void", field=field, limit=list(RESOLUTIONS))
@@ -358,7 +358,7 @@ def _unique(name: str, field: str, found: Mapping[str, object]) -> str:
     return clean
 
 
-def _within(field: str, given: Collection[str], most: int) -> None:
-    size = len(given)
+def _within(field: str, values: Collection[str], most: int) -> None:
+    size = len(values)
     if not 1 <= size <= most:
         raise Rejected(f"{field} takes 1…{most} names, not {size}", field=field, limit=most)

@@ -66,11 +66,11 @@ class Report:
             raise Rejected("give either reward, or metric with value", field="reward")
         if by_value == (self.value is None):
             raise Rejected("value goes with metric, and metric with value", field="value")
-        for name, given, allowed in (
+        for name, value, allowed in (
             ("reward_kind", self.reward_kind, get_args(RewardKind)),
             ("verifier", self.verifier, get_args(Verifier)),
         ):
-            if given not in allowed:
+            if value not in allowed:
                 raise Rejected(f"{name} must be one of {allowed}", field=name, limit=list(allowed))
         object.__setattr__(self, "evaluator", cleaned(self.evaluator, "evaluator", NAME))
         for name, value in (("value", self.value), ("truth", self.truth)):

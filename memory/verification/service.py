@@ -286,8 +286,8 @@ def _score_trial(ticket: Ticket, report: TrialReport, place: int) -> TrialRow:
             field=f"{field}.without",
         )
     raw = _numbers(result)
-    said = json.dumps([report.agent, report.metric, raw], sort_keys=True, default=str)
-    return TrialRow(result.slot, reward, without, raw, sha256(said.encode()).digest())
+    text = json.dumps([report.agent, report.metric, raw], sort_keys=True, default=str)
+    return TrialRow(result.slot, reward, without, raw, sha256(text.encode()).digest())
 
 
 def _reward(ticket: Ticket, value: object, truth: object, field: str) -> float:

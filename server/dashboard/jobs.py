@@ -23,7 +23,7 @@ MAX_COUNTS = 12
 MAX_WORDED = 50
 OWN_COLUMNS = frozenset({"memory_id", "change", "weight_before", "weight_after"})
 MAX_CHANGES = 500
-"""A dry run lists so many memories; how many there are is always said."""
+"""A dry run lists so many memories; how many there are is always shown."""
 
 router = guarded_at("/dashboard/ns/{namespace}/jobs")
 

@@ -16,7 +16,7 @@ from memory.belief.belief import HALF_LIFE
 from memory.belief.entities import WeightEvent
 from memory.insight.service import list_weight_events
 from memory.jobs.leader import wall
-from memory.jobs.service import JOBS, Done, Job, job_named, list_runs
+from memory.jobs.service import JOBS, Job, WorkResult, job_named, list_runs
 from memory.jobs.timetable import CATCH_UP, Timetable
 from memory.kernel.engine import Engine
 from memory.kernel.errors import Unavailable
@@ -307,7 +307,7 @@ async def test_a_namespace_that_is_new_or_whose_job_failed_is_caught_up_with(
         times: tuple[datetime, datetime],
         *,
         dry: bool,
-    ) -> Done:
+    ) -> WorkResult:
         tries[namespace.slug] += 1
         if (namespace.slug, tries[namespace.slug]) == (failing.slug, 1):
             raise Unavailable("not now")
