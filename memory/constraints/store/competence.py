@@ -2,10 +2,9 @@
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Row, delete, func, select, text
+from sqlalchemy import delete, func, select, text
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -54,7 +53,10 @@ class CompetenceStore:
         rows = await self._connection.execute(
             select(competence).where(competence.c.namespace_id == self._namespace_id)
         )
-        return {_to_cell(row): VerifiedRuns(row.n, row.total) for row in rows}
+        return {
+            AgentCategory(row.agent_id, row.category_id): VerifiedRuns(row.n, row.total)
+            for row in rows
+        }
 
     async def recount(self) -> None:
         """Count anew: tasks have moved to other categories."""
@@ -79,11 +81,10 @@ class CompetenceStore:
             .where(verified)
             .group_by(*cell)
         )
-        return {_to_cell(row): VerifiedRuns(row.n, row.total) for row in rows}
-
-
-def _to_cell(row: Row[*tuple[Any, ...]]) -> AgentCategory:
-    return AgentCategory(row.agent_id, row.category_id)
+        return {
+            AgentCategory(row.agent_id, row.category_id): VerifiedRuns(row.n, row.total)
+            for row in rows
+        }
 
 
 _HOLD = text("SELECT pg_advisory_xact_lock_shared(hashtextextended(:name, 0))")
