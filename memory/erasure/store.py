@@ -150,7 +150,7 @@ class ErasureStore:
     async def blank_contrasts(
         self, erasure: Erasure, task_ids: Sequence[UUID], run_ids: Sequence[UUID]
     ) -> list[UUID]:
-        """What distillers said of erased runs goes, and what came of them has that support less;
+        """What distillers said of erased runs goes, and what was made of them loses that support;
         the constraints that lost some.
         """
         values = {"ns": self._namespace_id, "tasks": list(task_ids), "runs": list(run_ids)}

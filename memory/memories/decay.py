@@ -16,7 +16,7 @@ from memory.belief.service import LedgerMoment, set_states
 from memory.belief.store.states import StateStore
 from memory.belief.weight_view import probation_share
 from memory.kernel.postgres.database import Connection
-from memory.memories.rules import Standing, retires
+from memory.memories.rules import RetirementCase, find_retirement_reason
 from memory.memories.service import retire
 from memory.memories.store.memories import Stamp
 from memory.memories.store.status import Living, StatusStore
@@ -28,7 +28,7 @@ FADED = 0.01
 
 
 @dataclass(frozen=True, slots=True)
-class Fading:
+class DecayResult:
     """What a run would do, or did: which memories age, and which retire and why."""
 
     examined: int
@@ -61,7 +61,7 @@ def _change(memory_id: UUID, change: str, weights: tuple[float, float]) -> dict[
 
 async def fade(
     connection: Connection, namespace: Namespace, times: tuple[datetime, datetime], *, dry: bool
-) -> Fading:
+) -> DecayResult:
     """Write down the age of every belief at `times[0]`; `times[1]` is the server's clock.
 
     The caller's transaction is the run's. A dry run reads the same and writes nothing.
@@ -72,23 +72,25 @@ async def fade(
         await states.lock()
     living = await StatusStore(connection, namespace.id).list_living(now)
     known = await states.load([one.id for one in living])
-    fading = foresee(policy_named(namespace.policy), living, known, now)
-    if dry or not (fading.aged or fading.retired):
-        return fading
-    version = await NamespaceStore(connection).bump(namespace.id, memories=-len(fading.retired))
+    planned = plan_decay(policy_named(namespace.policy), living, known, now)
+    if dry or not (planned.aged or planned.retired):
+        return planned
+    version = await NamespaceStore(connection).bump(namespace.id, memories=-len(planned.retired))
     # A retrieval at an earlier time must not read beliefs that are older than it.
     await NamespaceStore(connection).saw(namespace.id, now)
     await set_states(
         connection,
         namespace,
         Operation.DECAY,
-        sorted(fading.aged),
+        sorted(planned.aged),
         LedgerMoment(version, now, recorded_at),
     )
-    return await _retire(connection, namespace, fading, Stamp(None, recorded_at, version))
+    return await _retire(connection, namespace, planned, Stamp(None, recorded_at, version))
 
 
-def foresee(policy: Policy, living: Sequence[Living], known: Learned, now: datetime) -> Fading:
+def plan_decay(
+    policy: Policy, living: Sequence[Living], known: Learned, now: datetime
+) -> DecayResult:
     """What ageing to `now` changes: the same number that ranks is the one that retires."""
     aged: dict[UUID, tuple[float, float]] = {}
     retired: dict[UUID, tuple[str, float]] = {}
@@ -100,16 +102,17 @@ def foresee(policy: Policy, living: Sequence[Living], known: Learned, now: datet
             aged[one.id] = (policy.effective_weight(before, None), weight)
         # As it ranks: what is on probation counts half.
         effective = weight * probation_share(one.status)
-        reason = retires(Standing(effective, one.credited, one.last_used, one.pinned), now)
+        case = RetirementCase(effective, one.credited, one.last_used, one.pinned)
+        reason = find_retirement_reason(case, now)
         if reason is not None:
             retired[one.id] = (reason, effective)
-    return Fading(len(living), aged, retired)
+    return DecayResult(len(living), aged, retired)
 
 
 async def _retire(
-    connection: Connection, namespace: Namespace, fading: Fading, stamp: Stamp
-) -> Fading:
-    """What was foreseen, less what was retired, erased or pinned by someone else meanwhile."""
-    reasons = {memory_id: reason for memory_id, (reason, _) in fading.retired.items()}
+    connection: Connection, namespace: Namespace, planned: DecayResult, stamp: Stamp
+) -> DecayResult:
+    """What was planned, less what was retired, erased or pinned by someone else meanwhile."""
+    reasons = {memory_id: reason for memory_id, (reason, _) in planned.retired.items()}
     retired = await retire(connection, namespace.id, reasons, stamp, counted_off=len(reasons))
-    return replace(fading, retired={m: fading.retired[m] for m in retired})
+    return replace(planned, retired={m: planned.retired[m] for m in retired})

@@ -44,7 +44,7 @@ _STOPPABLE = frozenset({Status.ACTIVE, Status.PROBATION, Status.SUSPENDED})
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class RetirementCase:
     """What retirement looks at. `last_used` is when it was learned, last served or last
     credited.
     """
@@ -55,13 +55,13 @@ class Standing:
     pinned: bool
 
 
-def retires(standing: Standing, now: datetime) -> str | None:
+def find_retirement_reason(case: RetirementCase, now: datetime) -> str | None:
     """Why the memory should retire now; None where it should stay. A pinned one always stays."""
-    if standing.pinned:
+    if case.pinned:
         return None
-    if standing.effective_weight <= LOW_WEIGHT and standing.credited >= ENOUGH_CREDITS:
+    if case.effective_weight <= LOW_WEIGHT and case.credited >= ENOUGH_CREDITS:
         return "low_weight"
-    if standing.credited == 0 and now - standing.last_used >= DISUSE:
+    if case.credited == 0 and now - case.last_used >= DISUSE:
         return "disuse"
     return None
 

@@ -1,4 +1,4 @@
-"""Memories of all kinds: look through them, see what came of one, believe it or not."""
+"""Memories of all kinds: look through them, see the results of one, believe it or not."""
 
 from typing import Annotated
 from uuid import UUID
@@ -71,14 +71,14 @@ async def list_episodes(
     pages: PagesDep,
     query: Annotated[ListQuery, Query()],
 ) -> Response:
-    """Receipts in which the memory was served and what came of them, the newest first."""
+    """Receipts in which the memory was served and their results, the newest first."""
     listed = await insight.list_episodes(engine, call, memory_id, pages.page(query))
     return pages.page_of(Episode, listed)
 
 
 @router.get("/{memory_id}/records", response_model=Listing[AgentRecord])
 async def list_records(engine: EngineDep, call: Reads, memory_id: UUID) -> Response:
-    """What came of the memory for each agent in each category, and each agent's deviation."""
+    """The memory's results for each agent in each category, and each agent's deviation."""
     return all_of(AgentRecord, await insight.list_agent_records(engine, call, memory_id))
 
 

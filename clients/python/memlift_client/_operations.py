@@ -779,7 +779,7 @@ def get_memory(memory_id: str) -> Call[m.Memory]:
 def list_episodes(
     memory_id: str, *, limit: int | None = None, cursor: str | None = None
 ) -> Call[Page[m.Episode]]:
-    """Receipts in which the memory was served and what came of them, the newest first."""
+    """Receipts in which the memory was served and their results, the newest first."""
     return call(
         "GET",
         f"/memories/{part(memory_id)}/episodes",
@@ -794,7 +794,7 @@ def list_neighbours(memory_id: str) -> Call[Page[m.Neighbour]]:
 
 
 def list_records(memory_id: str) -> Call[Page[m.AgentRecord]]:
-    """What came of the memory for each agent in each category, and each agent's deviation."""
+    """The memory's results for each agent in each category, and each agent's deviation."""
     return call("GET", f"/memories/{part(memory_id)}/records", page(m.AgentRecord))
 
 

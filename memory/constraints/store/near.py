@@ -33,9 +33,9 @@ class NearTask:
 class NearConstraint:
     """A constraint near a task, its states as they were stored.
 
-    `bucket` and `held` are a Guide's. `sources` are the near tasks it was learned from, the nearest
-    first; `participates` says whether the reader's agent, or one of the
-    same model, ran in one of its pairs.
+    `bucket` and `held` are as of a near meta-guideline. `sources` are the near tasks it was learned
+    from, the nearest first; `participates` says whether the reader's agent, or one of the same
+    model, ran in one of its pairs.
     """
 
     id: UUID
