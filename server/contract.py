@@ -60,7 +60,7 @@ TAGS: Mapping[str, str] = {
     "tickets": "Candidates are tried before they are served.",
     "effect": "What memory did for each agent and category, with its interval.",
     "history": "The bank at a moment, the difference of two, what if, and undo.",
-    "health of learning": "Whether learning is fed, moves, and carries a signal.",
+    "learning health": "Whether learning is fed, moves, and carries a signal.",
     "writings": "What a language model was asked and what it answered.",
     "audit": "Who changed what, and when.",
 }

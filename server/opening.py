@@ -63,4 +63,4 @@ def gauges(engine: Engine) -> dict[str, float]:
         if isinstance(model, (LocalEmbedder, LocalReranker)):
             stats = asdict(model.stats)
             numbers |= {f"{part}_{name}": float(value) for name, value in stats.items()}
-    return numbers | {f"health_{name}": value for name, value in engine.vitals.items()}
+    return numbers | {f"health_{name}": value for name, value in engine.health_gauges.items()}

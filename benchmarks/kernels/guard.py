@@ -13,14 +13,13 @@ from random import Random
 from statistics import fmean
 
 from memory.belief.guard import (
-    Draw,
     Losses,
     initial_record,
     learn_losses,
     probabilities,
     sampled_losses,
 )
-from memory.belief.rankers import RANKERS, draw_ranker, prior
+from memory.belief.rankers import RANKERS, Draw, draw_ranker, prior
 from memory.belief.states import State
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -54,8 +53,7 @@ def regret(shown: Shown, gap: float, chance: Random) -> Iterator[float]:
         now = START + timedelta(days=date)
         shares = _shares(record, date, now)
         for _ in range(OUTCOMES):
-            drawn = draw_ranker(shares, chance)
-            draw = Draw(drawn.ranker, drawn.shares)
+            draw = draw_ranker(shares, chance)
             common = chance.gauss(0, NOISE)
             losses = {
                 name: min(1.0, max(0.0, mean + common + chance.gauss(0, NOISE / 5)))

@@ -145,6 +145,6 @@ def roll_back(player: Player, ground: Ground) -> None:
 def look_around(player: Player, ground: Ground) -> None:
     """Read what people read."""
     rest = player.chance.choice(
-        ("/health", "/weights", "/effect", "/rankers", "/tickets", "/jobs/runs", "/audit")
+        ("/learning-health", "/weights", "/effect", "/rankers", "/tickets", "/jobs/runs", "/audit")
     )
     player.does(f"read {rest}", OK, ground.admin, "GET", ground.path(rest))

@@ -39,7 +39,7 @@ CALLS: Mapping[str, Sequence[str]] = {
         "/memories/{id}/records",
         "/memories/{id}/neighbours",
     ),
-    "overview": ("/effect", "/health", "/jobs/runs?limit=8"),
+    "overview": ("/effect", "/learning-health", "/jobs/runs?limit=8"),
 }
 """The calls that give what a page shows; `{id}` is a memory that was served."""
 

@@ -6,7 +6,7 @@ Each part is a table at most 100 wide, and a line that reads it out.
 from collections.abc import Iterator, Mapping, Sequence
 from math import fsum
 
-from memlift_client import Effect, Rankers
+from memlift_client import Effect, RankerRecord
 
 from clients.demo.replay import WITHOUT
 from clients.demo.report import LEARNING
@@ -86,7 +86,7 @@ def strengths(effects: Sequence[Effect]) -> Iterator[str]:
         )
 
 
-def guard(records: Sequence[Rankers]) -> Iterator[str]:
+def guard(records: Sequence[RankerRecord]) -> Iterator[str]:
     """How far the rankers are believed now: without and with weights, and by knowledge age."""
     ages = "".join(f"{_age(name):>12}" for name in HALF_LIVES)
     yield f"{'category':<15}{'dates':>6}{'flat':>8}{'weighted':>10}{ages}"
@@ -100,7 +100,7 @@ def _age(half_life: str) -> str:
     return "no ageing" if half_life == "none" else half_life
 
 
-def _guard_line(record: Rankers) -> str:
+def _guard_line(record: RankerRecord) -> str:
     shares = record.probabilities
     flat, weighted = (_share(shares, mode, 0) for mode in MODES)
     ages = "".join(f"{_share(shares, name, 1):>12.3f}" for name in HALF_LIVES)
@@ -113,7 +113,7 @@ def _share(shares: Mapping[str, float], part: str, place: int) -> float:
     return fsum(share for name, share in shares.items() if name.split("/")[place] == part)
 
 
-def _guard_read(records: Sequence[Rankers]) -> Iterator[str]:
+def _guard_read(records: Sequence[RankerRecord]) -> Iterator[str]:
     gained = sum(_share(one.probabilities, "weighted", 0) > WEIGHTED_START for one in records)
     yield (
         f"Weights start with {WEIGHTED_START:.3f}; by their record they have more now in {gained} "

@@ -17,8 +17,7 @@ from typing import NamedTuple
 from uuid import UUID
 
 from memory.belief import weights
-from memory.belief.reading import Reading
-from memory.belief.states import Evidence, Observation, State, States, later
+from memory.belief.states import Evidence, Measurement, Observation, State, States, later
 
 SCALE = 0.10  # this much added reward is one unit of weight
 
@@ -164,21 +163,21 @@ class Belief:
     def baseline(self, states: States) -> float | None:
         return states.cell.values[0]
 
-    def readings(self, states: States, observation: Observation) -> tuple[Reading, ...]:
-        """One reward tells of its run. A pair tells by its off-run, and by what this leaves of the
-        on-run: `r_on - rho r_off`, whose noise has nothing more in common with the off-run's.
+    def measurements(self, states: States, observation: Observation) -> tuple[Measurement, ...]:
+        """One reward measures its run. A pair measures by its off-run, and by what this leaves of
+        the on-run: `r_on - rho r_off`, whose noise has nothing more in common with the off-run's.
         """
         noise = _Noise(*states.noise.values)
         on, off = _rewards(observation)
         match observation.evidence:
             case Evidence.PAIRED:
-                beside = Reading(off, 0.0, 1.0, noise.r_single)
-                left = Reading(on - noise.rho * off, 1.0, 1.0 - noise.rho, noise.r_paired)
+                beside = Measurement(off, 0.0, 1.0, noise.r_single)
+                left = Measurement(on - noise.rho * off, 1.0, 1.0 - noise.rho, noise.r_paired)
                 return beside, left
             case Evidence.SINGLE:
-                return (Reading(on, 1.0, 1.0, noise.r_single),)
+                return (Measurement(on, 1.0, 1.0, noise.r_single),)
             case Evidence.CONTROL:
-                return (Reading(off, 0.0, 1.0, noise.r_single),)
+                return (Measurement(off, 0.0, 1.0, noise.r_single),)
             case Evidence.NONE:
                 return ()
 

@@ -5,17 +5,15 @@ share of what the served set as a whole left unexplained (Widrow and Hoff 1960):
 pair, .025 in a single run. An author's word does not move its own memory. There is no ageing, no
 deviation and no verdict.
 
-Values of a memory: `(mu,)`; cell and noise as in `offmean`.
+Values of a memory: `(mu,)`; cell and noise as in `point_policy`.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from math import fsum
 
-from memory.belief import offmean, weights
-from memory.belief.plain import Plain
-from memory.belief.reading import Reading
+from memory.belief import weights
+from memory.belief.point_policy import PointPolicy, add_off_run
 from memory.belief.states import Evidence, Observation, State, States, later
 
 SCALE = 0.10  # this much added reward is one unit of weight
@@ -31,7 +29,7 @@ OUTLIER = 0.5  # a residual beyond this is clipped
 
 
 @dataclass(frozen=True, slots=True)
-class Delta(Plain):
+class Delta(PointPolicy):
     """Weights from residuals: see `Policy` for what each method promises."""
 
     name: str = "delta"
@@ -41,12 +39,6 @@ class Delta(Plain):
     def initial_memory(self, start_weight: float = weights.NEUTRAL) -> State:
         return State(((weights.start_weight(start_weight) - weights.NEUTRAL) * SCALE,))
 
-    def initial_cell(self, siblings: Sequence[State]) -> State:
-        return offmean.initial_cell(siblings)
-
-    def initial_noise(self) -> State:
-        return offmean.initial_noise()
-
     def edited_memory(self, state: State, now: datetime) -> State:
         """Half of what was known about the old text is taken to hold for the new one."""
         return State((state.values[0] / 2,), later(state.touched, now))
@@ -54,25 +46,19 @@ class Delta(Plain):
     def effective_weight(self, memory: State, deviation: State | None) -> float:  # noqa: ARG002 - none kept
         return weights.bounded(weights.NEUTRAL + memory.values[0] / SCALE)
 
-    def baseline(self, states: States) -> float | None:
-        return offmean.baseline(states)
-
-    def readings(self, states: States, observation: Observation) -> tuple[Reading, ...]:  # noqa: ARG002 - they are rewards as they come
-        return offmean.readings(observation)
-
     def residual(self, states: States, observation: Observation) -> float | None:
-        difference = offmean.difference(states, observation)
+        difference = self.difference(states, observation)
         return None if difference is None else difference - _gain(states, observation)
 
     def update(self, states: States, observation: Observation) -> States:
-        difference = offmean.difference(states, observation)
-        after = offmean.counted(states, observation)
+        difference = self.difference(states, observation)
+        after = add_off_run(states, observation)
         if difference is None:
             return after
         residual = difference - _gain(states, observation)
         move = _share(observation) * min(OUTLIER, max(-OUTLIER, residual))
         moved = {
-            i: _moved(states.memories[i], move, observation)
+            i: _add(states.memories[i], move, observation)
             for i in observation.counted
             if i not in observation.author_of
         }
@@ -88,5 +74,5 @@ def _share(observation: Observation) -> float:
     return SHARE_PAIRED if observation.evidence is Evidence.PAIRED else SHARE_SINGLE
 
 
-def _moved(state: State, move: float, observation: Observation) -> State:
+def _add(state: State, move: float, observation: Observation) -> State:
     return State((state.values[0] + move,), later(state.touched, observation.now))

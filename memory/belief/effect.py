@@ -2,8 +2,8 @@
 
 Outcomes of one day move together, so the unit is the feedback date: each date keeps its sums, and
 the spread between dates is what an error is made of. Paired and randomised evidence stay apart.
-Pairs give the mean difference on the same task; chance gives the difference of the Hajek means
-(inverse propensity, normalised) of what was drawn to be served and what was drawn not to be.
+Pairs give the mean difference on the same task; randomised outcomes give the difference of the
+Hajek means (inverse propensity, normalised) of what was drawn to be served and what was not.
 
 The interval is an asymptotic confidence sequence (Waudby-Smith and others, arXiv 2103.06476): it
 may be looked at after every date. Asymptotic means that it holds once dates are many and alike; a
@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 from memory.belief.states import State, later
 from memory.kernel.errors import Rejected
+from memory.kernel.fields import OUTPUT
 
 ARMS = ("on", "control", "forced_on", "paired", "retest", "suspended")
 
@@ -44,7 +45,7 @@ ASYMPTOTIC = "asymptotic confidence sequence over feedback dates, 95 %"
 
 
 @dataclass(frozen=True, slots=True)
-class Acted:
+class ArmOutcome:
     """One outcome as the agent acted: its arm, how likely that arm was, and its reward.
 
     `without` is the reward of the run without memory, where the evidence is paired.
@@ -88,35 +89,48 @@ class _Value(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Mean:
-    """A mean of n values; None of none."""
+class ArmMean:
+    """The rewards of one arm."""
+
+    __pydantic_config__ = OUTPUT
 
     n: int
-    mean: float | None
+    """Outcomes of the arm."""
+    mean: float
+    """Their mean reward, from 0 to 1."""
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What memory added, with an interval from `low` to `high` that holds at every look.
+    """What memory added to the reward, with an interval that holds at every look.
 
-    `n` are outcomes. The error is clustered by date; the interval is None below ten dates, and
-    where no two dates differ: nothing was seen of how far they may.
+    The interval is null below ten dates, and where no two dates differ: nothing was seen of how
+    far they may.
     """
 
+    __pydantic_config__ = OUTPUT
+
     n: int
+    """Outcomes it is made of."""
     dates: int
+    """Days (UTC) on which these outcomes became known."""
     mean: float | None = None
+    """Mean reward with memory less mean reward without; null while one is missing."""
     standard_error: float | None = None
+    """Standard error of the mean, clustered by date; null below two dates."""
     low: float | None = None
+    """Lower end of the interval."""
     high: float | None = None
+    """Upper end of the interval."""
     label: str = ASYMPTOTIC
+    """What kind of interval it is."""
 
 
 @dataclass(frozen=True, slots=True)
-class Effect:
+class EffectEstimates:
     """What memory brought in one cell: reward as acted by arm, and two estimates kept apart."""
 
-    arms: Mapping[str, Mean]
+    arms: Mapping[str, ArmMean]
     paired: Estimate
     randomised: Estimate
 
@@ -126,48 +140,50 @@ def initial_day() -> State:
     return State(_Day()[:] + (0.0,) * (2 * len(ARMS)))
 
 
-def counted(day: State, acted: Acted, now: datetime) -> State:
+def add_outcome(day: State, outcome: ArmOutcome, now: datetime) -> State:
     """The date with one more outcome; another arm than these is no evidence and changes nothing.
 
     An arm that was certain (propensity 1) was not drawn, and is no randomised evidence.
     """
-    if acted.arm not in ARMS:
+    if outcome.arm not in ARMS:
         return day
     sums, arms = _Day.of(day), list(day.values[len(_Day._fields) :])
-    place = 2 * ARMS.index(acted.arm)
+    place = 2 * ARMS.index(outcome.arm)
     arms[place] += 1.0
-    arms[place + 1] += acted.reward
-    sums = _drawn(_compared(sums, acted), acted)
+    arms[place + 1] += outcome.reward
+    sums = _add_drawn(_add_pair(sums, outcome), outcome)
     return State((*sums, *arms), later(day.touched, now))
 
 
-def effect_of(days: Sequence[State]) -> Effect:
+def effect_of(days: Sequence[State]) -> EffectEstimates:
     """What the dates of one cell amount to; each date is given once, in any order."""
     sums = [_Day.of(day) for day in days]
-    arms = {arm: _arm(days, place) for place, arm in enumerate(ARMS)}
-    return Effect(
-        {arm: mean for arm, mean in arms.items() if mean.n}, _paired(sums), _drawn_effect(sums)
+    arms = {arm: _arm_mean(days, place) for place, arm in enumerate(ARMS)}
+    return EffectEstimates(
+        arms={arm: mean for arm, mean in arms.items() if mean is not None},
+        paired=_estimate_pairs(sums),
+        randomised=_estimate_randomised(sums),
     )
 
 
-def _compared(day: _Day, acted: Acted) -> _Day:
-    if acted.without is None:
+def _add_pair(day: _Day, outcome: ArmOutcome) -> _Day:
+    if outcome.without is None:
         return day
-    difference = acted.reward - acted.without
+    difference = outcome.reward - outcome.without
     return day._replace(pairs=day.pairs + 1.0, difference=day.difference + difference)
 
 
-def _drawn(day: _Day, acted: Acted) -> _Day:
-    if acted.propensity >= 1.0:
+def _add_drawn(day: _Day, outcome: ArmOutcome) -> _Day:
+    if outcome.propensity >= 1.0:
         return day
-    weight, reward = 1.0 / acted.propensity, acted.reward / acted.propensity
-    if acted.arm in TREATED:
+    weight, reward = 1.0 / outcome.propensity, outcome.reward / outcome.propensity
+    if outcome.arm in TREATED:
         return day._replace(
             treated=day.treated + 1.0,
             treated_weight=day.treated_weight + weight,
             treated_reward=day.treated_reward + reward,
         )
-    if acted.arm in UNTREATED:
+    if outcome.arm in UNTREATED:
         return day._replace(
             untreated=day.untreated + 1.0,
             untreated_weight=day.untreated_weight + weight,
@@ -176,13 +192,14 @@ def _drawn(day: _Day, acted: Acted) -> _Day:
     return day
 
 
-def _arm(days: Sequence[State], place: int) -> Mean:
+def _arm_mean(days: Sequence[State], place: int) -> ArmMean | None:
+    """None without an outcome."""
     at = len(_Day._fields) + 2 * place
     n = fsum(day.values[at] for day in days)
-    return Mean(int(n), fsum(day.values[at + 1] for day in days) / n if n else None)
+    return ArmMean(int(n), fsum(day.values[at + 1] for day in days) / n) if n else None
 
 
-def _paired(days: Sequence[_Day]) -> Estimate:
+def _estimate_pairs(days: Sequence[_Day]) -> Estimate:
     """The mean difference of all pairs: a ratio of sums over dates, so busy dates weigh more."""
     dates = [day for day in days if day.pairs]
     n = fsum(day.pairs for day in dates)
@@ -194,7 +211,7 @@ def _paired(days: Sequence[_Day]) -> Estimate:
     return _estimate(int(n), _Value(mean, pulls), shown=True)
 
 
-def _drawn_effect(days: Sequence[_Day]) -> Estimate:
+def _estimate_randomised(days: Sequence[_Day]) -> Estimate:
     """Hajek's difference: each mean is a ratio of sums, and each date pulls at both."""
     dates = [day for day in days if day.treated or day.untreated]
     treated = fsum(day.treated_weight for day in dates)

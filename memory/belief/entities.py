@@ -3,26 +3,47 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Literal
 from uuid import UUID
+
+from memory.kernel.fields import OUTPUT
 
 
 @dataclass(frozen=True, slots=True)
 class WeightEvent:
-    """One entry of the ledger; `retrieval_id` is the receipt of its outcome."""
+    """One entry of the ledger: what moved a memory's belief or an agent's deviation from it."""
+
+    __pydantic_config__ = OUTPUT
 
     bank_version: int
+    """The version of the bank that it made."""
     position: int
-    subject: str
-    kind: str
+    """Its place within that version, from 0."""
+    subject: Literal["memory", "deviation"]
+    """Whether the memory's own state moved, or an agent's deviation from it."""
+    kind: Literal["learn", "set"]
+    """Whether an outcome moved it, or something else set it."""
     reason: str
+    """The kind of evidence, or the operation: created, edit, decay, correction."""
     policy: str
+    """The policy by which it moved."""
     weight_before: float | None
+    """Effective weight before, of a memory's own state only."""
     weight_after: float | None
+    """Effective weight after, of a memory's own state only."""
     state_before: Sequence[float] | None
+    """The policy's numbers before; null at its start."""
     state_after: Sequence[float]
+    """The policy's numbers after; empty where it is at its start again."""
     agent: str | None
+    """Name of the agent that deviates."""
     outcome_id: UUID | None
+    """The outcome that moved it."""
     known_at: datetime
+    """When its cause was known."""
     recorded_at: datetime
+    """When the server wrote it down."""
     superseded_by: int | None
+    """The version of the bank in which a correction took it back."""
     retrieval_id: UUID | None = None
+    """The receipt of the outcome."""

@@ -12,11 +12,12 @@ from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
-from memory.belief.effect import Acted, counted, initial_day
-from memory.belief.guard import Draw, Losses, initial_record, learn_losses, sampled_losses
+from memory.belief.effect import ArmOutcome, add_outcome, initial_day
+from memory.belief.guard import Losses, initial_record, learn_losses, sampled_losses
 from memory.belief.policy import Policy
+from memory.belief.rankers import Draw
 from memory.belief.states import Evidence, Observation, State, States
-from memory.belief.strength import Shown, initial_strength, learn_strength
+from memory.belief.strength import StrengthInput, initial_strength, learn_strength
 
 USUAL = 0.5  # the reward to be expected where a policy knows of none
 
@@ -39,15 +40,15 @@ class Operation(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Beside:
-    """What an outcome tells beside its rewards: for the effect, the strength and the guard.
+class Auxiliary:
+    """What an outcome says beside its rewards: for the effect, the strength and the guard.
 
     `numeric` is d·e and d² of a numeric pair, d from the answer without memory to the one had
     memory been followed wholly, e to the truth. `losses` has one entry a ranker of that time,
     where each gave an answer of its own; `draw` says which one served, where one was drawn.
     """
 
-    acted: Acted
+    arm_outcome: ArmOutcome
     numeric: tuple[float, float] | None = None
     losses: Losses | None = None
     draw: Draw | None = None
@@ -62,7 +63,7 @@ class Learn:
     category: UUID
     reward_kind: str
     observation: Observation
-    beside: Beside | None = None
+    auxiliary: Auxiliary | None = None
 
     @property
     def now(self) -> datetime:
@@ -135,11 +136,11 @@ def fold(
 
     With `until`, only what was known by then: the states as of that moment, not yet aged to it.
     """
-    book = _Book(policy, start or Learned())
+    states = _MutableStates(policy, start or Learned())
     for entry in entries:
         if until is None or entry.now <= until:
-            book.write(entry)
-    return book.read()
+            states.apply(entry)
+    return states.frozen()
 
 
 def day_of(entry: Learn) -> Day:
@@ -152,20 +153,20 @@ def feedback_date(known_at: datetime) -> date:
     return known_at.astimezone(UTC).date()
 
 
-def learned(policy: Policy, start: Learned, entry: Learn) -> tuple[Learned, float | None]:
+def learn_outcome(policy: Policy, start: Learned, entry: Learn) -> tuple[Learned, float | None]:
     """The states after one outcome, and what it showed beyond what those before it expected."""
-    book = _Book(policy, start)
-    residual = policy.residual(book.before(entry), entry.observation)
-    book.write(entry)
-    return book.read(), residual
+    states = _MutableStates(policy, start)
+    residual = policy.residual(states.before(entry), entry.observation)
+    states.apply(entry)
+    return states.frozen(), residual
 
 
-def others(strengths: Mapping[Cell, State], agent: UUID, category: UUID) -> list[State]:
+def other_strengths(strengths: Mapping[Cell, State], agent: UUID, category: UUID) -> list[State]:
     """The strengths of the agent's other cells, in id order."""
     return [strengths[key] for key in sorted(strengths) if key[0] == agent and key[1] != category]
 
 
-def siblings(cells: Mapping[Cell, State], agent: UUID, category: UUID) -> list[State]:
+def sibling_cells(cells: Mapping[Cell, State], agent: UUID, category: UUID) -> list[State]:
     """The cells a new one starts from, in id order: its category's; else its agent's; else all.
 
     A cell that starts cold at .5 lets an agent's ability leak into the weights of what it is served
@@ -177,7 +178,7 @@ def siblings(cells: Mapping[Cell, State], agent: UUID, category: UUID) -> list[S
     return [cells[key] for key in nearest]
 
 
-class _Book:
+class _MutableStates:
     """Copies of the states, written in place, so that a fold is linear in its entries."""
 
     def __init__(self, policy: Policy, start: Learned) -> None:
@@ -193,7 +194,7 @@ class _Book:
         self._effects = dict(start.effects)
         self._records = dict(start.records)
 
-    def read(self) -> Learned:
+    def frozen(self) -> Learned:
         return Learned(
             self._memories,
             self._deviations,
@@ -204,7 +205,7 @@ class _Book:
             self._records,
         )
 
-    def write(self, entry: Entry) -> None:
+    def apply(self, entry: Entry) -> None:
         if isinstance(entry, Learn):
             self._learn(entry)
         elif entry.operation is Operation.CREATED:
@@ -227,38 +228,38 @@ class _Book:
         for memory, state in after.deviations.items():
             self._deviations[memory, entry.agent] = state
             self._deviants[memory].add((memory, entry.agent))
-        if entry.beside is not None:
-            self._learn_strength(entry, entry.beside, before)
-            self._count(entry, entry.beside)
-            self._score(entry, self._losses(entry, entry.beside, before))
+        if entry.auxiliary is not None:
+            self._learn_strength(entry, entry.auxiliary, before)
+            self._count(entry, entry.auxiliary)
+            self._score(entry, self._losses(entry, entry.auxiliary, before))
 
-    def _learn_strength(self, entry: Learn, beside: Beside, before: States) -> None:
-        readings = self._policy.readings(before, entry.observation)
-        if beside.numeric is None and not readings:
+    def _learn_strength(self, entry: Learn, auxiliary: Auxiliary, before: States) -> None:
+        measurements = self._policy.measurements(before, entry.observation)
+        if auxiliary.numeric is None and not measurements:
             return
         cell = (entry.agent, entry.category)
         self._strengths[cell] = learn_strength(
             self._strengths.get(cell) or self._initial_strength(before),
-            Shown(beside.numeric, readings, entry.now),
-            others(self._strengths, *cell),
-            own_information=beside.own_information,
+            StrengthInput(auxiliary.numeric, measurements, entry.now),
+            other_strengths(self._strengths, *cell),
+            own_information=auxiliary.own_information,
         )
 
     def _initial_strength(self, before: States) -> State:
         baseline = self._policy.baseline(before)
         return initial_strength() if baseline is None else initial_strength(baseline)
 
-    def _count(self, entry: Learn, beside: Beside) -> None:
+    def _count(self, entry: Learn, auxiliary: Auxiliary) -> None:
         day = day_of(entry)
         known = self._effects.get(day) or initial_day()
-        self._effects[day] = counted(known, beside.acted, entry.now)
+        self._effects[day] = add_outcome(known, auxiliary.arm_outcome, entry.now)
 
-    def _losses(self, entry: Learn, beside: Beside, before: States) -> Losses | None:
+    def _losses(self, entry: Learn, auxiliary: Auxiliary, before: States) -> Losses | None:
         reward = entry.observation.reward_on
-        if beside.draw is None or reward is None:
-            return beside.losses
+        if auxiliary.draw is None or reward is None:
+            return auxiliary.losses
         usual = self._policy.baseline(before)
-        return sampled_losses(beside.draw, reward, USUAL if usual is None else usual)
+        return sampled_losses(auxiliary.draw, reward, USUAL if usual is None else usual)
 
     def _score(self, entry: Learn, losses: Losses | None) -> None:
         if losses is None:
@@ -285,7 +286,7 @@ class _Book:
 
     def _cell(self, agent: UUID, category: UUID) -> State:
         known = self._cells.get((agent, category))
-        return known or self._policy.initial_cell(siblings(self._cells, agent, category))
+        return known or self._policy.initial_cell(sibling_cells(self._cells, agent, category))
 
     def _set(self, entry: Set) -> None:
         edit = entry.operation is Operation.EDIT

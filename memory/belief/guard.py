@@ -17,6 +17,7 @@ from datetime import UTC, datetime
 from math import exp, fsum
 from typing import NamedTuple
 
+from memory.belief.rankers import Draw
 from memory.belief.states import State, later
 from memory.kernel.errors import Rejected
 
@@ -34,17 +35,6 @@ WORST_LOSS = 5.0  # where the importance-weighted loss of a rarely drawn ranker 
 
 Losses = Mapping[str, float | None]
 """By ranker; None stands for one that was not scored."""
-
-
-class Draw(NamedTuple):
-    """Which ranker was drawn, and how likely each was."""
-
-    ranker: str
-    shares: Mapping[str, float]
-
-    @property
-    def propensity(self) -> float:
-        return self.shares[self.ranker]
 
 
 class _Record(NamedTuple):
@@ -83,8 +73,8 @@ def learn_losses(state: State, losses: Losses, now: datetime) -> State:
     """
     if not losses:
         raise Rejected("Losses of no ranker are no outcome.", field="losses")
-    record = _opened(_record(state), _day(now))
-    taken = {ranker: _taken(loss) for ranker, loss in losses.items()}
+    record = _open_day(_record(state), _day(now))
+    taken = {ranker: _validate_loss(loss) for ranker, loss in losses.items()}
     unscored = _mean(taken.values())
     newcomer = (
         _mean(closed for closed, _ in record.by_ranker.values()),
@@ -108,7 +98,7 @@ def probabilities(
     prior · exp(-eta (L of the category + 3 L/N of the namespace)). At least one prior is positive.
     """
     own, all_ = _record(cell), _record(namespace)
-    kept = _kept(_day(now) - own.day) if own.day else 1.0
+    kept = _retention(_day(now) - own.day) if own.day else 1.0
     # Numerator and denominator of the namespace's mean loss age alike, so its age cancels.
     share = NAMESPACE_DATES / all_.total_weight if all_.total_weight else 0.0
     mine, everyones = _losses_for(prior, own), _losses_for(prior, all_)
@@ -167,11 +157,11 @@ def _state(record: _Record, touched: datetime | None) -> State:
     return State(record[:4], touched, record.by_ranker)
 
 
-def _opened(record: _Record, day: float) -> _Record:
+def _open_day(record: _Record, day: float) -> _Record:
     """The record with `day` open, the day before it closed and discounted, if `day` is later."""
     if day <= record.day:
         return record
-    kept = _kept(day - record.day) if record.day else 1.0
+    kept = _retention(day - record.day) if record.day else 1.0
     return _Record(
         weight=kept * record.total_weight,
         dates=record.dates + 1.0,
@@ -185,12 +175,12 @@ def _day(now: datetime) -> float:
     return float(now.astimezone(UTC).toordinal())
 
 
-def _kept(days: float) -> float:
+def _retention(days: float) -> float:
     """What is left of a record after `days`; nothing is gained by a clock that ran back."""
     return 0.5 ** (max(0.0, days) / HALF_LIFE)
 
 
-def _taken(loss: float | None) -> float:
+def _validate_loss(loss: float | None) -> float:
     if loss is None:
         return 0.0
     if not -WORST_LOSS <= loss <= WORST_LOSS:

@@ -12,15 +12,14 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from memory.belief import weights
-from memory.belief.plain import Plain
-from memory.belief.reading import Reading
-from memory.belief.states import Evidence, Observation, State, States, later
+from memory.belief.point_policy import PointPolicy
+from memory.belief.states import Evidence, Measurement, Observation, State, States, later
 
 PAIR_VARIANCE = 0.2  # of a difference of two runs, each as noisy as a belief takes one to be
 
 
 @dataclass(frozen=True, slots=True)
-class Paper(Plain):
+class Paper(PointPolicy):
     """Weights from plain differences: see `Policy` for what each method promises."""
 
     name: str = "paper"
@@ -38,20 +37,20 @@ class Paper(Plain):
         if difference is None:
             return states
         moved = {
-            i: _moved(states.memories[i], difference, observation.now) for i in observation.counted
+            i: _add(states.memories[i], difference, observation.now) for i in observation.counted
         }
         return replace(states, memories={**states.memories, **moved})
 
     def baseline(self, states: States) -> float | None:  # noqa: ARG002 - none kept
         return None
 
-    def readings(
+    def measurements(
         self,
         states: States,  # noqa: ARG002 - a pair shows it by itself
         observation: Observation,
-    ) -> tuple[Reading, ...]:
+    ) -> tuple[Measurement, ...]:
         difference = _difference(observation)
-        return () if difference is None else (Reading(difference, 1.0, 0.0, PAIR_VARIANCE),)
+        return () if difference is None else (Measurement(difference, 1.0, 0.0, PAIR_VARIANCE),)
 
     def residual(self, states: States, observation: Observation) -> float | None:  # noqa: ARG002 - a pair shows it by itself
         return _difference(observation)
@@ -64,5 +63,5 @@ def _difference(observation: Observation) -> float | None:
     return on - off
 
 
-def _moved(state: State, difference: float, now: datetime) -> State:
+def _add(state: State, difference: float, now: datetime) -> State:
     return State((weights.bounded(state.values[0] + difference),), later(state.touched, now))

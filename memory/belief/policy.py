@@ -8,8 +8,7 @@ from typing import Protocol
 from memory.belief.belief import Belief
 from memory.belief.delta import Delta
 from memory.belief.paper import Paper
-from memory.belief.reading import Reading
-from memory.belief.states import Observation, State, States
+from memory.belief.states import Measurement, Observation, State, States
 from memory.belief.steps import Steps
 from memory.kernel.errors import Rejected
 
@@ -64,10 +63,10 @@ class Policy(Protocol):
         """The reward to be expected without memory; None where nothing is known of it."""
         ...
 
-    def readings(self, states: States, observation: Observation) -> tuple[Reading, ...]:
-        """What the rewards of one outcome tell of what memory as a whole adds, and of the baseline.
+    def measurements(self, states: States, observation: Observation) -> tuple[Measurement, ...]:
+        """What the rewards of one outcome say of what memory as a whole adds, and of the baseline.
 
-        Empty where they tell nothing. Noises of several are independent. Reads the states before
+        Empty where they say nothing. Noises of several are independent. Reads the states before
         the outcome.
         """
         ...

@@ -33,7 +33,7 @@ class Candidate:
 
     @property
     def score(self) -> float:
-        """Effective weight times relevance: what the floor is about and callers are shown."""
+        """Effective weight times relevance: what the floor is about and callers see."""
         return self.effective_weight * self.relevance
 
 
@@ -72,8 +72,8 @@ class Ranker:
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
-    """The ranker that serves, and the probability each had of being drawn."""
+class Draw:
+    """Which ranker was drawn, and how likely each was."""
 
     ranker: str
     shares: Mapping[str, float]
@@ -123,16 +123,16 @@ def prior(feedback_dates: int, *, signal: bool = True) -> Mapping[str, float]:
     )
 
 
-def draw_ranker(probabilities: Mapping[str, float], chance: random.Random) -> Drawn:
+def draw_ranker(probabilities: Mapping[str, float], chance: random.Random) -> Draw:
     """One of the ten, with probability .01 + .90 of its share; `probabilities` sum to 1."""
     shares = {ranker: DRAW_FLOOR + DRAW_SHARE * probabilities[ranker] for ranker in RANKERS}
     [ranker] = chance.choices(list(shares), list(shares.values()))
-    return Drawn(ranker, MappingProxyType(shares))
+    return Draw(ranker, MappingProxyType(shares))
 
 
-def rivals_of(shares: Collection[str]) -> tuple[str, ...]:
-    """Who answers for a receipt with rivals, of which these had a share: the rankers of its time;
-    today's where its policy knows but one.
+def all_rankers(shares: Collection[str]) -> tuple[str, ...]:
+    """Who answers for a receipt of all rankers, of which these had a share: the rankers of its
+    time; today's where its policy knows but one.
     """
     if len(shares) == 1:
         return tuple(RANKERS)
@@ -153,8 +153,8 @@ def order_scores(ranker: str, candidates: Sequence[Candidate], as_of: datetime) 
     return [score * age for score, age in zip(scores, ages, strict=True)]
 
 
-def told_score(ranker: str, candidate: Candidate, as_of: datetime) -> float:
-    """What this ranker tells a caller: as it sorts, but by the effective weight.
+def displayed_score(ranker: str, candidate: Candidate, as_of: datetime) -> float:
+    """What callers see of this ranker: as it sorts, but by the effective weight.
 
     The optimism in a ranking weight gives the untested a turn; it is no reason to follow them.
     """

@@ -1,4 +1,4 @@
-"""What learning remembers and what it is shown: states, and one observation at a time.
+"""What learning remembers and what it learns from: states, and one observation at a time.
 
 A state is a row of float64 numbers whose meaning belongs to the policy, and the moment it last
 moved. Everything here is a value; one step of learning is `policy.update(states, observation)`.
@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+from math import isfinite
 from uuid import UUID
 
 from memory.kernel.errors import Rejected
@@ -17,7 +18,7 @@ class Evidence(StrEnum):
     """What kind of comparison an outcome offers."""
 
     PAIRED = "paired"  # the same task was run with and without memory
-    CONTROL = "control"  # one run, without memory by lot
+    CONTROL = "control"  # one run, without memory at random
     SINGLE = "single"  # one run, with memory
     NONE = "none"  # kept and counted, moves nothing
 
@@ -91,6 +92,27 @@ class Observation:
         if self.evidence in (Evidence.CONTROL, Evidence.NONE):
             return ()
         return tuple(sorted(set(self.memories)))
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """What one reward says of two unknowns: what memory adds in a cell, and what is reached
+    without.
+
+    `value` is `effect` times what memory adds, plus `baseline` times what is reached without, plus
+    noise; `noise` is the variance of what neither explains.
+    """
+
+    value: float
+    effect: float
+    baseline: float
+    noise: float
+
+    def __post_init__(self) -> None:
+        if not all(map(isfinite, (self.value, self.effect, self.baseline, self.noise))):
+            raise Rejected("A measurement is made of finite numbers.", field="measurement")
+        if self.noise <= 0.0:
+            raise Rejected("A measurement has a positive variance.", field="measurement")
 
 
 def later(touched: datetime | None, now: datetime) -> datetime:

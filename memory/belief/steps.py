@@ -4,15 +4,13 @@ Two things differ from the release, where a memory of no use at all would rise f
 succeeds more than two times in five: a tie moves nothing, and a single run is compared with what
 its agent reaches without memory. There is no ageing, no deviation and no verdict.
 
-Values of a memory: `(w,)`; cell and noise as in `offmean`.
+Values of a memory: `(w,)`; cell and noise as in `point_policy`.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from memory.belief import offmean, weights
-from memory.belief.plain import Plain
-from memory.belief.reading import Reading
+from memory.belief import weights
+from memory.belief.point_policy import PointPolicy, add_off_run
 from memory.belief.states import Observation, State, States, later
 
 UP = 0.3
@@ -25,35 +23,23 @@ DEAD_BAND = 0.02  # a difference this small is a tie
 
 
 @dataclass(frozen=True, slots=True)
-class Steps(Plain):
+class Steps(PointPolicy):
     """Weights by steps: see `Policy` for what each method promises."""
 
     name: str = "steps"
     whole_bank: bool = False
     guarded: bool = True
 
-    def initial_cell(self, siblings: Sequence[State]) -> State:
-        return offmean.initial_cell(siblings)
-
-    def initial_noise(self) -> State:
-        return offmean.initial_noise()
-
-    def baseline(self, states: States) -> float | None:
-        return offmean.baseline(states)
-
-    def readings(self, states: States, observation: Observation) -> tuple[Reading, ...]:  # noqa: ARG002 - they are rewards as they come
-        return offmean.readings(observation)
-
     def residual(self, states: States, observation: Observation) -> float | None:
-        return offmean.difference(states, observation)
+        return self.difference(states, observation)
 
     def update(self, states: States, observation: Observation) -> States:
-        step = _step(offmean.difference(states, observation))
-        after = offmean.counted(states, observation)
+        step = _step(self.difference(states, observation))
+        after = add_off_run(states, observation)
         if not step:
             return after
         moved = {
-            i: _moved(states.memories[i], step, observation)
+            i: _add(states.memories[i], step, observation)
             for i in observation.counted
             if i not in observation.author_of
         }
@@ -66,6 +52,6 @@ def _step(difference: float | None) -> float:
     return UP if difference > 0 else DOWN
 
 
-def _moved(state: State, step: float, observation: Observation) -> State:
+def _add(state: State, step: float, observation: Observation) -> State:
     weight = weights.bounded(state.values[0] + step)
     return State((weight,), later(state.touched, observation.now))

@@ -15,8 +15,7 @@ from datetime import UTC, datetime, timedelta
 from math import erfc, fsum, isfinite, sqrt
 from typing import NamedTuple
 
-from memory.belief.reading import Reading
-from memory.belief.states import State, later
+from memory.belief.states import Measurement, State, later
 from memory.kernel.errors import Rejected
 
 MEMORY = 0.05  # prior standard deviation of what memory as a whole adds to the reward
@@ -67,7 +66,7 @@ class _Record(NamedTuple):
     pairs: float = 0.0  # numeric answers seen
     moved_right: float = 0.0  # sum of d e
     moved: float = 0.0  # sum of d²
-    readings: float = 0.0  # rewards of runs with memory seen
+    measured: float = 0.0  # rewards of runs with memory seen
     effect: float = 0.0  # what memory adds, its mean
     baseline: float = BASELINE  # what is reached without, its mean
     variance: float = _PRIOR  # of the effect
@@ -79,15 +78,15 @@ class _Record(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
-    """What one outcome shows about following memory; a part it does not show is None.
+class StrengthInput:
+    """What one outcome says about following memory; a part it does not say is None.
 
-    `numeric` is (d e, d²), means over the components of the answer. `readings` are what its
-    rewards tell of what memory adds and of the baseline; their noises are independent.
+    `numeric` is (d e, d²), means over the components of the answer. `measurements` are what its
+    rewards say of what memory adds and of the baseline; their noises are independent.
     """
 
     numeric: tuple[float, float] | None
-    readings: tuple[Reading, ...]
+    measurements: tuple[Measurement, ...]
     now: datetime
 
     def __post_init__(self) -> None:
@@ -101,7 +100,7 @@ class Shown:
     @property
     def with_memory(self) -> bool:
         """Whether memory had a part in it: what a control run shows is the baseline alone."""
-        return self.numeric is not None or any(reading.on for reading in self.readings)
+        return self.numeric is not None or any(one.effect for one in self.measurements)
 
 
 def initial_strength(baseline: float = BASELINE) -> State:
@@ -110,29 +109,29 @@ def initial_strength(baseline: float = BASELINE) -> State:
 
 
 def learn_strength(
-    state: State, shown: Shown, others: Sequence[State], *, own_information: bool
+    state: State, seen: StrengthInput, others: Sequence[State], *, own_information: bool
 ) -> State:
     """The cell after one outcome, suspended or resumed by the strength it now has.
 
-    `others` are the states of the agent's other cells. An outcome that shows nothing is no
+    `others` are the states of the agent's other cells. An outcome that says nothing is no
     feedback and leaves the state as it is. A run without memory teaches the baseline, and by it
     what earlier runs meant; but it is no feedback about memory either: it counts no date, and
     neither suspends nor resumes. The next run with memory does.
     """
-    if shown.numeric is None and not shown.readings:
+    if seen.numeric is None and not seen.measurements:
         return state
-    record = _aged(state, shown.now)
-    if shown.numeric is not None:
-        record = _answered(record, *shown.numeric)
-    for reading in shown.readings:
-        record = _read(record, reading)
+    record = _age(state, seen.now)
+    if seen.numeric is not None:
+        record = _add_answer(record, *seen.numeric)
+    for measurement in seen.measurements:
+        record = _add_measurement(record, measurement)
     record = record._replace(doubt=min(_BASELINE_PRIOR, record.doubt + _DRIFT))
-    touched = later(state.touched, shown.now)
-    if not shown.with_memory:
+    touched = later(state.touched, seen.now)
+    if not seen.with_memory:
         return State(record[:], touched)
-    learnt = State(_dated(record, shown.now)[:], touched)
+    learnt = State(_count_date(record, seen.now)[:], touched)
     strength = strength_of(learnt, others, own_information=own_information)
-    return State(_judged(_Record(*learnt.values), strength)[:], touched)
+    return State(_suspend_or_resume(_Record(*learnt.values), strength)[:], touched)
 
 
 def strength_of(
@@ -142,19 +141,19 @@ def strength_of(
     rewards where there are any, else as the agent's other cells suggest.
     """
     start = _EARNING if own_information else _TRUSTING
-    record = _aged(state, now)
-    if record.pairs or not record.readings:
+    record = _age(state, now)
+    if record.pairs or not record.measured:
         return _by_answers(record, [_Record(*other.values) for other in others], start)
     return _by_rewards(record, start)
 
 
 def is_suspended(state: State) -> bool:
-    """Whether memory is withheld in this cell, but for probes."""
+    """Whether memory is withheld in this cell, but for retests."""
     return _Record(*state.values).suspended > 0.0
 
 
 def feedback_dates(state: State) -> int:
-    """On how many UTC days an outcome showed something about strength."""
+    """On how many UTC days an outcome said something about strength."""
     return int(_Record(*state.values).dates)
 
 
@@ -173,7 +172,7 @@ def _by_rewards(cell: _Record, start: _Start) -> float:
     return max(0.0, twice - 1.0) if start is _EARNING else min(1.0, twice)
 
 
-def _aged(state: State, now: datetime | None) -> _Record:
+def _age(state: State, now: datetime | None) -> _Record:
     """The record with what rewards told of memory on its way back to the prior. Answers do not
     age: they are compared with each other, not with a baseline that moves.
     """
@@ -189,7 +188,7 @@ def _aged(state: State, now: datetime | None) -> _Record:
     )
 
 
-def _dated(record: _Record, now: datetime) -> _Record:
+def _count_date(record: _Record, now: datetime) -> _Record:
     """A day counts once, and only when it is later than every day that was counted."""
     day = float(now.astimezone(UTC).toordinal())
     if day <= record.day:
@@ -197,7 +196,7 @@ def _dated(record: _Record, now: datetime) -> _Record:
     return record._replace(dates=record.dates + 1.0, day=day)
 
 
-def _answered(record: _Record, moved_right: float, moved: float) -> _Record:
+def _add_answer(record: _Record, moved_right: float, moved: float) -> _Record:
     return record._replace(
         pairs=record.pairs + 1.0,
         moved_right=record.moved_right + moved_right,
@@ -205,20 +204,20 @@ def _answered(record: _Record, moved_right: float, moved: float) -> _Record:
     )
 
 
-def _read(record: _Record, reading: Reading) -> _Record:
-    """A Kalman step of both unknowns at once, with one reading of them.
+def _add_measurement(record: _Record, one: Measurement) -> _Record:
+    """A Kalman step of both unknowns at once, with one measurement of them.
 
     Variances are written with the determinant, so that no rounding makes one negative; where the
     baseline is certain this is the step of the effect alone.
     """
-    on, base, noise = reading.on, reading.base, reading.noise
-    pull = on * record.variance + base * record.shared  # covariance of the effect and the reading
+    on, base, noise = one.effect, one.baseline, one.noise
+    pull = on * record.variance + base * record.shared  # covariance of effect and value
     base_pull = on * record.shared + base * record.doubt
     spread = max(0.0, on * pull + base * base_pull) + noise
-    error = reading.value - on * record.effect - base * record.baseline
+    error = one.value - on * record.effect - base * record.baseline
     apart = max(0.0, record.variance * record.doubt - record.shared * record.shared)
     return record._replace(
-        readings=record.readings + float(on != 0.0),
+        measured=record.measured + float(on != 0.0),
         effect=record.effect + pull * error / spread,
         baseline=record.baseline + base_pull * error / spread,
         variance=(record.variance * noise + base * base * apart) / spread,
@@ -227,7 +226,7 @@ def _read(record: _Record, reading: Reading) -> _Record:
     )
 
 
-def _judged(record: _Record, strength: float) -> _Record:
+def _suspend_or_resume(record: _Record, strength: float) -> _Record:
     if record.suspended:
         return record._replace(suspended=float(strength < RESUMED_FROM))
     below = strength < SUSPENDED_BELOW and record.dates >= FEEDBACK_DATES

@@ -7,9 +7,9 @@ from dataclasses import replace
 from memory.belief.policy import policy_named
 from memory.belief.store.states import StateStore
 from memory.erasure.store import RollbackSource, RollbackStore
-from memory.insight.entities import Rollback, RolledBack
-from memory.insight.history import Bank, compared, names_of
-from memory.insight.weights import present
+from memory.insight.entities import Rollback, RollbackResult
+from memory.insight.history import Bank, compare_banks
+from memory.insight.service import load_names, present
 from memory.kernel.engine import Engine
 from memory.kernel.postgres.database import Connection
 from memory.memories.service import retire
@@ -24,7 +24,7 @@ from memory.tenancy.store.namespaces import NamespaceStore
 REASON = "rolled_back"
 
 
-async def roll_back(engine: Engine, call: Call, wanted: Rollback) -> RolledBack:
+async def roll_back(engine: Engine, call: Call, wanted: Rollback) -> RollbackResult:
     """Take back what a source said; a dry run changes nothing and tells the same."""
     call.key.require(Act.MANAGE)
     async with engine.database.transaction(call.namespace.id) as connection:
@@ -42,7 +42,7 @@ async def roll_back(engine: Engine, call: Call, wanted: Rollback) -> RolledBack:
     return replace(done, dry_run=False, bank_version=namespace.bank_version)
 
 
-async def _preview(connection: Connection, call: Call, wanted: Rollback) -> RolledBack:
+async def _preview(connection: Connection, call: Call, wanted: Rollback) -> RollbackResult:
     actors = ActorStore(connection, call.namespace.id)
     agent = None if wanted.agent is None else await actors.get_agent(wanted.agent)
     agent_id = None if agent is None else agent.id
@@ -52,23 +52,24 @@ async def _preview(connection: Connection, call: Call, wanted: Rollback) -> Roll
     stored = await OutcomeStore(connection, call.namespace.id).some(ids)
     done = await refold(connection, call.namespace, stored)
     policy, at = policy_named(call.namespace.policy), present(call)
-    names = await names_of(connection, call.namespace)
-    changed = compared(
-        (Bank(done.before, at), policy),
-        (Bank(done.after, at), policy),
-        names,
+    difference = compare_banks(
+        Bank(done.before, policy, at),
+        Bank(done.after, policy, at),
+        await load_names(connection, call),
         frozenset({*done.before.memories, *done.after.memories}),
     )
-    return RolledBack(
+    return RollbackResult(
         dry_run=True,
         outcomes=tuple(ids),
         retired=tuple(await store.list_memories(source)),
-        difference=changed,
+        difference=difference,
         bank_version=call.namespace.bank_version,
     )
 
 
-async def _retire_memories(connection: Connection, call: Call, preview: RolledBack) -> RolledBack:
+async def _retire_memories(
+    connection: Connection, call: Call, preview: RollbackResult
+) -> RollbackResult:
     if not preview.retired:
         return preview
     version = await NamespaceStore(connection).bump(call.namespace.id)
@@ -78,7 +79,7 @@ async def _retire_memories(connection: Connection, call: Call, preview: RolledBa
     return replace(preview, retired=tuple(sorted(retired)))
 
 
-def _describe(wanted: Rollback, done: RolledBack) -> dict[str, object]:
+def _describe(wanted: Rollback, done: RollbackResult) -> dict[str, object]:
     """What the audit trail says: the source, and how much of it there was."""
     named = {"key_id": wanted.key_id, "since": wanted.since, "until": wanted.until}
     source = {name: str(value) for name, value in named.items() if value is not None}

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from uuid import UUID
 
-from memory.belief.rankers import rivals_of
+from memory.belief.rankers import all_rankers
 from memory.forecasts.entities import (
     Forecast,
     Predicted,
@@ -215,7 +215,7 @@ def _lock_order(draft: PredictionDraft) -> tuple[str, str]:
 def _require_answers(forecast: Forecast, claim: ReceiptOwner | None) -> None:
     """All rankers' answers or none, and only where the receipt has rivals."""
     if forecast.answers is not None:
-        rivals = None if claim is None or not claim.all_rankers else rivals_of(claim.rankers)
+        rivals = None if claim is None or not claim.all_rankers else all_rankers(claim.rankers)
         require_answers(forecast.answers, rivals)
 
 

@@ -3,23 +3,37 @@
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import datetime
-from typing import Any, cast
+from typing import Annotated, Any, Literal, cast
 from uuid import UUID
 
+from pydantic import Field
+
+from memory.belief.effect import ArmMean, Estimate
 from memory.kernel.errors import Rejected
-from memory.memories.entities import Kind
+from memory.kernel.fields import INPUT, OUTPUT, Flag, Moment, Name, Whole
+from memory.kernel.text import NAME, optional
+from memory.memories.entities import Kind, MemoryVersion, Status
+from memory.receipts.entities import Outcome, Receipt
+from memory.tasks.entities import Task
 from memory.tenancy.entities import utc
 
 
 @dataclass(frozen=True, slots=True)
-class Ages:
-    """How many wait, by how long: under an hour, a day, a week, 30 days, and longer."""
+class WaitingByAge:
+    """How many wait, by how long."""
+
+    __pydantic_config__ = OUTPUT
 
     hour: int = 0
+    """Under an hour."""
     day: int = 0
+    """From an hour to a day."""
     week: int = 0
+    """From a day to a week."""
     month: int = 0
+    """From a week to 30 days."""
     older: int = 0
+    """30 days or longer."""
 
     @property
     def total(self) -> int:
@@ -28,82 +42,109 @@ class Ages:
 
 @dataclass(frozen=True, slots=True)
 class WeightShares:
-    """Shares of the living memories by effective weight: at either bound, and below .3."""
+    """How the effective weights of living memories lie."""
+
+    __pydantic_config__ = OUTPUT
 
     living: int
+    """Memories that are neither retired nor rejected."""
     at_lower_bound: float
+    """The share with a weight of at most .12."""
     at_upper_bound: float
+    """The share with a weight of at least 1.95."""
     below_floor: float
+    """The share with a weight below .3, which is hardly served."""
 
 
 @dataclass(frozen=True, slots=True)
-class Coverage:
-    """How many receipts of the last 30 days an effective outcome came for."""
+class OutcomeCoverage:
+    """How many receipts of the last 30 days have an outcome."""
+
+    __pydantic_config__ = OUTPUT
 
     receipts: int
+    """Receipts of the last 30 days, replays aside."""
     answered: int
+    """Those of them with an effective outcome."""
     share: float | None
+    """Answered over receipts; null without receipts."""
 
 
 @dataclass(frozen=True, slots=True)
-class Duplicates:
+class DuplicateTexts:
     """How many of the texts that came in were there already, or were merged as near-twins."""
 
+    __pydantic_config__ = OUTPUT
+
     remembered: int
+    """Texts that came in."""
     duplicates: int
+    """Those of them that were there already or were merged."""
     share: float | None
+    """Duplicates over texts; null without texts."""
 
 
 @dataclass(frozen=True, slots=True)
 class ItemVariance:
-    """Mean product of one memory's residuals on two different dates, over so many pairs.
+    """Whether residuals of one memory on different dates agree, over the last 180 days."""
 
-    `alert`: at or below zero on enough pairs; weights carry no signal here.
-    """
+    __pydantic_config__ = OUTPUT
 
     pairs: int
+    """Pairs of residuals of one memory on two different dates."""
     mean: float | None
+    """Their mean product, in squared reward; null without pairs."""
     alert: bool
+    """At or below zero over at least 200 pairs: weights carry no signal here."""
 
 
 @dataclass(frozen=True, slots=True)
-class Health:
-    """The health of learning in one namespace at `known_at`.
+class LearningHealth:
+    """The health of learning in one namespace at one time."""
 
-    `evidence` counts the effective outcomes of the last 30 days by kind. `egl` is a thousand times
-    the memories admitted for each retrieval, by category (None: no retrieval yet); it falls while
-    the bank suffices, and rises when tasks drift.
-    """
+    __pydantic_config__ = OUTPUT
 
     known_at: datetime
+    """When it was counted, by the namespace's clock."""
     weights: WeightShares
-    coverage: Coverage
-    pending_outcomes: Ages
-    pending_receipts: Ages
+    """How many weights stand at their bounds."""
+    coverage: OutcomeCoverage
+    """Whether outcomes are reported."""
+    pending_outcomes: WaitingByAge
+    """Outcomes that wait to be applied."""
+    pending_receipts: WaitingByAge
+    """Receipts that have not expired and wait for an outcome."""
     suspended_cells: int
-    duplicates: Duplicates
+    """Pairs of agent and category from which memory is withheld."""
+    duplicates: DuplicateTexts
+    """Whether texts come in again."""
     evidence: Mapping[str, int]
+    """Effective outcomes of the last 30 days by kind of evidence."""
     egl: Mapping[str, float | None]
+    """Memories admitted for a thousand retrievals, by category; null before the first retrieval.
+    It falls while the bank suffices, and rises when tasks drift.
+    """
     item_variance: ItemVariance
+    """Whether weights carry a signal."""
 
-    def stored(self) -> dict[str, object]:
+    def to_numbers(self) -> dict[str, object]:
         """The numbers, without their time."""
         numbers = asdict(self)
         del numbers["known_at"]
         return numbers
 
     @classmethod
-    def read(cls, known_at: datetime, numbers: Mapping[str, object]) -> "Health":
-        """The health that was `stored`."""
+    def of_numbers(cls, known_at: datetime, numbers: Mapping[str, object]) -> "LearningHealth":
+        """The health that these numbers were of."""
         known = cast("Mapping[str, Any]", numbers)
         return cls(
             known_at=known_at,
             weights=WeightShares(**known["weights"]),
-            coverage=Coverage(**known["coverage"]),
-            pending_outcomes=Ages(**known["pending_outcomes"]),
-            pending_receipts=Ages(**known["pending_receipts"]),
+            coverage=OutcomeCoverage(**known["coverage"]),
+            pending_outcomes=WaitingByAge(**known["pending_outcomes"]),
+            pending_receipts=WaitingByAge(**known["pending_receipts"]),
             suspended_cells=known["suspended_cells"],
-            duplicates=Duplicates(**known["duplicates"]),
+            duplicates=DuplicateTexts(**known["duplicates"]),
             evidence=known["evidence"],
             egl=known["egl"],
             item_variance=ItemVariance(**known["item_variance"]),
@@ -115,19 +156,28 @@ MAX_CHANGES = 500
 
 @dataclass(frozen=True, slots=True)
 class PastWeight:
-    """A memory's effective weight at a moment, for no agent in particular."""
+    """A memory's weight at a moment, for no agent in particular."""
+
+    __pydantic_config__ = OUTPUT
 
     memory_id: UUID
+    """Names the memory."""
     effective_weight: float
+    """What it had earned by then, from .1 to 2; 1 is neutral."""
 
 
 @dataclass(frozen=True, slots=True)
 class WeightChange:
-    """A memory's weight here and there; None where it did not exist."""
+    """A memory's effective weight before and after."""
+
+    __pydantic_config__ = OUTPUT
 
     memory_id: UUID
+    """Names the memory."""
     before: float | None
+    """Null where it did not exist yet."""
     after: float | None
+    """Null where it does not exist there."""
 
     @property
     def size(self) -> float:
@@ -136,50 +186,70 @@ class WeightChange:
 
 @dataclass(frozen=True, slots=True)
 class StrengthChange:
-    """How far memory is followed in a cell, here and there."""
+    """How far memory is followed in a cell, before and after."""
+
+    __pydantic_config__ = OUTPUT
 
     agent: str
+    """Name of the agent."""
     category: str
+    """Name of the category."""
     before: float
+    """Strength before, from 0 to 1."""
     after: float
+    """Strength after, from 0 to 1."""
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryChange:
-    """A memory's status and text version here and there; None where it did not exist."""
+    """A memory's status and text version before and after; null where it did not exist."""
+
+    __pydantic_config__ = OUTPUT
 
     memory_id: UUID
-    status_before: str | None
-    status_after: str | None
+    """Names the memory."""
+    status_before: Status | None
+    """Status at the first moment."""
+    status_after: Status | None
+    """Status at the second moment."""
     version_before: int | None
+    """Version of the text at the first moment."""
     version_after: int | None
+    """Version of the text at the second moment."""
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
-    """What two states of the bank differ in: the largest changes first, `total` counts them all.
+class BankDifference:
+    """What two states of the bank differ in, the largest changes first."""
 
-    `memories` came, changed status or changed text, `total_memories` counts them all; both are
-    empty where only weights were compared.
-    """
+    __pydantic_config__ = OUTPUT
 
     total: int
+    """How many weights differ, those that are not listed among them."""
     weights: tuple[WeightChange, ...]
+    """The largest changes of weights."""
     strengths: tuple[StrengthChange, ...]
+    """The largest changes of strength, by cell."""
     total_memories: int = 0
+    """How many memories differ, those that are not listed among them."""
     memories: tuple[MemoryChange, ...] = ()
+    """Those that came, changed status or changed text; only between two moments."""
 
 
 @dataclass(frozen=True, slots=True)
-class Conjecture:
-    """The recorded outcomes folded under another policy; nothing in the bank is touched.
+class WhatIf:
+    """Another policy under which the recorded outcomes are folded; the bank is not touched.
 
     Which memories were served is taken as it was: another policy would have served others, and
     what would have come of that nobody knows.
     """
 
-    policy: str
-    limit: int = 100
+    __pydantic_config__ = INPUT
+
+    policy: Annotated[str, Field(min_length=1, max_length=64)]
+    """Name of the other policy."""
+    limit: Annotated[Whole, Field(ge=1, le=MAX_CHANGES)] = 100
+    """How many changes of each kind are listed at most."""
 
     def __post_init__(self) -> None:
         if not 1 <= self.limit <= MAX_CHANGES:
@@ -187,51 +257,73 @@ class Conjecture:
 
 
 @dataclass(frozen=True, slots=True)
-class Conjectured:
+class WhatIfResult:
     """What the bank would be under the other policy."""
 
+    __pydantic_config__ = OUTPUT
+
     policy: str
+    """The policy that was tried."""
     instead_of: str
+    """The policy of the namespace."""
     outcomes: int
-    difference: Difference
+    """How many recorded outcomes were folded."""
+    difference: BankDifference
+    """From the bank as it is to the bank as it would be."""
     held_fixed: str = "the memories served, and the evidence that each outcome was ruled to be"
+    """What another policy would have changed, and this cannot."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rollback:
-    """Whose word is taken back: of an agent, of a key, or of both, recorded since and until.
+    """Whose word is taken back: of an agent, of a key, or of both.
 
     Outcomes of their retrievals or reports leave the ledger, memories they wrote retire.
     """
 
-    agent: str | None = None
+    __pydantic_config__ = INPUT
+
+    agent: Name | None = None
+    """Name of the agent; it or a key is named."""
     key_id: UUID | None = None
-    since: datetime | None = None
-    until: datetime | None = None
-    dry_run: bool = True
+    """Names the key."""
+    since: Moment | None = None
+    """Only what was recorded at this time or later."""
+    until: Moment | None = None
+    """Only what was recorded before this time."""
+    dry_run: Flag = True
+    """Whether to only look what would change."""
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "agent", optional(self.agent, "agent", NAME))
         if self.agent is None and self.key_id is None:
             raise Rejected("name an agent or a key", field="agent")
-        for name in ("since", "until"):
-            given: datetime | None = getattr(self, name)
-            if given is not None:
-                object.__setattr__(self, name, utc(given, name))
+        if self.since is not None:
+            object.__setattr__(self, "since", utc(self.since, "since"))
+        if self.until is not None:
+            object.__setattr__(self, "until", utc(self.until, "until"))
 
 
 @dataclass(frozen=True, slots=True)
-class RolledBack:
-    """What a rollback does, or did: outcomes withdrawn, memories retired, and what it changes."""
+class RollbackResult:
+    """What a rollback does, or did."""
+
+    __pydantic_config__ = OUTPUT
 
     dry_run: bool
+    """Whether nothing was changed."""
     outcomes: tuple[UUID, ...]
+    """The outcomes that are withdrawn."""
     retired: tuple[UUID, ...]
-    difference: Difference
+    """The memories that retire."""
+    difference: BankDifference
+    """What that changes in the bank."""
     bank_version: int
+    """The version of the bank afterwards."""
 
 
 @dataclass(frozen=True, slots=True)
-class Rebuilt:
+class RebuildResult:
     """Whether the live states are what the ledger folds to, and which are not."""
 
     states: int
@@ -247,22 +339,36 @@ class Rebuilt:
 
 
 @dataclass(frozen=True, slots=True)
-class WeightView:
-    """A memory's weight for one agent (None: for none in particular), aged to the time of
-    reading.
-    """
+class Weight:
+    """A memory's weight for one agent, or for none in particular, aged to the time of reading."""
+
+    __pydantic_config__ = OUTPUT
 
     memory_id: UUID
+    """Names the memory."""
     agent: str | None
+    """Name of the agent whose deviation counts; null for none in particular."""
     effective_weight: float
+    """What it has earned, from .1 to 2; 1 is neutral."""
     ranking_weight: float
+    """The same with some optimism for the untested; it only orders."""
     state: Mapping[str, float]
+    """The policy's numbers about the memory, by name."""
     deviation: Mapping[str, float] | None
+    """The policy's numbers about how the agent deviates; null where it has none."""
     served: int
+    """Receipts in which it was served."""
     credited: int
+    """Outcomes that moved it."""
     helpful: int
+    """Reports that named it helpful."""
     harmful: int
+    """Reports that named it harmful."""
     touched_at: datetime | None
+    """When an event last moved it; null before the first."""
+
+
+Order = Literal["strongest", "weakest"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,79 +376,103 @@ class WeightOrder:
     """strongest or weakest first, as one agent's deviations have it (None: without deviations)."""
 
     agent: str | None = None
-    order: str = "strongest"
-
-    def __post_init__(self) -> None:
-        if self.order not in ("strongest", "weakest"):
-            raise Rejected("order must be strongest or weakest", field="order")
+    order: Order = "strongest"
 
 
 @dataclass(frozen=True, slots=True)
 class WeightRow:
     """A line in the list of weights."""
 
+    __pydantic_config__ = OUTPUT
+
     memory_id: UUID
+    """Names the memory."""
     situation: str
+    """When it applies."""
     lesson: str
+    """What to do then."""
     category: str
+    """Name of its category."""
     effective_weight: float
+    """What it has earned, from .1 to 2; 1 is neutral."""
     served: int
+    """Receipts in which it was served."""
     credited: int
+    """Outcomes that moved it."""
     touched_at: datetime | None
+    """When an event last moved it; null before the first."""
     kind: Kind = Kind.EXPERIENCE
+    """What it is."""
 
 
 @dataclass(frozen=True, slots=True)
-class ArmMean:
-    n: int
-    mean: float
-
-
-@dataclass(frozen=True, slots=True)
-class EstimateView:
-    """What memory added to the reward: n outcomes on so many feedback dates.
-
-    The error is clustered by date; `low` and `high` bound it at every look, None while too little
-    is known to say.
-    """
-
-    n: int
-    dates: int
-    mean: float | None
-    standard_error: float | None
-    low: float | None
-    high: float | None
-    label: str
-
-
-@dataclass(frozen=True, slots=True)
-class EffectView:
+class Effect:
     """What memory did for one agent in one category, and how far it is followed there.
 
-    Pairs and randomised outcomes are never mixed. `strength` lies in [0, 1]; a suspended cell is
-    served without memory, but for probes.
+    Pairs and randomised outcomes are never mixed.
     """
 
+    __pydantic_config__ = OUTPUT
+
     agent: str
+    """Name of the agent."""
     category: str
+    """Name of the category."""
     n: int
+    """Outcomes of all arms."""
     arms: Mapping[str, ArmMean]
-    paired: EstimateView
-    randomised: EstimateView
+    """Rewards by arm of the retrieval."""
+    paired: Estimate
+    """From runs of one task with memory and without."""
+    randomised: Estimate
+    """From runs with memory and without, drawn at random."""
     strength: float
+    """How far memory is followed, from 0 to 1."""
     suspended: bool
+    """Whether memory is withheld, but for retests."""
     feedback_dates: int
+    """Days (UTC) on which an outcome said something about strength."""
 
 
 @dataclass(frozen=True, slots=True)
-class RankersView:
-    """The guard's record of one category (None: of the whole namespace).
+class RankerRecord:
+    """The guard's record of one category, or of the whole namespace."""
 
-    `probabilities` say how far each ranker is believed now, `losses` what each has lost, a date
-    counting once and old dates less.
-    """
+    __pydantic_config__ = OUTPUT
 
     category: str | None
+    """Name of the category; null for the whole namespace."""
     feedback_dates: int
+    """Days (UTC) on which rankers were scored."""
     probabilities: Mapping[str, float]
+    """How far each ranker is believed now; they sum to 1."""
     losses: Mapping[str, float]
+    """What each ranker has lost; a date counts once, and old dates less."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReceiptDetails:
+    """A receipt with its task and all its outcomes; its items have their sentences.
+
+    `texts`: each memory's words as they were served, by id; a memory that was erased, or that the
+    caller may not see, has none. `outcomes`: all that was reported, oldest first; `effective` is
+    the one that counts, None while there is none.
+    """
+
+    receipt: Receipt
+    task: Task | None
+    texts: Mapping[UUID, MemoryVersion]
+    outcomes: tuple[Outcome, ...]
+    effective: UUID | None
+
+
+@dataclass(frozen=True, slots=True)
+class ReceiptSummary:
+    """A receipt in a list, without its items: its task's words, the outcome in effect, and how
+    many were reported.
+    """
+
+    receipt: Receipt
+    task: str | None
+    effective: Outcome | None
+    reported: int

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from memory.insight.entities import Health, ItemVariance, WeightShares
+from memory.insight.entities import ItemVariance, LearningHealth, WeightShares
 
 NEAR_LOWER, NEAR_UPPER = 0.12, 1.95
 """Weights up to here, or from here on, are at their bounds of .1 and 2."""
@@ -49,7 +49,7 @@ def item_variance(products: float, pairs: int) -> ItemVariance:
     return ItemVariance(pairs, mean, mean is not None and mean <= 0 and pairs >= ENOUGH_PAIRS)
 
 
-def overview(samples: Sequence[Health]) -> dict[str, float]:
+def summarise_samples(samples: Sequence[LearningHealth]) -> dict[str, float]:
     """All namespaces together: counts add up, shares of weights are those of the worst."""
     if not samples:
         return {}
@@ -63,14 +63,14 @@ def overview(samples: Sequence[Health]) -> dict[str, float]:
         "suspended_cells": sum(one.suspended_cells for one in samples),
         "item_variance_alerts": sum(one.item_variance.alert for one in samples),
         "egl": max((n for one in samples for n in one.egl.values() if n is not None), default=0.0),
-        **_aged(samples),
-        **_mixed(samples),
-        **_shared(samples),
+        **_overdue(samples),
+        **_evidence_mix(samples),
+        **_shares(samples),
     }
     return {name: float(number) for name, number in numbers.items()}
 
 
-def _aged(samples: Sequence[Health]) -> dict[str, float]:
+def _overdue(samples: Sequence[LearningHealth]) -> dict[str, float]:
     """What has waited longer than a day, which no applier should let happen."""
     return {
         "pending_outcomes_over_a_day": sum(
@@ -80,12 +80,12 @@ def _aged(samples: Sequence[Health]) -> dict[str, float]:
     }
 
 
-def _mixed(samples: Sequence[Health]) -> dict[str, float]:
+def _evidence_mix(samples: Sequence[LearningHealth]) -> dict[str, float]:
     kinds = sorted({kind for one in samples for kind in one.evidence})
     return {f"evidence_{kind}": sum(s.evidence.get(kind, 0) for s in samples) for kind in kinds}
 
 
-def _shared(samples: Sequence[Health]) -> dict[str, float]:
+def _shares(samples: Sequence[LearningHealth]) -> dict[str, float]:
     """Shares of everything taken together; none where there is nothing to share."""
     coverage = share(
         sum(one.coverage.answered for one in samples), sum(one.coverage.receipts for one in samples)

@@ -17,8 +17,8 @@ from memory.constraints.service import can_distil, pair_new_runs
 from memory.experiences.merging import NAME as MERGE
 from memory.experiences.merging import merge_twins
 from memory.inference.store import ModelStore
-from memory.insight.history import REBUILD, verify
-from memory.insight.service import check_up
+from memory.insight.health import sample_health
+from memory.insight.history import REBUILD, verify_rebuild
 from memory.kernel.engine import Engine
 from memory.kernel.errors import Conflict, MemoryFault, NotFound, Overloaded, Unavailable
 from memory.kernel.fields import INPUT, Flag, Moment
@@ -152,13 +152,13 @@ JOBS = (
         "health",
         timedelta(days=1),
         "Takes a sample of the health of learning, for trends; changes no memory.",
-        check_up,
+        sample_health,
     ),
     Job(
         REBUILD,
         timedelta(days=1),
         "Folds the whole ledger and compares it with the live states, bit for bit.",
-        verify,
+        verify_rebuild,
     ),
 )
 

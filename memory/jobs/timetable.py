@@ -13,7 +13,7 @@ from uuid import UUID
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
 from apscheduler.triggers.interval import IntervalTrigger
 
-from memory.insight.service import vitals
+from memory.insight.health import load_health_gauges
 from memory.jobs.service import (
     BEGINNING,
     JOBS,
@@ -99,8 +99,8 @@ class Timetable:
                 if namespace.clock is Clock.WALL:
                     with _log_faults():
                         runs += await self._run(namespace, jobs)
-            if runs or not self._engine.vitals:
-                self._engine.vitals = await vitals(self._engine)
+            if runs or not self._engine.health_gauges:
+                self._engine.health_gauges = await load_health_gauges(self._engine)
 
     async def _run(self, namespace: Namespace, jobs: Sequence[Job]) -> list[JobRun]:
         moment, had = self._now(), self._had.setdefault(namespace.id, {})

@@ -73,8 +73,8 @@ class Engine:
 
     `registered` is the model this process embeds with, once it is loaded and registered;
     `tally` counts what a language model did; `arrived` wakes the applier when an outcome was
-    accepted here; `vitals` is the health of learning over all namespaces, in the process that
-    leads.
+    accepted here; `health_gauges` is the health of learning over all namespaces, in the process
+    that leads.
     """
 
     settings: EngineSettings
@@ -88,7 +88,7 @@ class Engine:
     registered: RegisteredModel | None = None
     failure: str | None = None
     arrived: asyncio.Event = field(default_factory=asyncio.Event)
-    vitals: dict[str, float] = field(default_factory=dict[str, float])
+    health_gauges: dict[str, float] = field(default_factory=dict[str, float])
 
     @property
     def model(self) -> RegisteredModel:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from uuid import UUID
 
-from memory.belief.fold import Learn, Learned, day_of, feedback_date, learned
+from memory.belief.fold import Learn, Learned, day_of, feedback_date, learn_outcome
 from memory.belief.policy import policy_named
 from memory.belief.state_mapping import (
     ChangeCause,
@@ -154,7 +154,7 @@ async def _learn(
     updates: list[Update] = []
     for version, one in enumerate(entries, start=1):
         before = _touched_by(one.entry, states)
-        after, residual = learned(policy, before, one.entry)
+        after, residual = learn_outcome(policy, before, one.entry)
         moved = diff_states(before, after)
         cause = ChangeCause(
             version, "learn", one.outcome.evidence, one.outcome.known_at, one.outcome.id

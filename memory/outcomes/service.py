@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, timedelta
 from uuid import UUID
 
-from memory.belief.rankers import rivals_of
+from memory.belief.rankers import all_rankers
 from memory.belief.states import Evidence
 from memory.kernel.engine import Engine
 from memory.kernel.errors import Forbidden, MemoryFault, NotFound, Rejected
@@ -351,7 +351,7 @@ class OutcomeIntake:
 
 
 def _rankers_asked(receipt: ReceiptContext) -> tuple[str, ...] | None:
-    return rivals_of(receipt.rankers) if receipt.all_rankers else None
+    return all_rankers(receipt.rankers) if receipt.all_rankers else None
 
 
 def _find_replay(known: Sequence[Outcome], one: Report) -> Outcome | None:

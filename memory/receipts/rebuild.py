@@ -4,10 +4,11 @@ from collections.abc import Collection
 from datetime import datetime
 from uuid import UUID
 
-from memory.belief.effect import Acted
-from memory.belief.fold import Beside, Entry, Learn, Learned, Operation, Set, fold
-from memory.belief.guard import Draw, Losses
+from memory.belief.effect import ArmOutcome
+from memory.belief.fold import Auxiliary, Entry, Learn, Learned, Operation, Set, fold
+from memory.belief.guard import Losses
 from memory.belief.policy import policy_named
+from memory.belief.rankers import Draw
 from memory.belief.states import Evidence, Observation
 from memory.kernel.postgres.database import Connection
 from memory.receipts.entities import Outcome
@@ -68,15 +69,20 @@ def learning_entry(outcome: Outcome, binding: ReceiptContext) -> Learn:
         harmful=outcome.harmful,
         now=outcome.known_at,
     )
-    beside = _beside(outcome, binding, evidence)
-    return Learn(binding.agent_id, binding.category_id, outcome.reward_kind, observation, beside)
+    return Learn(
+        agent=binding.agent_id,
+        category=binding.category_id,
+        reward_kind=outcome.reward_kind,
+        observation=observation,
+        auxiliary=_auxiliary(outcome, binding, evidence),
+    )
 
 
-def _beside(outcome: Outcome, binding: ReceiptContext, evidence: Evidence) -> Beside:
+def _auxiliary(outcome: Outcome, binding: ReceiptContext, evidence: Evidence) -> Auxiliary:
     """Effect by the answer as given; strength and guard by the one had memory been followed."""
     without = _off(evidence, outcome.reward_without)
-    return Beside(
-        acted=Acted(binding.arm, binding.propensity, outcome.reward, without),
+    return Auxiliary(
+        arm_outcome=ArmOutcome(binding.arm, binding.propensity, outcome.reward, without),
         numeric=outcome.numeric if evidence is Evidence.PAIRED else None,
         losses=None if evidence is Evidence.CONTROL else _losses(outcome),
         draw=None if evidence is Evidence.CONTROL else _draw(outcome, binding),

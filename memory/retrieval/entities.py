@@ -14,10 +14,9 @@ from memory.guidelines.entities import Entry
 from memory.kernel.errors import Rejected
 from memory.kernel.fields import INPUT, OUTPUT, Flag, Moment, Name, Number, TaskText, Whole
 from memory.kernel.text import NAME, TASK, cleaned
-from memory.memories.entities import MemoryVersion
 from memory.meta_guidelines.entities import ServedGuidance
-from memory.receipts.entities import Fate, Format, Outcome, Purpose, Receipt
-from memory.tasks.entities import Task, TaskDraft
+from memory.receipts.entities import Fate, Format, Purpose, Receipt
+from memory.tasks.entities import TaskDraft
 
 MAX_K = 64
 
@@ -323,31 +322,3 @@ class Advice:
     constraints: tuple[ServedConstraint, ...] = ()
     entries: tuple[Entry, ...] = ()
     explanation: Explanation | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Recount:
-    """One turn of the loop, from task to outcome; the receipt's items have their sentences.
-
-    `texts`: each memory's words as they were served, by id; a memory that was erased, or that the
-    caller may not see, has none. `outcomes`: all that was reported, oldest first; `effective` is
-    the one that counts, None while there is none.
-    """
-
-    receipt: Receipt
-    task: Task | None
-    texts: Mapping[UUID, MemoryVersion]
-    outcomes: tuple[Outcome, ...]
-    effective: UUID | None
-
-
-@dataclass(frozen=True, slots=True)
-class Turn:
-    """A receipt in a list, without its items: its task's words, the outcome in effect, and how
-    many were reported.
-    """
-
-    receipt: Receipt
-    task: str | None
-    effective: Outcome | None
-    reported: int

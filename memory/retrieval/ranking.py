@@ -15,7 +15,7 @@ from uuid import UUID
 
 import numpy as np
 
-from memory.belief.fold import Cell, Learned, others
+from memory.belief.fold import Cell, Learned, other_strengths
 from memory.belief.guard import feedback_dates, initial_record, probabilities
 from memory.belief.policy import Policy, policy_named
 from memory.belief.rankers import RANKERS, Candidate, draw_ranker, prior
@@ -189,8 +189,8 @@ def ranker_shares(
 def strength_in(states: Learned, cell: Cell, now: datetime, *, own: bool) -> CellStrength:
     """How far memory is followed in a cell; `own`: its agent brings information of its own."""
     state = states.strengths.get(cell) or initial_strength()
-    beside = others(states.strengths, *cell)
-    value = strength_of(state, beside, own_information=own, now=now)
+    others = other_strengths(states.strengths, *cell)
+    value = strength_of(state, others, own_information=own, now=now)
     return CellStrength(value, is_suspended(state))
 
 

@@ -45,7 +45,7 @@ from uuid import UUID
 import numpy as np
 import numpy.typing as npt
 
-from memory.belief.rankers import FLAT_AGELESS, RANKERS, Candidate, order_scores, told_score
+from memory.belief.rankers import FLAT_AGELESS, RANKERS, Candidate, displayed_score, order_scores
 from memory.kernel.errors import Rejected
 from memory.receipts.entities import Arm, Fate, Gates, Purpose, Reason
 
@@ -185,7 +185,7 @@ def select_by_all(candidates: Sequence[Candidate], selection: Selection) -> tupl
     def score(ranker: str, candidate: Candidate) -> float | None:
         if candidate.id not in served[ranker]:
             return None
-        return told_score(ranker, candidate, selection.as_of)
+        return displayed_score(ranker, candidate, selection.as_of)
 
     union = set[UUID]().union(*served.values())
     return tuple(

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from fastapi import Response
 
-from memory.insight.browsing import some_memories
+from memory.insight.browse import some_memories
 from memory.kernel.errors import MemoryFault, NotFound
 from memory.memories.entities import Memory
 from memory.memories.service import get_memory

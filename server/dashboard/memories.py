@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from memory.curation.entities import MAX_BULK, BulkChange
 from memory.curation.service import change_all
-from memory.insight.browsing import browse_memories, some_memories
+from memory.insight.browse import browse_memories, some_memories
 from memory.kernel.errors import MemoryFault, Rejected
 from memory.kernel.paging import Listed, Page
 from memory.memories.browse_entities import ListedMemory

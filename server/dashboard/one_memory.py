@@ -12,8 +12,14 @@ from memory.curation.entities import StatusChange, TrustChange
 from memory.curation.service import change_trust
 from memory.erasure import service as erasure
 from memory.erasure.entities import Erasure
-from memory.insight.browsing import neighbours, some_memories
-from memory.insight.weights import list_episodes, present, records_of, weight_events, weight_of
+from memory.insight.browse import list_neighbours, some_memories
+from memory.insight.service import (
+    get_weight,
+    list_agent_records,
+    list_episodes,
+    list_weight_events,
+    present,
+)
 from memory.kernel.errors import MemoryFault, Rejected
 from memory.kernel.paging import Page
 from memory.memories import service as bank
@@ -63,7 +69,7 @@ async def show_memory(viewer: Reads, memory_id: UUID) -> Response:
 async def show_events(viewer: Reads, memory_id: UUID) -> Response:
     """Its part of the ledger, page by page."""
     memory = await bank.get_memory(viewer.engine, viewer.call, memory_id)
-    events = await weight_events(viewer.engine, viewer.call, memory_id, page_of(viewer))
+    events = await list_weight_events(viewer.engine, viewer.call, memory_id, page_of(viewer))
     return page(viewer, "memory_events.html", memory=memory, table=shown(viewer, events))
 
 
@@ -146,7 +152,7 @@ async def erase(viewer: Manages, memory_id: UUID) -> Response:
 async def _shown(viewer: Viewer, memory_id: UUID, fault: MemoryFault | None = None) -> Response:
     engine, call = viewer.engine, viewer.call
     memory = await bank.get_memory(engine, call, memory_id)
-    weight = await weight_of(engine, call, memory_id, None)
+    weight = await get_weight(engine, call, memory_id, None)
     life = await _life(viewer, memory_id)
     near, unknown = await _near(viewer, memory_id)
     return page(
@@ -160,7 +166,7 @@ async def _shown(viewer: Viewer, memory_id: UUID, fault: MemoryFault | None = No
         plot=weight_plot(life.events, present(call), weight.effective_weight),
         versions=await bank.list_versions(engine, call, memory_id),
         episodes=await list_episodes(engine, call, memory_id, Page(EPISODES)),
-        records=await records_of(engine, call, memory_id),
+        records=await list_agent_records(engine, call, memory_id),
         near=near,
         unknown=unknown,
         actions=ACTIONS.get(memory.status, ()) if changes(viewer, memory) else (),
@@ -183,7 +189,7 @@ async def _life(viewer: Viewer, memory_id: UUID) -> Life:
     found: list[WeightEvent] = []
     part = Page(CHUNK)
     while True:
-        events = await weight_events(viewer.engine, viewer.call, memory_id, part)
+        events = await list_weight_events(viewer.engine, viewer.call, memory_id, part)
         found = [*found, *events.items][-EVENTS:]
         if events.next is None:
             return Life(found, events.total)
@@ -193,7 +199,7 @@ async def _life(viewer: Viewer, memory_id: UUID) -> Life:
 async def _near(viewer: Viewer, memory_id: UUID) -> tuple[Sequence[Neighbour], str | None]:
     """Its neighbours, or why they cannot be told now."""
     try:
-        return await neighbours(viewer.engine, viewer.call, memory_id), None
+        return await list_neighbours(viewer.engine, viewer.call, memory_id), None
     except MemoryFault as fault:
         return (), fault.detail
 

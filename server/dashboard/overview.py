@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from fastapi import Response
 
-from memory.insight.effects import effect
-from memory.insight.entities import EffectView, Health
-from memory.insight.service import get_health
+from memory.insight.entities import Effect, LearningHealth
+from memory.insight.health import get_learning_health
+from memory.insight.service import list_effects
 from memory.jobs.service import list_runs, readiness
 from memory.kernel.paging import Page
 from memory.kernel.postgres.compatibility import Check
@@ -16,14 +16,6 @@ from server.dashboard.viewer import Reads, Viewer, page
 
 INSIDE = "/dashboard/ns/{namespace}"
 LAST_RUNS = 8
-AGES = (
-    ("hour", "under an hour"),
-    ("day", "an hour to a day"),
-    ("week", "a day to a week"),
-    ("month", "a week to 30 days"),
-    ("older", "30 days or more"),
-)
-
 router = guarded_at(INSIDE)
 
 
@@ -39,8 +31,8 @@ class Waiting:
 @router.get("/")
 async def overview(viewer: Reads) -> Response:
     """What memory did, and what learning lacks."""
-    effects = await effect(viewer.engine, viewer.call, None, None)
-    health = await get_health(viewer.engine, viewer.call)
+    effects = await list_effects(viewer.engine, viewer.call, None, None)
+    health = await get_learning_health(viewer.engine, viewer.call)
     runs = await list_runs(viewer.engine, viewer.call, Page(LAST_RUNS), newest_first=True)
     return page(
         viewer,
@@ -62,12 +54,12 @@ async def overview_without_slash(viewer: Reads) -> Response:
     return await overview(viewer)
 
 
-def is_fresh(effects: Sequence[EffectView], health: Health) -> bool:
+def is_fresh(effects: Sequence[Effect], health: LearningHealth) -> bool:
     """Nothing was remembered, served or reported here yet."""
     return not effects and not health.weights.living and not health.coverage.receipts
 
 
-def reach_of(effects: Sequence[EffectView]) -> float:
+def reach_of(effects: Sequence[Effect]) -> float:
     """How far the intervals reach from zero, so that all are drawn on one scale."""
     ends = [
         abs(end)
@@ -79,10 +71,16 @@ def reach_of(effects: Sequence[EffectView]) -> float:
     return max(0.1, *ends) if ends else 1.0
 
 
-def waiting_of(health: Health) -> list[Waiting]:
+def waiting_of(health: LearningHealth) -> list[Waiting]:
     """What waits, by age, youngest first."""
     outcomes, receipts = health.pending_outcomes, health.pending_receipts
-    return [Waiting(said, getattr(outcomes, age), getattr(receipts, age)) for age, said in AGES]
+    return [
+        Waiting("under an hour", outcomes.hour, receipts.hour),
+        Waiting("an hour to a day", outcomes.day, receipts.day),
+        Waiting("a day to a week", outcomes.week, receipts.week),
+        Waiting("a week to 30 days", outcomes.month, receipts.month),
+        Waiting("30 days or more", outcomes.older, receipts.older),
+    ]
 
 
 async def _checks(viewer: Viewer) -> Mapping[str, Check]:

@@ -5,8 +5,8 @@ from uuid import UUID
 
 from fastapi import Response
 
-from memory.insight.recounting import list_turns, recount
-from memory.insight.weights import present
+from memory.insight.receipt_details import get_receipt_details, list_receipt_summaries
+from memory.insight.service import present
 from memory.kernel.errors import MemoryFault, Rejected
 from memory.kernel.paging import Page
 from memory.kernel.text import NAME, optional
@@ -48,13 +48,13 @@ async def show_receipts(viewer: Reads) -> Response:
         arm=_filter_by(viewer, "arm"),
         newest_first=True,
     )
-    turns = await list_turns(viewer.engine, viewer.call, wanted, page_of(viewer))
+    summaries = await list_receipt_summaries(viewer.engine, viewer.call, wanted, page_of(viewer))
     agents = await list_agents(viewer.engine, viewer.call, CHOICES)
     categories = await list_categories(viewer.engine, viewer.call, CHOICES)
     return page(
         viewer,
         "receipts.html",
-        table=shown(viewer, turns),
+        table=shown(viewer, summaries),
         wanted=wanted,
         present=present(viewer.call),
         agents=[agent.name for agent in agents.items],
@@ -99,7 +99,7 @@ async def correct(viewer: Reports, retrieval_id: UUID, form: FormDep) -> Respons
 async def _show_turn(
     viewer: Viewer, retrieval_id: UUID, fault: MemoryFault | None = None
 ) -> Response:
-    turn = await recount(viewer.engine, viewer.call, retrieval_id)
+    turn = await get_receipt_details(viewer.engine, viewer.call, retrieval_id)
     receipt = turn.receipt
     return page(
         viewer,

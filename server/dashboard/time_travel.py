@@ -7,9 +7,9 @@ from uuid import UUID
 from fastapi import Response
 
 from memory.erasure.rollback import roll_back
-from memory.insight.browsing import browse_memories, some_memories
-from memory.insight.entities import Difference, Rollback, RolledBack
-from memory.insight.history import difference
+from memory.insight.browse import browse_memories, some_memories
+from memory.insight.entities import BankDifference, Rollback, RollbackResult
+from memory.insight.history import compare_moments
 from memory.kernel.errors import MemoryFault, Rejected
 from memory.kernel.paging import Listed
 from memory.memories.browse_entities import BankMoment, Browse, ListedMemory, MemoryCriteria, Sort
@@ -28,10 +28,10 @@ router = guarded_at("/dashboard/ns/{namespace}/time-travel")
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class DifferenceView:
     """A difference with the memories it is about, by id."""
 
-    difference: Difference
+    difference: BankDifference
     texts: Mapping[UUID, Memory]
 
 
@@ -41,7 +41,7 @@ async def show_moment(viewer: Reads) -> Response:
     fault: MemoryFault | None = None
     table: Shown[ListedMemory] | None = None
     try:
-        moment = moment_in(_given(viewer))
+        moment = moment_in(_query(viewer))
         if not moment.is_now:
             table = shown(viewer, await _bank(viewer, moment))
     except MemoryFault as refused:
@@ -60,19 +60,20 @@ async def show_moment(viewer: Reads) -> Response:
 async def show_difference(viewer: Reads) -> Response:
     """What changed from one moment to another; a moment that is left out is now."""
     fault: MemoryFault | None = None
-    told: Told | None = None
+    view: DifferenceView | None = None
     try:
-        moments = moment_in(_given(viewer), "from_"), moment_in(_given(viewer), "to_")
-        if moments[0].is_now:
+        first, second = moment_in(_query(viewer), "from_"), moment_in(_query(viewer), "to_")
+        if first.is_now:
             raise Rejected("say from which moment", field="from_as_of")
-        told = await _told(viewer, await difference(viewer.engine, viewer.call, moments))
+        difference = await compare_moments(viewer.engine, viewer.call, first, second)
+        view = await _load_view(viewer, difference)
     except MemoryFault as refused:
         fault = refused
     return page(
         viewer,
         "time_difference.html",
         200 if fault is None else status_of(fault),
-        told=told,
+        view=view,
         asked=viewer.request.query_params,
         limit=CHANGES,
         fault=fault,
@@ -80,10 +81,10 @@ async def show_difference(viewer: Reads) -> Response:
 
 
 @router.post("/rollback/preview")
-async def foresee(viewer: Manages, form: FormDep) -> Response:
+async def preview_rollback(viewer: Manages, form: FormDep) -> Response:
     """What taking a source back would change; nothing is."""
     try:
-        seen = await roll_back(viewer.engine, viewer.call, _rollback(form))
+        preview = await roll_back(viewer.engine, viewer.call, _rollback(form))
     except MemoryFault as fault:
         return page(
             viewer,
@@ -93,7 +94,7 @@ async def foresee(viewer: Manages, form: FormDep) -> Response:
             asked={name: form.get(name) for name in form.fields},
             fault=fault,
         )
-    return await _rolled(viewer, form, seen)
+    return await _preview_page(viewer, form, preview)
 
 
 @router.post("/rollback")
@@ -101,12 +102,12 @@ async def take_back(viewer: Manages, form: FormDep) -> Response:
     """Take it back: its outcomes leave the ledger, its memories retire."""
     wanted = replace(_rollback(form), dry_run=False)
     taken = await roll_back(viewer.engine, viewer.call, wanted)
-    said = (
+    message = (
         f"Taken back: {len(taken.outcomes)} outcomes withdrawn, {len(taken.retired)} memories "
         f"retired, {taken.difference.total} weights changed; the bank is at version "
         f"{taken.bank_version}."
     )
-    return done(viewer, "/time-travel", said)
+    return done(viewer, "/time-travel", message)
 
 
 async def _bank(viewer: Viewer, moment: BankMoment) -> Listed[ListedMemory]:
@@ -114,32 +115,32 @@ async def _bank(viewer: Viewer, moment: BankMoment) -> Listed[ListedMemory]:
     return await browse_memories(viewer.engine, viewer.call, browse, page_of(viewer))
 
 
-async def _told(viewer: Viewer, found: Difference) -> Told:
+async def _load_view(viewer: Viewer, found: BankDifference) -> DifferenceView:
     """The first changes, with their texts."""
     weights, memories = found.weights[:CHANGES], found.memories[:CHANGES]
     ids = {change.memory_id: None for change in (*weights, *memories)}
     texts = await some_memories(viewer.engine, viewer.call, list(ids))
     few = replace(found, weights=weights, memories=memories)
-    return Told(few, {memory.id: memory for memory in texts})
+    return DifferenceView(few, {memory.id: memory for memory in texts})
 
 
-async def _rolled(viewer: Viewer, form: Form, seen: RolledBack) -> Response:
-    told = await _told(viewer, seen.difference)
-    ids = list(seen.retired[:CHANGES])
+async def _preview_page(viewer: Viewer, form: Form, preview: RollbackResult) -> Response:
+    view = await _load_view(viewer, preview.difference)
+    ids = list(preview.retired[:CHANGES])
     retired = await some_memories(viewer.engine, viewer.call, ids)
-    given = {name: form.get(name) for name in ("agent", "key_id", "since", "until")}
+    fields = {name: form.get(name) for name in ("agent", "key_id", "since", "until")}
     return page(
         viewer,
         "time_rollback.html",
-        seen=seen,
-        told=told,
+        preview=preview,
+        view=view,
         retired=retired,
-        given=given,
+        fields=fields,
         limit=CHANGES,
     )
 
 
-def _given(viewer: Viewer) -> Callable[[str], str]:
+def _query(viewer: Viewer) -> Callable[[str], str]:
     return lambda name: viewer.request.query_params.get(name, "")
 
 

@@ -14,9 +14,9 @@ from server.routes import (
     experiences,
     health,
     history,
-    hygiene,
     jobs,
     keys,
+    learning_health,
     me,
     memories,
     meta_guidelines,
@@ -64,6 +64,6 @@ ROUTERS: tuple[APIRouter, ...] = (
     effect.router,
     history.router,
     writings.router,
-    hygiene.router,
+    learning_health.router,
     audit.router,
 )

@@ -7,8 +7,8 @@ from fastapi import Query, Response
 
 from memory.curation import service as curation
 from memory.curation.entities import BulkChange, TrustChange
-from memory.insight import browsing
-from memory.insight import weights as episodes
+from memory.insight import browse
+from memory.insight import service as insight
 from memory.kernel.errors import MemoryFault
 from memory.memories import service as bank
 from memory.memories.browse_entities import AgentRecord, Episode, ListedMemory, Neighbour
@@ -28,7 +28,7 @@ async def list_memories(
     engine: EngineDep, call: Reads, pages: PagesDep, query: Annotated[MemoryQuery, Query()]
 ) -> Response:
     """Memories of all kinds by filter and order, now or as of a moment."""
-    listed = await browsing.browse_memories(engine, call, query.to_browse(), pages.page(query))
+    listed = await browse.browse_memories(engine, call, query.to_browse(), pages.page(query))
     return pages.page_of(ListedMemory, listed)
 
 
@@ -60,7 +60,7 @@ async def get_memory(engine: EngineDep, call: Reads, memory_id: UUID) -> Respons
 @router.get("/{memory_id}/neighbours", response_model=Listing[Neighbour])
 async def list_neighbours(engine: EngineDep, call: Reads, memory_id: UUID) -> Response:
     """The eight memories whose situations are most similar, whatever their status."""
-    return all_of(Neighbour, await browsing.neighbours(engine, call, memory_id))
+    return all_of(Neighbour, await browse.list_neighbours(engine, call, memory_id))
 
 
 @router.get("/{memory_id}/episodes", response_model=Listing[Episode])
@@ -72,14 +72,14 @@ async def list_episodes(
     query: Annotated[ListQuery, Query()],
 ) -> Response:
     """Receipts in which the memory was served and what came of them, the newest first."""
-    listed = await episodes.list_episodes(engine, call, memory_id, pages.page(query))
+    listed = await insight.list_episodes(engine, call, memory_id, pages.page(query))
     return pages.page_of(Episode, listed)
 
 
 @router.get("/{memory_id}/records", response_model=Listing[AgentRecord])
 async def list_records(engine: EngineDep, call: Reads, memory_id: UUID) -> Response:
     """What came of the memory for each agent in each category, and each agent's deviation."""
-    return all_of(AgentRecord, await episodes.records_of(engine, call, memory_id))
+    return all_of(AgentRecord, await insight.list_agent_records(engine, call, memory_id))
 
 
 @router.post("/{memory_id}/trust", response_model=Memory)

@@ -57,6 +57,7 @@ __all__ = [
     "Number",
     "Out",
     "Refusable",
+    "Rows",
     "Share",
     "UtcTime",
     "Whole",
@@ -84,6 +85,12 @@ class Listing(Out, Generic[Row]):
     items: list[Row]
     total: int
     next_cursor: str | None = None
+
+
+class Rows(Out, Generic[Row]):
+    """A list that is never long enough to be paged, and is not counted."""
+
+    items: list[Row]
 
 
 class ListQuery(In):

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 from demo_builders import a_score, an_effect
-from memlift_client import Rankers
+from memlift_client import RankerRecord
 
 from clients.demo.record import HALF_LIVES, MODES, guard, lift, strengths
 from clients.demo.report import CONTESTANTS
@@ -21,9 +21,9 @@ def rows(count: int, source: str = "fred"):
     return [a_score(str(n), n % 2, n // 4, source, **probabilities) for n in range(count)]
 
 
-def a_record(category: str | None, **shares: float) -> Rankers:
+def a_record(category: str | None, **shares: float) -> RankerRecord:
     changed = {name.replace("_", "/"): share for name, share in shares.items()}
-    return Rankers(
+    return RankerRecord(
         category=category, feedback_dates=4, probabilities={**YOUNG, **changed}, losses={}
     )
 

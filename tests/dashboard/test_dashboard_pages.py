@@ -91,7 +91,7 @@ async def test_the_overview_tells_lift_with_n_and_what_is_missing(
     async with a_browser(app, operator_token) as browser:
         text = said(await browser.get(at(namespace)))
     effect = (await client.get(f"{inside}/effect")).json()["items"]
-    health = (await client.get(f"{inside}/health")).json()
+    health = (await client.get(f"{inside}/learning-health")).json()
 
     assert [view["agent"] for view in effect] == ["solver"]
     assert "solver weather not known yet" in text

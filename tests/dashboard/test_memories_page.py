@@ -109,7 +109,7 @@ async def test_totals_follow_a_delete_in_another_tab_and_no_row_is_lost(
         [link] = [a for a in Markup(first.text).of("a") if a.get("rel") == "next"]
         rest, totals = await walked(browser, link["href"])
     listed = (await client.get(inside(namespace, "/memories"))).json()["total"]
-    health = (await client.get(inside(namespace, "/health"))).json()["weights"]["living"]
+    health = (await client.get(inside(namespace, "/learning-health"))).json()["weights"]["living"]
 
     assert sorted(seen + rest) == sorted(set(many) - {unseen})
     assert set(totals) == {N - 2} == {listed}

@@ -8,7 +8,7 @@ from sqlalchemy import text
 from writing_builders import with_writer
 
 from memory.inference.stand_ins import ScriptedWriter
-from memory.insight.weights import weight_of
+from memory.insight.service import get_weight
 from memory.jobs.service import JobRequest, run_job
 from memory.kernel.engine import Engine
 from memory.memories.entities import Kind, Status, Trust
@@ -319,7 +319,7 @@ async def test_outcomes_move_a_constraint_as_they_move_an_experience_and_each_ag
     await apply_now(engine, await calls(wall))
 
     async def weight(agent: str | None) -> float:
-        return (await weight_of(engine, await calls(wall), laid, agent)).effective_weight
+        return (await get_weight(engine, await calls(wall), laid, agent)).effective_weight
 
     assert await weight(None) > 1.0
     assert await weight("lucky") > await weight(None) > await weight("unlucky")

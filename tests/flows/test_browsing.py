@@ -11,7 +11,7 @@ from memory.curation.entities import StatusChange
 from memory.curation.service import change_status, edit_memory
 from memory.erasure.entities import Erasure
 from memory.erasure.service import erase
-from memory.insight.browsing import browse_memories, neighbours
+from memory.insight.browse import browse_memories, list_neighbours
 from memory.jobs.service import JobRequest, run_job
 from memory.kernel.engine import Engine
 from memory.kernel.errors import Rejected
@@ -324,7 +324,7 @@ async def test_neighbours_are_every_other_memory_the_nearest_first(
         a_draft(situation="who wins the cup", lesson="three", learned_at=NOON),
     )
 
-    near = await neighbours(engine, await calls(past), made[0].id)
+    near = await list_neighbours(engine, await calls(past), made[0].id)
 
     assert [one.memory_id for one in near] == [made[1].id, made[2].id]
     assert 1.0 > near[0].cosine > near[1].cosine

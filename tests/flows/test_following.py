@@ -6,8 +6,8 @@ from itertools import pairwise
 import pytest
 
 from memory.belief.rankers import PRIOR, RANKERS, YOUNG_PRIOR
-from memory.insight.effects import effect, rankers
-from memory.insight.entities import EffectView
+from memory.insight.entities import Effect
+from memory.insight.service import list_effects, list_ranker_records
 from memory.kernel.engine import Engine
 from memory.kernel.errors import Rejected
 from memory.outcomes.applying import apply_now
@@ -42,8 +42,8 @@ def forecast(on: float, off: float, truth: int) -> dict[str, object]:
     }
 
 
-async def the_cell(engine: Engine, calls: Caller, slug: str) -> EffectView:
-    [cell] = await effect(engine, await calls(slug), None, None)
+async def the_cell(engine: Engine, calls: Caller, slug: str) -> Effect:
+    [cell] = await list_effects(engine, await calls(slug), None, None)
     return cell
 
 
@@ -159,7 +159,7 @@ async def test_rankers_that_lose_are_believed_less(engine: Engine, calls: Caller
     weighted = sum(p for r, p in last.receipt.rankers.items() if r.startswith("weighted"))
     assert weighted < 0.001 < sum(p for r, p in PRIOR.items() if r.startswith("weighted"))
     assert set(last.receipt.items[0].scores or {}) == set(RANKERS)
-    seen = {view.category: view for view in await rankers(engine, await calls(past))}
+    seen = {view.category: view for view in await list_ranker_records(engine, await calls(past))}
     assert set(seen) == {None, "weather"}
     assert seen["weather"].feedback_dates == 12
     assert seen["weather"].losses["weighted/none"] > seen["weather"].losses["flat/none"]
@@ -181,7 +181,9 @@ async def test_without_all_rankers_one_ranker_is_drawn_and_weighed_by_its_chance
     assert sum(shares.values()) == pytest.approx(1)
     assert min(shares.values()) >= 0.01
     assert shares["flat/none"] == pytest.approx(0.01 + 0.9 * 0.8 * 0.6)
-    [view, _] = sorted(await rankers(engine, await calls(past)), key=lambda v: v.category is None)
+    [view, _] = sorted(
+        await list_ranker_records(engine, await calls(past)), key=lambda v: v.category is None
+    )
     lost = {ranker: loss for ranker, loss in view.losses.items() if loss}
     due = min(5.0, (0.5 - 0.4) / shares[run.receipt.ranker]) / 2
     assert lost == {run.receipt.ranker: pytest.approx(due)}

@@ -8,8 +8,12 @@ from sqlalchemy import text
 
 from memory.curation.entities import StatusChange
 from memory.curation.service import change_status
-from memory.insight.entities import Ages, Coverage
-from memory.insight.service import get_health, list_health, vitals
+from memory.insight.entities import OutcomeCoverage, WaitingByAge
+from memory.insight.health import (
+    get_learning_health,
+    list_learning_health,
+    load_health_gauges,
+)
 from memory.jobs.service import JobRequest, run_job
 from memory.kernel.engine import Engine
 from memory.kernel.errors import MemoryFault
@@ -51,13 +55,16 @@ async def test_a_hundred_retrievals_with_one_outcome_are_a_coverage_of_one_perce
     answers = await retrievals(engine, call, 100, k=5)
     await reported(engine, call, answers[0])
 
-    before = await get_health(engine, call)
+    before = await get_learning_health(engine, call)
     await apply_now(engine, call)
-    after = await get_health(engine, call)
+    after = await get_learning_health(engine, call)
 
-    assert before.coverage == after.coverage == Coverage(100, 1, 0.01)
-    assert (before.pending_outcomes, after.pending_outcomes) == (Ages(hour=1), Ages())
-    assert before.pending_receipts == after.pending_receipts == Ages(hour=99)
+    assert before.coverage == after.coverage == OutcomeCoverage(100, 1, 0.01)
+    assert (before.pending_outcomes, after.pending_outcomes) == (
+        WaitingByAge(hour=1),
+        WaitingByAge(),
+    )
+    assert before.pending_receipts == after.pending_receipts == WaitingByAge(hour=99)
     assert (before.evidence, after.evidence) == ({}, {"single": 1})
 
 
@@ -96,7 +103,7 @@ async def test_weights_at_the_bounds_and_below_the_floor_are_shares_of_the_livin
     )
     await change_status(engine, call, lessons[-1].id, StatusChange("retire"))
 
-    weights = (await get_health(engine, call)).weights
+    weights = (await get_learning_health(engine, call)).weights
 
     assert weights.living == 4
     assert (weights.at_lower_bound, weights.at_upper_bound) == (0.25, 0.25)
@@ -129,7 +136,7 @@ async def test_growth_is_memories_for_a_thousand_retrievals_by_category(
     await remembered(engine, call, a_draft(category=CategoryName("sport")))
     await retrievals(engine, call, 5)
 
-    egl = (await get_health(engine, call)).egl
+    egl = (await get_learning_health(engine, call)).egl
 
     assert egl == {"weather": 600.0, "sport": None}
 
@@ -183,12 +190,12 @@ async def test_the_job_keeps_a_sample_a_day_for_four_hundred_days(
         await checked(engine, call, day)
     await checked(engine, call, 402, dry=True)
 
-    samples = await list_health(engine, call, PAGE)
+    samples = await list_learning_health(engine, call, PAGE)
 
     assert [one.known_at for one in samples.items] == [NOON + day * DAY for day in (1, 400, 401)]
     assert samples.total == 3
-    first = await list_health(engine, call, Page(2))
-    rest = await list_health(engine, call, Page(2, first.next))
+    first = await list_learning_health(engine, call, Page(2))
+    rest = await list_learning_health(engine, call, Page(2, first.next))
     assert [*first.items, *rest.items] == list(samples.items)
 
 
@@ -205,14 +212,14 @@ async def test_a_check_up_moves_nothing(engine: Engine, operator: Key) -> None:
 async def test_a_scraper_sees_the_newest_sample_of_every_namespace(
     engine: Engine, operator: Key
 ) -> None:
-    before = await vitals(engine)
+    before = await load_health_gauges(engine)
     call = await a_replay(engine, operator)
     await remembered(engine, call, *(a_draft(lesson=f"l {i}", learned_at=NOON) for i in range(3)))
     await checked(engine, call, 0)
     await remembered(engine, call, a_draft(lesson="more", learned_at=NOON))
     await checked(engine, call, 1)
 
-    after = await vitals(engine)
+    after = await load_health_gauges(engine)
 
     assert after["living"] - before.get("living", 0) == 4
 

@@ -16,8 +16,7 @@ from memory.experiences.service import remember
 from memory.forecasts.entities import PredictionFilter
 from memory.forecasts.service import get_prediction, list_predictions, predict
 from memory.forecasts.settlements import get_settlement, list_settlements, settle
-from memory.insight.effects import effect
-from memory.insight.weights import weight_events, weight_of
+from memory.insight.service import get_weight, list_effects, list_weight_events
 from memory.kernel.engine import Engine
 from memory.kernel.errors import MemoryFault, NotFound
 from memory.kernel.paging import Page
@@ -150,10 +149,10 @@ FOREIGN: dict[str, Callable[[Foreign], Awaitable[object]]] = {
     "edit_memory": lambda f: edit_memory(f.engine, f.here, f.memory, EDIT, 1),
     "suspend": lambda f: change_status(f.engine, f.here, f.memory, StatusChange("suspend")),
     "erase": lambda f: erase(f.engine, f.here, Erasure(memory_id=f.memory)),
-    "weight_of": lambda f: weight_of(f.engine, f.here, f.memory, None),
-    "weight_events": lambda f: weight_events(f.engine, f.here, f.memory, PAGE),
+    "weight_of": lambda f: get_weight(f.engine, f.here, f.memory, None),
+    "weight_events": lambda f: list_weight_events(f.engine, f.here, f.memory, PAGE),
     "get_agent": lambda f: get_agent(f.engine, f.here, "solver"),
-    "weight_for": lambda f: weight_of(f.engine, f.here, f.memory, "solver"),
+    "weight_for": lambda f: get_weight(f.engine, f.here, f.memory, "solver"),
     "get_task": lambda f: get_task(f.engine, f.here, f.task),
     "remember": lambda f: single(remember(f.engine, f.here, [a_draft(task_id=f.task)])),
     "retrieve": lambda f: single(retrieve(f.engine, f.here, [an_ask(task=None, task_id=f.task)])),
@@ -237,7 +236,7 @@ async def test_lists_hold_what_is_of_this_namespace(foreign: Foreign) -> None:
 
     assert totals == [1, 1, 1, 0, 0, 0]
     assert [agent.name for agent in (await list_agents(engine, here, PAGE)).items] == ["local"]
-    assert await effect(engine, here, None, None) == []
+    assert await list_effects(engine, here, None, None) == []
 
 
 async def test_applying_here_applies_nothing_there(foreign: Foreign) -> None:

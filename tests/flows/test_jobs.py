@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy import text
 
 from memory.curation.service import edit_memory
-from memory.insight.weights import weight_events
+from memory.insight.service import list_weight_events
 from memory.jobs.leader import run_leader
 from memory.jobs.service import JOBS, JobRequest, list_runs, run_due, run_job
 from memory.kernel.engine import Engine
@@ -73,7 +73,7 @@ async def test_a_dry_run_says_what_a_run_then_does_and_writes_nothing(
     assert isinstance(changes, list)
     assert {change["memory_id"] for change in changes} <= {str(lesson) for lesson in lessons}
     for change in changes:
-        events = await weight_events(engine, call, UUID(change["memory_id"]), PAGE)
+        events = await list_weight_events(engine, call, UUID(change["memory_id"]), PAGE)
         last = [e for e in events.items if e.subject == "memory"][-1]
         assert (last.kind, last.reason) == ("set", "decay")
         assert last.weight_before == change["weight_before"]
@@ -330,7 +330,7 @@ async def taught(engine: Engine, key: Key, slug: str) -> None:
 
     await until(applied)
     lesson = answer.receipt.items[0].memory_id
-    events = (await weight_events(engine, call, lesson, PAGE)).items
+    events = (await list_weight_events(engine, call, lesson, PAGE)).items
     assert len([e for e in events if e.outcome_id == outcome.id and e.subject == "memory"]) == 1
     live, again = await live_and_rebuilt(engine, await a_call(engine, key, slug))
     assert live == again

@@ -12,8 +12,7 @@ from memory.curation.service import edit_memory
 from memory.erasure.entities import Erasure
 from memory.erasure.service import erase
 from memory.experiences.service import remember
-from memory.insight.effects import effect
-from memory.insight.weights import weight_events, weight_of
+from memory.insight.service import get_weight, list_effects, list_weight_events
 from memory.kernel.engine import Engine
 from memory.kernel.errors import Forbidden, MemoryFault, Rejected
 from memory.kernel.paging import Page
@@ -95,13 +94,13 @@ async def test_a_good_outcome_raises_the_weight_and_a_bad_one_lowers_it(
 ):
     [lesson] = await remembered(engine, await calls(wall), a_draft())
     for reward, without in ((0.9, 0.4), (0.1, 0.6)):
-        before = await weight_of(engine, await calls(wall), lesson.id, None)
+        before = await get_weight(engine, await calls(wall), lesson.id, None)
         answer = await served(engine, await calls(wall), purpose="paired")
         await reported(
             engine, await calls(wall), answer, reward=reward, without={"reward": without}
         )
         await apply_now(engine, await calls(wall))
-        after = await weight_of(engine, await calls(wall), lesson.id, None)
+        after = await get_weight(engine, await calls(wall), lesson.id, None)
 
         assert (after.effective_weight > before.effective_weight) == (reward > without)
 
@@ -113,14 +112,14 @@ async def test_the_same_report_again_is_answered_as_before_and_moves_nothing(
     answer = await served(engine, await calls(wall))
     first = await reported(engine, await calls(wall), answer)
     await apply_now(engine, await calls(wall))
-    weight = await weight_of(engine, await calls(wall), lesson.id, None)
+    weight = await get_weight(engine, await calls(wall), lesson.id, None)
 
     again = await reported(engine, await calls(wall), answer)
     await apply_now(engine, await calls(wall))
 
     assert again.replayed
     assert again.outcome.id == first.outcome.id
-    assert await weight_of(engine, await calls(wall), lesson.id, None) == weight
+    assert await get_weight(engine, await calls(wall), lesson.id, None) == weight
 
 
 async def test_another_outcome_of_the_same_rank_is_kept_and_moves_nothing(
@@ -207,7 +206,7 @@ async def test_an_author_cannot_praise_its_own_memory_where_others_see_it(
     await reported(engine, mine, answer, reward=1.0, without={"reward": 0.0})
     await apply_now(engine, await calls(wall))
 
-    weight = await weight_of(engine, await calls(wall), own.id, None)
+    weight = await get_weight(engine, await calls(wall), own.id, None)
 
     assert weight.effective_weight == pytest.approx(1.0)
 
@@ -224,7 +223,7 @@ async def test_a_frozen_namespace_keeps_outcomes_and_moves_nothing(
     outcome = await get_outcome(engine, await calls(frozen), one.outcome.id)
 
     assert (outcome.status, outcome.reason) == ("ignored", "frozen")
-    assert (await weight_of(engine, await calls(frozen), lesson.id, None)).credited == 0
+    assert (await get_weight(engine, await calls(frozen), lesson.id, None)).credited == 0
 
 
 async def test_every_state_rebuilds_from_the_ledger_bit_for_bit(
@@ -359,7 +358,7 @@ async def test_the_second_level_of_a_category_shares_its_cell(
         await reported(engine, await calls(wall), answer)
     await apply_now(engine, await calls(wall))
 
-    [cell] = await effect(engine, await calls(wall), None, None)
+    [cell] = await list_effects(engine, await calls(wall), None, None)
 
     assert (cell.category, cell.n) == ("weather", 2)
 
@@ -393,7 +392,7 @@ async def test_every_change_of_weight_has_its_event(engine: Engine, calls: Calle
     await reported(engine, await calls(wall), answer)
     await apply_now(engine, await calls(wall))
 
-    events = (await weight_events(engine, await calls(wall), lesson.id, Page(10))).items
+    events = (await list_weight_events(engine, await calls(wall), lesson.id, Page(10))).items
 
     assert [(e.subject, e.kind, e.reason) for e in events] == [
         ("memory", "set", "created"),

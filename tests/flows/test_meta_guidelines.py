@@ -9,7 +9,7 @@ from memory.curation.entities import StatusChange
 from memory.curation.service import change_status
 from memory.experiences.service import remember
 from memory.guidelines.entities import CrossCategory, Directives
-from memory.insight.weights import weight_events, weight_of
+from memory.insight.service import get_weight, list_weight_events
 from memory.kernel.engine import Engine
 from memory.kernel.errors import Conflict, Forbidden, MemoryFault, Rejected
 from memory.kernel.paging import Page
@@ -148,7 +148,7 @@ async def test_a_meta_guideline_leaves_the_bank_of_experiences_and_the_callers_a
         "solver",
     ]
     # Were the server's own name a second agent, an author's word would no longer count.
-    assert (await weight_of(engine, mine, own.id, None)).effective_weight > 1.0
+    assert (await get_weight(engine, mine, own.id, None)).effective_weight > 1.0
 
 
 async def test_a_preview_is_guided_and_stores_nothing(engine: Engine, calls: Caller, guided: str):
@@ -297,18 +297,18 @@ async def test_an_outcome_credits_it_like_the_memories_it_stood_with(
     await remembered(engine, await calls(guided), a_draft())
     meta = await add(engine, await calls(guided), a_meta())
     for reward, without in ((0.9, 0.4), (0.1, 0.8)):
-        before = await weight_of(engine, await calls(guided), meta.id, None)
+        before = await get_weight(engine, await calls(guided), meta.id, None)
         answer = await served(engine, await calls(guided), purpose="paired")
         half = {"reward": without}
         await reported(engine, await calls(guided), answer, reward=reward, without=half)
         await apply_now(engine, await calls(guided))
-        after = await weight_of(engine, await calls(guided), meta.id, None)
+        after = await get_weight(engine, await calls(guided), meta.id, None)
 
         assert after.credited == before.credited + 1
         assert (after.effective_weight > before.effective_weight) == (reward > without)
     live, again = await live_and_rebuilt(engine, await calls(guided))
     assert live == again
-    assert (await weight_events(engine, await calls(guided), meta.id, PAGE)).total > 2
+    assert (await list_weight_events(engine, await calls(guided), meta.id, PAGE)).total > 2
 
 
 async def test_a_retrieval_in_the_past_is_guided_by_what_was_known_then(

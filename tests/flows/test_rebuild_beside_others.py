@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 
-from memory.insight.history import verify
+from memory.insight.history import verify_rebuild
 from memory.kernel.engine import Engine
 from tests.fixtures.builders import a_draft
 from tests.fixtures.engine import NOON, Caller
@@ -36,7 +36,7 @@ async def test_a_memory_that_comes_while_the_rebuild_reads_is_no_difference(
 
     async with engine.database.transaction(call.namespace.id) as connection:
         reading = Interrupted(connection, another)
-        found = await verify(reading, call.namespace, (NOON, NOON), dry=True)
+        found = await verify_rebuild(reading, call.namespace, (NOON, NOON), dry=True)
 
     assert reading._happens == []
     assert (found.result()["exact"], found.result()["differing"]) == (True, [])

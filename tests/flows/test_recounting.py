@@ -7,7 +7,7 @@ import pytest
 from memory.curation.service import edit_memory
 from memory.erasure.entities import Erasure
 from memory.erasure.service import erase
-from memory.insight.recounting import recount
+from memory.insight.receipt_details import get_receipt_details
 from memory.kernel.engine import Engine
 from memory.kernel.errors import NotFound
 from memory.kernel.paging import Page
@@ -28,7 +28,7 @@ async def test_the_words_are_those_that_were_served_whatever_became_of_them(
     edit = MemoryEdit(lesson="look at the wind")
     await edit_memory(engine, await calls(wall), known.id, edit, 1)
 
-    told = await recount(engine, await calls(wall), answer.receipt.retrieval_id)
+    told = await get_receipt_details(engine, await calls(wall), answer.receipt.retrieval_id)
 
     assert told.receipt == answer.receipt
     assert told.texts[known.id].lesson == a_draft().lesson
@@ -44,7 +44,7 @@ async def test_an_erased_memory_leaves_its_place_without_words(
     answer = await served(engine, await calls(wall))
     await erase(engine, await calls(wall), Erasure(memory_id=known.id))
 
-    told = await recount(engine, await calls(wall), answer.receipt.retrieval_id)
+    told = await get_receipt_details(engine, await calls(wall), answer.receipt.retrieval_id)
 
     assert [item.memory_id for item in told.receipt.items] == [known.id]
     assert told.texts == {}
@@ -59,7 +59,7 @@ async def test_of_several_outcomes_the_best_verified_is_in_effect(
     judged = await reported(engine, await calls(wall), answer, reward=0.2, verifier="human")
     await reported(engine, await calls(wall), answer, reward=0.5, verifier="test")
 
-    told = await recount(engine, await calls(wall), answer.receipt.retrieval_id)
+    told = await get_receipt_details(engine, await calls(wall), answer.receipt.retrieval_id)
 
     assert [one.reward for one in told.outcomes] == [0.9, 0.2, 0.5]
     assert told.effective == judged.outcome.id
@@ -70,11 +70,11 @@ async def test_without_an_outcome_none_is_in_effect(
 ) -> None:
     answer = await served(engine, await calls(wall))
 
-    told = await recount(engine, await calls(wall), answer.receipt.retrieval_id)
+    told = await get_receipt_details(engine, await calls(wall), answer.receipt.retrieval_id)
 
     assert (told.outcomes, told.effective) == ((), None)
     with pytest.raises(NotFound):
-        await recount(engine, await calls(wall), uuid4())
+        await get_receipt_details(engine, await calls(wall), uuid4())
 
 
 async def test_receipts_are_listed_by_what_became_of_them(

@@ -14,7 +14,7 @@ from sqlalchemy import text
 
 from memory.belief.belief import HALF_LIFE
 from memory.belief.entities import WeightEvent
-from memory.insight.weights import weight_events
+from memory.insight.service import list_weight_events
 from memory.jobs.leader import wall
 from memory.jobs.service import JOBS, Done, Job, job_named, list_runs
 from memory.jobs.timetable import CATCH_UP, Timetable
@@ -81,7 +81,7 @@ async def runs(engine: Engine, key: Key, bank: Bank) -> list[JobRun]:
 async def decays(engine: Engine, key: Key, bank: Bank) -> list[WeightEvent]:
     """What runs of `decay` wrote down of the lesson."""
     call = await a_call(engine, key, bank.slug)
-    events = (await weight_events(engine, call, bank.lesson, PAGE)).items
+    events = (await list_weight_events(engine, call, bank.lesson, PAGE)).items
     return [one for one in events if (one.subject, one.reason) == ("memory", "decay")]
 
 

@@ -10,9 +10,9 @@ from sqlalchemy import text
 
 from memory.belief.fold import Learned
 from memory.erasure.rollback import roll_back
-from memory.insight.entities import Conjecture, Rollback
-from memory.insight.history import bank_at, difference, what_if
-from memory.insight.weights import weight_of
+from memory.insight.entities import Rollback, WhatIf
+from memory.insight.history import compare_moments, list_past_weights, what_if
+from memory.insight.service import get_weight
 from memory.jobs.service import JobRequest, run_job
 from memory.kernel.engine import Engine
 from memory.kernel.errors import Conflict, Forbidden, NotFound, Rejected
@@ -205,7 +205,7 @@ async def test_an_applied_outcome_that_a_better_one_supersedes_leaves_no_trace(
     here = await exact(engine, await calls(left))
     assert numbers(here) == numbers(await exact(engine, await calls(right)))
     [memory] = here.memories
-    weight = await weight_of(engine, await calls(left), memory, None)
+    weight = await get_weight(engine, await calls(left), memory, None)
     assert weight.credited == 4
 
 
@@ -333,21 +333,22 @@ async def test_the_bank_of_a_moment_is_found_by_time_and_by_version(
         assert found.bank_version is not None
         versions.append(found.bank_version)
         moment = BankMoment(as_of=found.known_at)
-        [row] = (await bank_at(engine, await calls(past), moment, PAGE)).items
+        [row] = (await list_past_weights(engine, await calls(past), moment, PAGE)).items
         weights.append(row.effective_weight)
 
     for version, weight in zip(versions, weights, strict=True):
         moment = BankMoment(bank_version=version)
-        [row] = (await bank_at(engine, await calls(past), moment, PAGE)).items
+        [row] = (await list_past_weights(engine, await calls(past), moment, PAGE)).items
         assert (row.memory_id, row.effective_weight) == (lesson.id, weight)
-    [row] = (await bank_at(engine, await calls(past), BankMoment(), PAGE)).items
+    [row] = (await list_past_weights(engine, await calls(past), BankMoment(), PAGE)).items
     assert row.effective_weight == weights[-1]
     moments = (BankMoment(bank_version=versions[0]), BankMoment(bank_version=versions[1]))
-    found = await difference(engine, await calls(past), moments)
+    found = await compare_moments(engine, await calls(past), *moments)
     assert [(c.memory_id, c.before, c.after) for c in found.weights] == [
         (lesson.id, weights[0], weights[1])
     ]
-    assert (await bank_at(engine, await calls(past), BankMoment(bank_version=0), PAGE)).total == 0
+    empty = await list_past_weights(engine, await calls(past), BankMoment(bank_version=0), PAGE)
+    assert empty.total == 0
 
 
 async def test_what_if_tells_of_another_policy_and_touches_nothing(
@@ -360,7 +361,7 @@ async def test_what_if_tells_of_another_policy_and_touches_nothing(
     await apply_now(engine, await calls(past))
     before = await exact(engine, await calls(past))
 
-    found = await what_if(engine, await calls(past), Conjecture("paper"))
+    found = await what_if(engine, await calls(past), WhatIf("paper"))
 
     assert await exact(engine, await calls(past)) == before
     [change] = found.difference.weights
@@ -368,7 +369,7 @@ async def test_what_if_tells_of_another_policy_and_touches_nothing(
     assert (found.instead_of, found.outcomes) == ("belief", 1)
     assert "served" in found.held_fixed
     with pytest.raises(Rejected):
-        await what_if(engine, await calls(past), Conjecture("no such"))
+        await what_if(engine, await calls(past), WhatIf("no such"))
 
 
 async def test_the_nightly_rebuild_finds_the_states_exact_and_a_forged_one_not(

@@ -75,7 +75,14 @@ from memory.forecasts.entities import (
 from memory.forecasts.store.predictions import PredictionStore, ScoredPrediction
 from memory.forecasts.store.settlements import SettledWindows, SettlementStore
 from memory.forecasts.tables import prediction, settlement
-from memory.insight.entities import Ages, Coverage, Duplicates, Health, ItemVariance, WeightShares
+from memory.insight.entities import (
+    DuplicateTexts,
+    ItemVariance,
+    LearningHealth,
+    OutcomeCoverage,
+    WaitingByAge,
+    WeightShares,
+)
 from memory.insight.store.browsing import BrowsingStore
 from memory.insight.store.episodes import EpisodeStore
 from memory.insight.store.events import WeightEventStore
@@ -520,14 +527,14 @@ TOLD = fingerprint(REJECTED.situation, REJECTED.lesson)
 STORED = State((0.0, 0.0), NOON)
 PAGE = Page(200)
 EVERYTHING = MergePosition(2**40, UUID(int=0))
-HEALTH = Health(
+HEALTH = LearningHealth(
     known_at=NOON,
     weights=WeightShares(0, 0.0, 0.0, 0.0),
-    coverage=Coverage(0, 0, None),
-    pending_outcomes=Ages(),
-    pending_receipts=Ages(),
+    coverage=OutcomeCoverage(0, 0, None),
+    pending_outcomes=WaitingByAge(),
+    pending_receipts=WaitingByAge(),
     suspended_cells=0,
-    duplicates=Duplicates(0, 0, None),
+    duplicates=DuplicateTexts(0, 0, None),
     evidence={},
     egl={},
     item_variance=ItemVariance(0, None, alert=False),
@@ -565,7 +572,6 @@ FINDS_NOTHING: dict[str, Ask] = {
     ),
     "BrowsingStore.nearest": lambda f: f.browsing.nearest(f.memory, f.model, 8),
     "BrowsingStore.part": lambda f: f.browsing.part(Browse(), PAGE),
-    "BrowsingStore.texts": lambda f: f.browsing.texts({f.memory: 1}),
     "EpisodeStore.by_cell": lambda f: f.episodes.by_cell(f.memory),
     "EpisodeStore.of_memory": lambda f: f.episodes.of_memory(f.memory, PAGE),
     "SnapshotStore.take": lambda f: f.past.take(BankMoment(), replay=True),
@@ -657,7 +663,7 @@ FINDS_NOTHING: dict[str, Ask] = {
     "HealthStore.growth": lambda f: f.health.growth(NOON + 9 * DAY),
     "HealthStore.products": lambda f: f.health.products(NOON + 9 * DAY),
     "HealthStore.strengths": lambda f: f.health.strengths(),
-    "HealthStore.forget": lambda f: f.health.forget(NOON + 999 * DAY),
+    "HealthStore.delete_before": lambda f: f.health.delete_before(NOON + 999 * DAY),
     "HealthStore.newest": lambda f: f.health.newest(),
     "HealthStore.samples": lambda f: f.health.samples(PAGE),
     "GuidanceStore.near": lambda f: f.guidance.near(f.near),
@@ -827,7 +833,7 @@ WRITES_HERE: dict[str, Ask] = {
             "recorded_at": NOON,
         }
     ),
-    "HealthStore.keep": lambda f: f.health.keep(HEALTH, NOON),
+    "HealthStore.add": lambda f: f.health.add(HEALTH, NOON),
     "LedgerStore.append": lambda f: f.ledger.append([f.entry()], "belief", NOON),
     "MemoryStore.add_vectors": lambda f: f.memories.add_vectors(
         f.memory, 1, f.model, {"situation": VECTOR}

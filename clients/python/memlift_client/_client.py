@@ -228,8 +228,8 @@ class MemLift:
     bring_taxonomy = _method(ops.bring_taxonomy)
     taxonomy = _method(ops.get_taxonomy)
     list_taxonomies = _method(ops.list_taxonomies)
-    health = _method(ops.get_health)
-    list_health = _method(ops.list_health)
+    learning_health = _method(ops.get_learning_health)
+    list_learning_health = _method(ops.list_learning_health)
     list_writings = _method(ops.list_writings)
     writing_budget = _method(ops.get_writing_budget)
 
@@ -258,5 +258,5 @@ class MemLift:
     each_settlement = _each(ops.list_settlements)
     each_trajectory = _each(ops.list_trajectories)
     each_competence = _each(ops.list_competences)
-    each_health = _each(ops.list_health)
+    each_learning_health = _each(ops.list_learning_health)
     each_writing = _each(ops.list_writings)

@@ -47,10 +47,6 @@ class CategoryNameFields(TypedDict, total=False):
     """A kind of task, on two levels; the first names the cell in which learning is kept."""
 
 
-class ConjectureFields(TypedDict, total=False):
-    """Another policy under which to fold what was recorded; the bank is not touched."""
-
-
 class ContrastFields(TypedDict, total=False):
     """Which runs to compare: two or more of one task, or all of a task."""
 
@@ -233,13 +229,22 @@ class ResolutionFields(TypedDict, total=False):
 
 
 class RollbackFields(TypedDict, total=False):
-    """Whose word to take back; a dry run, the default, only tells what would change."""
+    """
+    Whose word is taken back: of an agent, of a key, or of both.
+
+    Outcomes of their retrievals or reports leave the ledger, memories they wrote retire.
+    """
 
     agent: str | None
+    """Name of the agent; it or a key is named."""
     dry_run: bool
+    """Whether to only look what would change."""
     key_id: str | None
+    """Names the key."""
     since: datetime | None
+    """Only what was recorded at this time or later."""
     until: datetime | None
+    """Only what was recorded before this time."""
 
 
 class RunResultFields(TypedDict, total=False):
@@ -388,6 +393,15 @@ class VerificationFields(TypedDict, total=False):
 
     source: Required[Literal["human", "test", "judge", "none"]]
     """A person, a test, a judging model, or nobody."""
+
+
+class WhatIfFields(TypedDict, total=False):
+    """
+    Another policy under which the recorded outcomes are folded; the bank is not touched.
+
+    Which memories were served is taken as it was: another policy would have served others, and
+    what would have come of that nobody knows.
+    """
 
 
 class BatchedReportFields(TypedDict, total=False):
@@ -661,7 +675,6 @@ __all__ = [
     "BranchFields",
     "BulkChangeFields",
     "CategoryNameFields",
-    "ConjectureFields",
     "ConstraintFields",
     "ContrastFields",
     "DirectivesFields",
@@ -698,4 +711,5 @@ __all__ = [
     "TrialResultFields",
     "TrustChangeFields",
     "VerificationFields",
+    "WhatIfFields",
 ]

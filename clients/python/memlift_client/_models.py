@@ -104,17 +104,6 @@ class AgentRecord:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Ages:
-    """How many wait, by how long: under an hour, a day, a week, 30 days, and longer."""
-
-    day: int
-    hour: int
-    month: int
-    older: int
-    week: int
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class Applied:
     """What applying did."""
 
@@ -127,9 +116,13 @@ class Applied:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Arm:
+class ArmMean:
+    """The rewards of one arm."""
+
     mean: float
+    """Their mean reward, from 0 to 1."""
     n: int
+    """Outcomes of the arm."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -283,15 +276,6 @@ class Contrasts:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Coverage:
-    """How many receipts of the last 30 days an effective outcome came for."""
-
-    answered: int
-    receipts: int
-    share: float | None
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class Cut:
     """A memory that did not enter the guideline."""
 
@@ -342,12 +326,15 @@ class Directives:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Duplicates:
+class DuplicateTexts:
     """How many of the texts that came in were there already, or were merged as near-twins."""
 
     duplicates: int
+    """Those of them that were there already or were merged."""
     remembered: int
+    """Texts that came in."""
     share: float | None
+    """Duplicates over texts; null without texts."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -425,17 +412,26 @@ class ErasureReach:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Estimate:
     """
-    What memory added to the reward: an error clustered by feedback date, and an interval that
-    holds at every look (asymptotic, 95 %); null while too little is known to say.
+    What memory added to the reward, with an interval that holds at every look.
+
+    The interval is null below ten dates, and where no two dates differ: nothing was seen of how
+    far they may.
     """
 
     dates: int
+    """Days (UTC) on which these outcomes became known."""
     high: float | None
+    """Upper end of the interval."""
     label: str
+    """What kind of interval it is."""
     low: float | None
+    """Lower end of the interval."""
     mean: float | None
+    """Mean reward with memory less mean reward without; null while one is missing."""
     n: int
+    """Outcomes it is made of."""
     standard_error: float | None
+    """Standard error of the mean, clustered by date; null below two dates."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -494,15 +490,14 @@ class Item:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ItemVariance:
-    """
-    Mean product of one memory's residuals on two different dates, over the last 180 days.
-
-    `alert`: at or below zero over at least 200 pairs; weights carry no signal here.
-    """
+    """Whether residuals of one memory on different dates agree, over the last 180 days."""
 
     alert: bool
+    """At or below zero over at least 200 pairs: weights carry no signal here."""
     mean: float | None
+    """Their mean product, in squared reward; null without pairs."""
     pairs: int
+    """Pairs of residuals of one memory on two different dates."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -735,13 +730,24 @@ class Memory:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MemoryChange:
-    """A memory's status and text version here and there; null where it did not exist."""
+    """A memory's status and text version before and after; null where it did not exist."""
 
     memory_id: str
-    status_after: str | None
-    status_before: str | None
+    """Names the memory."""
+    status_after: (
+        Literal["proposed", "verifying", "active", "rejected", "probation", "suspended", "retired"]
+        | None
+    )
+    """Status at the second moment."""
+    status_before: (
+        Literal["proposed", "verifying", "active", "rejected", "probation", "suspended", "retired"]
+        | None
+    )
+    """Status at the first moment."""
     version_after: int | None
+    """Version of the text at the second moment."""
     version_before: int | None
+    """Version of the text at the first moment."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -955,6 +961,18 @@ class Outcome:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class OutcomeCoverage:
+    """How many receipts of the last 30 days have an outcome."""
+
+    answered: int
+    """Those of them with an effective outcome."""
+    receipts: int
+    """Receipts of the last 30 days, replays aside."""
+    share: float | None
+    """Answered over receipts; null without receipts."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class OutcomeTaken:
     """
     What became of a report. Differs from `Outcome`: its progress is read at
@@ -969,10 +987,12 @@ class OutcomeTaken:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PastWeight:
-    """A memory's weight at that moment, for no agent in particular."""
+    """A memory's weight at a moment, for no agent in particular."""
 
     effective_weight: float
+    """What it had earned by then, from .1 to 2; 1 is neutral."""
     memory_id: str
+    """Names the memory."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -1001,6 +1021,20 @@ class PredictionScore:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class RankerRecord:
+    """The guard's record of one category, or of the whole namespace."""
+
+    category: str | None
+    """Name of the category; null for the whole namespace."""
+    feedback_dates: int
+    """Days (UTC) on which rankers were scored."""
+    losses: Mapping[str, float]
+    """What each ranker has lost; a date counts once, and old dates less."""
+    probabilities: Mapping[str, float]
+    """How far each ranker is believed now; they sum to 1."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class RankerView:
     """What one ranker makes of a candidate."""
 
@@ -1019,16 +1053,6 @@ class RankerView:
     """The factor for the age of the knowledge in it."""
     order_score: float
     """What it sorts by."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Rankers:
-    """The guard's record of one category, or (null) of the whole namespace."""
-
-    category: str | None
-    feedback_dates: int
-    losses: Mapping[str, float]
-    probabilities: Mapping[str, float]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -1182,12 +1206,16 @@ class Step:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StrengthChange:
-    """A cell's strength here and there."""
+    """How far memory is followed in a cell, before and after."""
 
     after: float
+    """Strength after, from 0 to 1."""
     agent: str
+    """Name of the agent."""
     before: float
+    """Strength before, from 0 to 1."""
     category: str
+    """Name of the category."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -1423,51 +1451,97 @@ class TrialSlot:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class WeightChange:
-    """A memory's weight here and there; null where it did not exist."""
+class WaitingByAge:
+    """How many wait, by how long."""
 
-    after: float | None
-    before: float | None
-    memory_id: str
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class WeightEvent:
-    """One entry of the ledger; `retrieval_id` is the receipt of its outcome."""
-
-    agent: str | None
-    bank_version: int
-    kind: str
-    known_at: datetime
-    outcome_id: str | None
-    policy: str
-    position: int
-    reason: str
-    recorded_at: datetime
-    retrieval_id: str | None
-    state_after: tuple[float, ...]
-    state_before: tuple[float, ...] | None
-    subject: str
-    superseded_by: int | None
-    weight_after: float | None
-    weight_before: float | None
+    day: int
+    """From an hour to a day."""
+    hour: int
+    """Under an hour."""
+    month: int
+    """From a week to 30 days."""
+    older: int
+    """30 days or longer."""
+    week: int
+    """From a day to a week."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Weight:
-    """A memory's weight for one agent, or for none in particular."""
+    """A memory's weight for one agent, or for none in particular, aged to the time of reading."""
 
     agent: str | None
+    """Name of the agent whose deviation counts; null for none in particular."""
     credited: int
+    """Outcomes that moved it."""
     deviation: Mapping[str, float] | None
+    """The policy's numbers about how the agent deviates; null where it has none."""
     effective_weight: float
+    """What it has earned, from .1 to 2; 1 is neutral."""
     harmful: int
+    """Reports that named it harmful."""
     helpful: int
+    """Reports that named it helpful."""
     memory_id: str
+    """Names the memory."""
     ranking_weight: float
+    """The same with some optimism for the untested; it only orders."""
     served: int
+    """Receipts in which it was served."""
     state: Mapping[str, float]
+    """The policy's numbers about the memory, by name."""
     touched_at: datetime | None
+    """When an event last moved it; null before the first."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class WeightChange:
+    """A memory's effective weight before and after."""
+
+    after: float | None
+    """Null where it does not exist there."""
+    before: float | None
+    """Null where it did not exist yet."""
+    memory_id: str
+    """Names the memory."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class WeightEvent:
+    """One entry of the ledger: what moved a memory's belief or an agent's deviation from it."""
+
+    agent: str | None
+    """Name of the agent that deviates."""
+    bank_version: int
+    """The version of the bank that it made."""
+    kind: Literal["learn", "set"]
+    """Whether an outcome moved it, or something else set it."""
+    known_at: datetime
+    """When its cause was known."""
+    outcome_id: str | None
+    """The outcome that moved it."""
+    policy: str
+    """The policy by which it moved."""
+    position: int
+    """Its place within that version, from 0."""
+    reason: str
+    """The kind of evidence, or the operation: created, edit, decay, correction."""
+    recorded_at: datetime
+    """When the server wrote it down."""
+    retrieval_id: str | None
+    """The receipt of the outcome."""
+    state_after: tuple[float, ...]
+    """The policy's numbers after; empty where it is at its start again."""
+    state_before: tuple[float, ...] | None
+    """The policy's numbers before; null at its start."""
+    subject: Literal["memory", "deviation"]
+    """Whether the memory's own state moved, or an agent's deviation from it."""
+    superseded_by: int | None
+    """The version of the bank in which a correction took it back."""
+    weight_after: float | None
+    """Effective weight after, of a memory's own state only."""
+    weight_before: float | None
+    """Effective weight before, of a memory's own state only."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -1475,24 +1549,37 @@ class WeightRow:
     """A line in the list of weights."""
 
     category: str
+    """Name of its category."""
     credited: int
+    """Outcomes that moved it."""
     effective_weight: float
+    """What it has earned, from .1 to 2; 1 is neutral."""
     kind: Literal["experience", "constraint", "meta_guideline"]
+    """What it is."""
     lesson: str
+    """What to do then."""
     memory_id: str
+    """Names the memory."""
     served: int
+    """Receipts in which it was served."""
     situation: str
+    """When it applies."""
     touched_at: datetime | None
+    """When an event last moved it; null before the first."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class WeightShares:
-    """Shares of the living memories by effective weight: at most .12, at least 1.95, below .3."""
+    """How the effective weights of living memories lie."""
 
     at_lower_bound: float
+    """The share with a weight of at most .12."""
     at_upper_bound: float
+    """The share with a weight of at least 1.95."""
     below_floor: float
+    """The share with a weight below .3, which is hardly served."""
     living: int
+    """Memories that are neither retired nor rejected."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -1524,6 +1611,22 @@ class Writing:
     task_id: str | None
     ticket_id: str | None
     tokens: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class BankDifference:
+    """What two states of the bank differ in, the largest changes first."""
+
+    memories: tuple[MemoryChange, ...]
+    """Those that came, changed status or changed text; only between two moments."""
+    strengths: tuple[StrengthChange, ...]
+    """The largest changes of strength, by cell."""
+    total: int
+    """How many weights differ, those that are not listed among them."""
+    total_memories: int
+    """How many memories differ, those that are not listed among them."""
+    weights: tuple[WeightChange, ...]
+    """The largest changes of weights."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -1710,35 +1813,31 @@ class ConstraintServed:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Difference:
-    """
-    The largest changes first; totals count also those not shown. `memories` came, changed status
-    or changed text; they are told between two moments alone.
-    """
-
-    memories: tuple[MemoryChange, ...]
-    strengths: tuple[StrengthChange, ...]
-    total: int
-    total_memories: int
-    weights: tuple[WeightChange, ...]
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class Effect:
     """
-    What memory did for one agent in one category, pairs and randomised outcomes apart, and how
-    far (`strength`, 0 to 1) memory is to be followed there.
+    What memory did for one agent in one category, and how far it is followed there.
+
+    Pairs and randomised outcomes are never mixed.
     """
 
     agent: str
-    arms: Mapping[str, Arm]
+    """Name of the agent."""
+    arms: Mapping[str, ArmMean]
+    """Rewards by arm of the retrieval."""
     category: str
+    """Name of the category."""
     feedback_dates: int
+    """Days (UTC) on which an outcome said something about strength."""
     n: int
+    """Outcomes of all arms."""
     paired: Estimate
+    """From runs of one task with memory and without."""
     randomised: Estimate
+    """From runs with memory and without, drawn at random."""
     strength: float
+    """How far memory is followed, from 0 to 1."""
     suspended: bool
+    """Whether memory is withheld, but for retests."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -1787,22 +1886,32 @@ class Guideline:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Health:
-    """
-    The health of learning. `evidence`: outcomes of the last 30 days by kind. `egl`: memories
-    admitted for a thousand retrievals, by category; null before the first retrieval.
-    """
+class LearningHealth:
+    """The health of learning in one namespace at one time."""
 
-    coverage: Coverage
-    duplicates: Duplicates
+    coverage: OutcomeCoverage
+    """Whether outcomes are reported."""
+    duplicates: DuplicateTexts
+    """Whether texts come in again."""
     egl: Mapping[str, float | None]
+    """
+    Memories admitted for a thousand retrievals, by category; null before the first retrieval.
+    It falls while the bank suffices, and rises when tasks drift.
+    """
     evidence: Mapping[str, int]
+    """Effective outcomes of the last 30 days by kind of evidence."""
     item_variance: ItemVariance
+    """Whether weights carry a signal."""
     known_at: datetime
-    pending_outcomes: Ages
-    pending_receipts: Ages
+    """When it was counted, by the namespace's clock."""
+    pending_outcomes: WaitingByAge
+    """Outcomes that wait to be applied."""
+    pending_receipts: WaitingByAge
+    """Receipts that have not expired and wait for an outcome."""
     suspended_cells: int
+    """Pairs of agent and category from which memory is withheld."""
     weights: WeightShares
+    """How many weights stand at their bounds."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -2012,14 +2121,19 @@ class Retrieval(HasReceipt):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class RolledBack:
-    """Outcomes withdrawn, memories retired, and what that changes."""
+class RollbackResult:
+    """What a rollback does, or did."""
 
     bank_version: int
-    difference: Difference
+    """The version of the bank afterwards."""
+    difference: BankDifference
+    """What that changes in the bank."""
     dry_run: bool
+    """Whether nothing was changed."""
     outcomes: tuple[str, ...]
+    """The outcomes that are withdrawn."""
     retired: tuple[str, ...]
+    """The memories that retire."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -2111,14 +2225,19 @@ class Ticket:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Conjectured:
-    """What the bank would be; `held_fixed` says what the conjecture cannot change."""
+class WhatIfResult:
+    """What the bank would be under the other policy."""
 
-    difference: Difference
+    difference: BankDifference
+    """From the bank as it is to the bank as it would be."""
     held_fixed: str
+    """What another policy would have changed, and this cannot."""
     instead_of: str
+    """The policy of the namespace."""
     outcomes: int
+    """How many recorded outcomes were folded."""
     policy: str
+    """The policy that was tried."""
 
 
 __all__ = [
@@ -2126,29 +2245,26 @@ __all__ = [
     "AddedTrajectory",
     "Agent",
     "AgentRecord",
-    "Ages",
     "Applied",
-    "Arm",
+    "ArmMean",
     "AuditEntry",
+    "BankDifference",
     "Branch",
     "BulkItem",
     "Category",
     "Check",
     "Competence",
-    "Conjectured",
     "Considered",
     "Constraint",
     "ConstraintServed",
     "Contradiction",
     "Contrast",
     "Contrasts",
-    "Coverage",
     "Cut",
     "Deletion",
     "Derived",
-    "Difference",
     "Directives",
-    "Duplicates",
+    "DuplicateTexts",
     "Effect",
     "Episode",
     "Erased",
@@ -2158,12 +2274,12 @@ __all__ = [
     "Explanation",
     "Gates",
     "Guideline",
-    "Health",
     "Item",
     "ItemVariance",
     "JobRun",
     "Key",
     "KeyCreated",
+    "LearningHealth",
     "LessonCandidate",
     "Line",
     "ListedMemory",
@@ -2179,19 +2295,20 @@ __all__ = [
     "NearCategory",
     "Neighbour",
     "Outcome",
+    "OutcomeCoverage",
     "OutcomeTaken",
     "PastWeight",
     "Prediction",
     "PredictionHistory",
     "PredictionScore",
+    "RankerRecord",
     "RankerView",
-    "Rankers",
     "Ready",
     "Receipt",
     "Remembered",
     "Retrieval",
     "Revision",
-    "RolledBack",
+    "RollbackResult",
     "Routing",
     "ServedMemory",
     "Settlement",
@@ -2210,10 +2327,12 @@ __all__ = [
     "Trajectory",
     "TrajectorySummary",
     "TrialSlot",
+    "WaitingByAge",
     "Weight",
     "WeightChange",
     "WeightEvent",
     "WeightRow",
     "WeightShares",
+    "WhatIfResult",
     "Writing",
 ]

@@ -216,12 +216,12 @@ def get_difference(
     from_bank_version: int | None = None,
     to_as_of: datetime | None = None,
     to_bank_version: int | None = None,
-) -> Call[m.Difference]:
+) -> Call[m.BankDifference]:
     """What changed between two moments."""
     return call(
         "GET",
         "/bank/difference",
-        one(m.Difference),
+        one(m.BankDifference),
         query={
             "from_as_of": from_as_of,
             "from_bank_version": from_bank_version,
@@ -680,16 +680,6 @@ def list_weight_events(
     )
 
 
-def get_health() -> Call[m.Health]:
-    """The health of learning now."""
-    return call("GET", "/health", one(m.Health))
-
-
-def list_health(*, limit: int | None = None, cursor: str | None = None) -> Call[Page[m.Health]]:
-    """How it was: one sample a day, kept 400 days."""
-    return call("GET", "/health/history", page(m.Health), query={"limit": limit, "cursor": cursor})
-
-
 def list_runs(*, limit: int | None = None, cursor: str | None = None) -> Call[Page[m.JobRun]]:
     """Runs of jobs on this namespace."""
     return call("GET", "/jobs/runs", page(m.JobRun), query={"limit": limit, "cursor": cursor})
@@ -701,6 +691,23 @@ def run_job(
     """Run a job on this namespace now; a dry run changes nothing and says what would change."""
     return call(
         "POST", f"/jobs/{part(job)}/runs", one(m.JobRun), body={"dry_run": dry_run, "now": now}
+    )
+
+
+def get_learning_health() -> Call[m.LearningHealth]:
+    """The health of learning now."""
+    return call("GET", "/learning-health", one(m.LearningHealth))
+
+
+def list_learning_health(
+    *, limit: int | None = None, cursor: str | None = None
+) -> Call[Page[m.LearningHealth]]:
+    """How it was: one sample a day, kept 400 days."""
+    return call(
+        "GET",
+        "/learning-health/history",
+        page(m.LearningHealth),
+        query={"limit": limit, "cursor": cursor},
     )
 
 
@@ -1027,9 +1034,9 @@ def get_prediction(prediction_id: str) -> Call[m.PredictionHistory]:
     return call("GET", f"/predictions/{part(prediction_id)}", one(m.PredictionHistory))
 
 
-def get_rankers() -> Call[tuple[m.Rankers, ...]]:
+def get_rankers() -> Call[tuple[m.RankerRecord, ...]]:
     """What each ranker has lost, and how far it is believed."""
-    return call("GET", "/rankers", rows(m.Rankers))
+    return call("GET", "/rankers", rows(m.RankerRecord))
 
 
 def list_retrievals(
@@ -1171,12 +1178,12 @@ def rollback(
     key_id: str | None = None,
     since: datetime | None = None,
     until: datetime | None = None,
-) -> Call[m.RolledBack]:
+) -> Call[m.RollbackResult]:
     """Take back what an agent or a key said, or look what that would change."""
     return call(
         "POST",
         "/rollbacks",
-        one(m.RolledBack),
+        one(m.RollbackResult),
         body={"agent": agent, "dry_run": dry_run, "key_id": key_id, "since": since, "until": until},
     )
 
@@ -1456,9 +1463,9 @@ def list_weights(
     )
 
 
-def what_if(policy: str, limit: int | None = None) -> Call[m.Conjectured]:
+def what_if(policy: str, limit: int | None = None) -> Call[m.WhatIfResult]:
     """What the recorded outcomes would have made of the bank under another policy."""
-    return call("POST", "/what-if", one(m.Conjectured), body={"policy": policy, "limit": limit})
+    return call("POST", "/what-if", one(m.WhatIfResult), body={"policy": policy, "limit": limit})
 
 
 def list_writings(

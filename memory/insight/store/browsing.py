@@ -7,7 +7,7 @@ one page are read whole afterwards.
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from sqlalchemy import (
@@ -28,6 +28,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import ARRAY, INTEGER
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from memory.belief.states import State
 from memory.belief.tables import memory_weight
 from memory.kernel.paging import Page
 from memory.memories.browse_entities import Browse, MemoryCriteria, Sort
@@ -37,7 +38,14 @@ from memory.memories.tables import memory, memory_version
 from memory.receipts.tables import retrieval_item
 from memory.tasks.tables import agent, category
 
-Key = datetime | int | float
+RowKey = datetime | int | float
+
+
+class SortedId(NamedTuple):
+    """What a row is sorted by, and its id, which decides between equals."""
+
+    key: Any
+    id: UUID
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +53,8 @@ class Line:
     """A matching memory: what it is sorted by beside its weight, and its state."""
 
     id: UUID
-    key: Key
-    state: tuple[float, ...]
-    touched_at: datetime | None
+    key: RowKey
+    state: State
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +76,7 @@ class BrowsingStore:
         self._namespace_id = namespace_id
         self._owners = viewer.owners
 
-    async def part(self, browse: Browse, page: Page) -> tuple[list[tuple[UUID, Key]], int]:
+    async def part(self, browse: Browse, page: Page) -> tuple[list[SortedId], int]:
         """Ids in order with what they are sorted by, one more than the page; and how many match.
 
         Not for what weights decide: those are not a column.
@@ -87,33 +94,23 @@ class BrowsingStore:
         total = await self._connection.scalar(
             select(func.count()).select_from(rows.source).where(condition)
         )
-        return [(row.id, row.key) for row in found], total or 0
+        return [SortedId(row.key, row.id) for row in found], total or 0
 
-    async def lines(self, browse: Browse, then: Mapping[UUID, Snapshot] | None) -> list[Line]:
-        """Every match, in no order; with `then`, of the bank as it stood."""
-        rows = _now() if then is None else _then(then, browse.criteria)
+    async def lines(self, browse: Browse, snapshots: Mapping[UUID, Snapshot] | None) -> list[Line]:
+        """Every match, in no order; with `snapshots`, of the bank as it stood."""
+        rows = _now() if snapshots is None else _past(snapshots, browse.criteria)
         states = (memory_weight.c.state, memory_weight.c.touched_at)
         found = await self._connection.execute(
             select(memory.c.id, self._key(browse.sort).label("key"), *states)
             .select_from(rows.source)
             .where(self._matching(browse.criteria, rows))
         )
-        return [Line(row.id, row.key, tuple(row.state), row.touched_at) for row in found]
+        return [Line(row.id, row.key, State(tuple(row.state), row.touched_at)) for row in found]
 
-    async def texts(self, versions: Mapping[UUID, int]) -> dict[UUID, tuple[str, str]]:
-        """Situation and lesson of these versions."""
-        wanted = tuple_(memory_version.c.memory_id, memory_version.c.version)
-        rows = await self._connection.execute(
-            select(memory_version)
-            .where(memory_version.c.namespace_id == self._namespace_id)
-            .where(wanted.in_(list(versions.items())))
-        )
-        return {row.memory_id: (row.situation, row.lesson) for row in rows}
-
-    async def nearest(
-        self, memory_id: UUID, model_id: UUID, limit: int
-    ) -> list[tuple[UUID, float]]:
-        """The memories whose situations are nearest to this one's, every one compared."""
+    async def nearest(self, memory_id: UUID, model_id: UUID, limit: int) -> dict[UUID, float]:
+        """The memories whose situations are nearest to this one's, every one compared: cosines by
+        id, the nearest first.
+        """
         rows = await self._connection.execute(
             _NEAREST,
             {
@@ -124,7 +121,7 @@ class BrowsingStore:
                 "limit": limit,
             },
         )
-        return [(row.id, row.cosine) for row in rows]
+        return {row.id: row.cosine for row in rows}
 
     def _key(self, sort: Sort) -> ColumnElement[Any]:
         match sort:
@@ -144,9 +141,10 @@ class BrowsingStore:
     def _matching(self, criteria: MemoryCriteria, rows: _Rows) -> ColumnElement[bool]:
         here = memory.c.namespace_id == self._namespace_id
         condition = here & memory.c.erased_at.is_(None) & memory.c.owner.in_(self._owners)
-        for name in ("kind", "trust"):
-            if (value := getattr(criteria, name)) is not None:
-                condition &= memory.c[name] == value
+        if criteria.kind is not None:
+            condition &= memory.c.kind == criteria.kind
+        if criteria.trust is not None:
+            condition &= memory.c.trust == criteria.trust
         if criteria.status is not None and rows.status is not None:
             condition &= rows.status == criteria.status
         if criteria.agent is not None:
@@ -154,7 +152,7 @@ class BrowsingStore:
         if criteria.category is not None:
             condition &= memory.c.category_id.in_(self._named(category, criteria.category))
         if criteria.text is not None:
-            condition &= _says(criteria.text, rows.version)
+            condition &= _contains(criteria.text, rows.version)
         return condition
 
     def _named(self, table: FromClause, name: str) -> Select[tuple[UUID]]:
@@ -162,7 +160,7 @@ class BrowsingStore:
         return select(table.c.id).where(here, table.c.name == name)
 
 
-def key_of(sort: Sort, written: object) -> Key:
+def key_of(sort: Sort, written: object) -> RowKey:
     """What a cursor says of the last row, read back."""
     match sort:
         case Sort.RECORDED:
@@ -178,8 +176,8 @@ def _now() -> _Rows:
     return _Rows(source, memory.c.version, memory.c.status)
 
 
-def _then(then: Mapping[UUID, Snapshot], criteria: MemoryCriteria) -> _Rows:
-    kept = {i: t for i, t in then.items() if criteria.status in (None, t.status)}
+def _past(snapshots: Mapping[UUID, Snapshot], criteria: MemoryCriteria) -> _Rows:
+    kept = {i: t for i, t in snapshots.items() if criteria.status in (None, t.status)}
     ids = cast(bindparam("ids", list(kept)), ARRAY(Uuid))
     versions = cast(bindparam("versions", [t.version for t in kept.values()]), ARRAY(INTEGER))
     stood = func.unnest(ids, versions).table_valued("id", "version", name="stood")
@@ -188,15 +186,15 @@ def _then(then: Mapping[UUID, Snapshot], criteria: MemoryCriteria) -> _Rows:
     return _Rows(source, stood.c.version)
 
 
-def _says(sought: str, version: ColumnElement[int]) -> ColumnElement[bool]:
+def _contains(text: str, version: ColumnElement[int]) -> ColumnElement[bool]:
     """Whether the text stands in situation or lesson, in any case; its signs are only signs."""
-    said = memory_version.c
+    words = memory_version.c
     return exists().where(
-        said.memory_id == memory.c.id,
-        said.version == version,
+        words.memory_id == memory.c.id,
+        words.version == version,
         or_(
-            said.situation.icontains(sought, autoescape=True),
-            said.lesson.icontains(sought, autoescape=True),
+            words.situation.icontains(text, autoescape=True),
+            words.lesson.icontains(text, autoescape=True),
         ),
     )
 

@@ -1,6 +1,5 @@
-"""EpisodeStore: where a memory was served and what came of it, seen through one namespace."""
+"""EpisodeStore: where a memory was served and with which result, seen through one namespace."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -12,8 +11,8 @@ from memory.memories.browse_entities import Episode
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
-    """What came of a memory for one agent in one category; means over outcomes that moved it."""
+class CellResult:
+    """A memory's results for one agent in one category; means over outcomes that moved it."""
 
     agent_id: UUID
     agent: str
@@ -38,14 +37,13 @@ class EpisodeStore:
         after = None if page.after is None else UUID(str(page.after[0]))
         asked = here | {"after": after, "limit": page.limit + 1}
         rows = (await self._connection.execute(_EPISODES, asked)).mappings()
-        found = [Episode(**{name: row[name] for name in Episode.__slots__}) for row in rows]
-        return found, await self._connection.scalar(_COUNT, here) or 0
+        return [Episode(**row) for row in rows], await self._connection.scalar(_COUNT, here) or 0
 
-    async def by_cell(self, memory_id: UUID) -> Sequence[Cell]:
-        """What came of it for each agent in each category, by name."""
+    async def by_cell(self, memory_id: UUID) -> list[CellResult]:
+        """Its results for each agent in each category, by name."""
         here = {"ns": self._namespace_id, "id": memory_id}
         rows = (await self._connection.execute(_CELLS, here)).mappings()
-        return [Cell(**{name: row[name] for name in Cell.__slots__}) for row in rows]
+        return [CellResult(**row) for row in rows]
 
 
 # The outcome in effect, if there is one, and the step that it was for this memory.

@@ -2,14 +2,19 @@
 
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, RowMapping, func, select
+from sqlalchemy import ColumnElement, func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from memory.belief.entities import WeightEvent
 from memory.belief.tables import weight_event
 from memory.kernel.paging import Page
+from memory.kernel.postgres.rows import RowMapper
 from memory.receipts.tables import outcome
 from memory.tasks.tables import agent
+
+_to_event = RowMapper(
+    WeightEvent, [weight_event, agent.c.name.label("agent"), outcome.c.retrieval_id]
+)
 
 
 class WeightEventStore:
@@ -25,7 +30,7 @@ class WeightEventStore:
             weight_event.c.memory_id == memory_id
         )
         rows = (
-            select(weight_event, agent.c.name.label("agent"), outcome.c.retrieval_id)
+            select(*_to_event.columns)
             .select_from(
                 weight_event.outerjoin(agent, agent.c.id == weight_event.c.agent_id).outerjoin(
                     outcome, outcome.c.id == weight_event.c.outcome_id
@@ -41,12 +46,8 @@ class WeightEventStore:
                 (weight_event.c.bank_version > version)
                 | ((weight_event.c.bank_version == version) & (weight_event.c.position > position))
             )
-        found = [_event(row) for row in (await self._connection.execute(rows)).mappings()]
+        found = [_to_event(row) for row in (await self._connection.execute(rows)).mappings()]
         total = await self._connection.scalar(
             select(func.count()).select_from(weight_event).where(condition)
         )
         return found, total or 0
-
-
-def _event(row: RowMapping) -> WeightEvent:
-    return WeightEvent(**{name: row[name] for name in WeightEvent.__slots__})

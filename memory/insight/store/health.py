@@ -12,7 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from memory.belief.states import State
 from memory.belief.tables import strength
-from memory.insight.entities import Ages, Health
+from memory.insight.entities import LearningHealth, WaitingByAge
 from memory.insight.tables import health_sample
 from memory.kernel.paging import Listed, Page, listed
 
@@ -51,15 +51,15 @@ class HealthStore:
         [row] = await self._rows(_COVERAGE, now)
         return row["receipts"], row["answered"]
 
-    async def pending_outcomes(self, now: datetime) -> Ages:
+    async def pending_outcomes(self, now: datetime) -> WaitingByAge:
         """Outcomes that wait to be applied, by age."""
         [row] = await self._rows(_PENDING_OUTCOMES, now)
-        return Ages(**row)
+        return WaitingByAge(**row)
 
-    async def pending_receipts(self, now: datetime) -> Ages:
+    async def pending_receipts(self, now: datetime) -> WaitingByAge:
         """Receipts that have not expired and still wait for an outcome, by age."""
         [row] = await self._rows(_PENDING_RECEIPTS, now)
-        return Ages(**row)
+        return WaitingByAge(**row)
 
     async def duplicates(self, now: datetime) -> tuple[int, int]:
         """How often something was remembered, and how often it was there already or was merged.
@@ -92,7 +92,7 @@ class HealthStore:
         )
         return [State(tuple(row.state), row.touched_at) for row in rows]
 
-    async def keep(self, health: Health, recorded_at: datetime) -> None:
+    async def add(self, health: LearningHealth, recorded_at: datetime) -> None:
         """One sample a moment; the first stays."""
         await self._connection.execute(
             insert(health_sample)
@@ -100,12 +100,12 @@ class HealthStore:
                 namespace_id=self._namespace_id,
                 known_at=health.known_at,
                 recorded_at=recorded_at,
-                numbers=health.stored(),
+                numbers=health.to_numbers(),
             )
             .on_conflict_do_nothing()
         )
 
-    async def forget(self, before: datetime) -> None:
+    async def delete_before(self, before: datetime) -> None:
         """Samples from before are dropped."""
         await self._connection.execute(
             delete(health_sample).where(
@@ -114,7 +114,7 @@ class HealthStore:
             )
         )
 
-    async def newest(self) -> Health | None:
+    async def newest(self) -> LearningHealth | None:
         """The last sample, if there is one."""
         row = await self._connection.execute(
             select(health_sample)
@@ -123,9 +123,9 @@ class HealthStore:
             .limit(1)
         )
         found = row.mappings().first()
-        return None if found is None else _health(found)
+        return None if found is None else _to_health(found)
 
-    async def samples(self, page: Page) -> Listed[Health]:
+    async def samples(self, page: Page) -> Listed[LearningHealth]:
         """Oldest first."""
         here = health_sample.c.namespace_id == self._namespace_id
         rows = select(health_sample).where(here).order_by(health_sample.c.known_at)
@@ -136,8 +136,8 @@ class HealthStore:
         total = await self._connection.scalar(
             select(func.count()).select_from(health_sample).where(here)
         )
-        shown = [_health(row) for row in found.mappings()]
-        return listed(shown, page, total, lambda one: (one.known_at.isoformat(),))
+        nouns = [_to_health(row) for row in found.mappings()]
+        return listed(nouns, page, total, lambda one: (one.known_at.isoformat(),))
 
     async def _rows(self, statement: TextClause, now: datetime) -> list[RowMapping]:
         moments = {"now": now, "since": now - RECENT, "compared": now - COMPARED}
@@ -145,8 +145,8 @@ class HealthStore:
         return list((await self._connection.execute(statement, values)).mappings())
 
 
-def _health(row: RowMapping) -> Health:
-    return Health.read(row["known_at"], row["numbers"])
+def _to_health(row: RowMapping) -> LearningHealth:
+    return LearningHealth.of_numbers(row["known_at"], row["numbers"])
 
 
 _LIVING = text("""

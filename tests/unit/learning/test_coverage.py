@@ -26,7 +26,7 @@ from random import Random
 import pytest
 from learning_builders import NOON
 
-from memory.belief.effect import Acted, counted, effect_of, initial_day
+from memory.belief.effect import ArmOutcome, add_outcome, effect_of, initial_day
 
 CONTROLS_WANTED = 30
 
@@ -38,12 +38,12 @@ def clipped(reward):
 def a_date(outcomes):
     day = initial_day()
     for acted in outcomes:
-        day = counted(day, acted, NOON)
+        day = add_outcome(day, acted, NOON)
     return day
 
 
 def a_pair(on, off):
-    return Acted("paired", 1.0, clipped(on), clipped(off))
+    return ArmOutcome("paired", 1.0, clipped(on), clipped(off))
 
 
 # Paired shapes: what one date brings. Each knows the truth it was made with.
@@ -89,7 +89,7 @@ def drawn(chance, controls, n, reward, rates=(0.2, 0.05)):
     for _ in range(n):
         without = chance.random() < rate
         arm, propensity = ("control", rate) if without else ("on", 1.0 - rate)
-        made.append(Acted(arm, propensity, clipped(reward(not without)), None))
+        made.append(ArmOutcome(arm, propensity, clipped(reward(not without)), None))
     return made
 
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from learning_builders import DAY, NOON
 
-from memory.belief.effect import ARMS, Acted, counted, effect_of, initial_day
+from memory.belief.effect import ARMS, ArmOutcome, add_outcome, effect_of, initial_day
 from memory.kernel.errors import Rejected
 from tests.fixtures.profiles import examples
 
@@ -16,20 +16,20 @@ from tests.fixtures.profiles import examples
 def a_day(*outcomes, now=NOON):
     day = initial_day()
     for acted in outcomes:
-        day = counted(day, acted, now)
+        day = add_outcome(day, acted, now)
     return day
 
 
 def a_pair(on, off):
-    return Acted("paired", 1.0, on, off)
+    return ArmOutcome("paired", 1.0, on, off)
 
 
 def served(reward, propensity=0.8, arm="on"):
-    return Acted(arm, propensity, reward, None)
+    return ArmOutcome(arm, propensity, reward, None)
 
 
 def unserved(reward, propensity=0.2, arm="control"):
-    return Acted(arm, propensity, reward, None)
+    return ArmOutcome(arm, propensity, reward, None)
 
 
 def pairs_of(differences):
@@ -55,7 +55,7 @@ def test_rewards_are_averaged_by_arm_as_they_were_acted():
 
 @pytest.mark.parametrize("arm", ["empty", "forced_off"])
 def test_an_arm_that_is_no_evidence_changes_nothing(arm):
-    assert a_day(Acted(arm, 1.0, 0.5, None)) == initial_day()
+    assert a_day(ArmOutcome(arm, 1.0, 0.5, None)) == initial_day()
 
 
 def test_every_pair_weighs_the_same_and_the_error_is_that_of_dates():
@@ -103,7 +103,7 @@ def test_in_a_suspended_cell_the_probe_is_what_was_served():
 
 @pytest.mark.parametrize("arm", ["forced_on", "paired"])
 def test_what_was_not_drawn_is_kept_out_of_the_randomised_estimate(arm):
-    day = a_day(served(0.9), unserved(0.4), Acted(arm, 0.5, 0.0, None), served(0.0, 1.0))
+    day = a_day(served(0.9), unserved(0.4), ArmOutcome(arm, 0.5, 0.0, None), served(0.0, 1.0))
 
     randomised = effect_of([day]).randomised
     assert (randomised.n, randomised.mean) == (2, pytest.approx(0.5))
@@ -173,18 +173,18 @@ def test_dates_that_are_all_alike_have_no_interval():
 )
 def test_what_is_no_outcome_is_refused(propensity, reward, without):
     with pytest.raises(Rejected):
-        Acted("on", propensity, reward, without)
+        ArmOutcome("on", propensity, reward, without)
 
 
 def test_a_date_remembers_its_newest_outcome():
-    day = counted(a_day(served(0.5), now=NOON + DAY / 4), served(0.5), NOON)
+    day = add_outcome(a_day(served(0.5), now=NOON + DAY / 4), served(0.5), NOON)
 
     assert day.touched == NOON + DAY / 4
 
 
 rewards = st.floats(0, 1) | st.sampled_from((0.0, 1.0))
 outcomes = st.builds(
-    Acted, st.sampled_from(ARMS), st.floats(0.01, 1.0), rewards, st.none() | rewards
+    ArmOutcome, st.sampled_from(ARMS), st.floats(0.01, 1.0), rewards, st.none() | rewards
 )
 days = st.lists(st.lists(outcomes, min_size=1, max_size=4).map(lambda o: a_day(*o)), max_size=14)
 quick = examples(60)

@@ -8,13 +8,13 @@ from hypothesis import strategies as st
 from learning_builders import DAY, NOON
 
 from memory.belief.guard import (
-    Draw,
     initial_record,
     learn_losses,
     losses_of,
     probabilities,
     sampled_losses,
 )
+from memory.belief.rankers import Draw
 from memory.kernel.errors import Rejected
 from tests.fixtures.profiles import examples
 

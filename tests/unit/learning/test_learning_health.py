@@ -7,18 +7,32 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.insight.entities import Ages, Coverage, Duplicates, Health, ItemVariance, WeightShares
-from memory.insight.rules import ENOUGH_PAIRS, egl, item_variance, overview, share, weight_shares
+from memory.insight.entities import (
+    DuplicateTexts,
+    ItemVariance,
+    LearningHealth,
+    OutcomeCoverage,
+    WaitingByAge,
+    WeightShares,
+)
+from memory.insight.rules import (
+    ENOUGH_PAIRS,
+    egl,
+    item_variance,
+    share,
+    summarise_samples,
+    weight_shares,
+)
 from tests.fixtures.engine import NOON
 
-FRESH = Health(
+FRESH = LearningHealth(
     known_at=NOON,
     weights=WeightShares(10, 0.1, 0.2, 0.3),
-    coverage=Coverage(100, 1, 0.01),
-    pending_outcomes=Ages(hour=3, day=2, week=1),
-    pending_receipts=Ages(older=7),
+    coverage=OutcomeCoverage(100, 1, 0.01),
+    pending_outcomes=WaitingByAge(hour=3, day=2, week=1),
+    pending_receipts=WaitingByAge(older=7),
     suspended_cells=1,
-    duplicates=Duplicates(8, 2, 0.25),
+    duplicates=DuplicateTexts(8, 2, 0.25),
     evidence={"paired": 5, "none": 1},
     egl={"weather": 600.0, "sport": None},
     item_variance=ItemVariance(200, -0.1, alert=True),
@@ -84,11 +98,11 @@ def test_all_namespaces_together_add_counts_and_show_the_worst_share() -> None:
     other = replace(
         FRESH,
         weights=WeightShares(30, 0.5, 0.0, 0.0),
-        coverage=Coverage(100, 99, 0.99),
+        coverage=OutcomeCoverage(100, 99, 0.99),
         evidence={"single": 4, "none": 2},
     )
 
-    found = overview([FRESH, other])
+    found = summarise_samples([FRESH, other])
 
     assert found["living"] == 40
     assert (found["at_lower_bound"], found["at_upper_bound"], found["below_floor"]) == (
@@ -104,8 +118,8 @@ def test_all_namespaces_together_add_counts_and_show_the_worst_share() -> None:
 
 
 def test_nothing_is_shown_of_no_namespace() -> None:
-    assert overview([]) == {}
+    assert summarise_samples([]) == {}
 
 
 def test_a_sample_reads_as_it_was_stored() -> None:
-    assert Health.read(NOON, FRESH.stored()) == FRESH
+    assert LearningHealth.of_numbers(NOON, FRESH.to_numbers()) == FRESH

@@ -5,28 +5,29 @@ from uuid import UUID
 import pytest
 from learning_builders import NOON, A, an_observation, fresh_states, learned
 
-from memory.belief.effect import Acted
-from memory.belief.fold import Beside, Learn, Learned, fold
+from memory.belief.effect import ArmOutcome
+from memory.belief.fold import Auxiliary, Learn, Learned, fold
 from memory.belief.policy import POLICIES
-from memory.belief.reading import Reading
-from memory.belief.states import State
-from memory.belief.strength import Shown, feedback_dates, initial_strength, learn_strength
+from memory.belief.states import Measurement, State
+from memory.belief.strength import StrengthInput, feedback_dates, initial_strength, learn_strength
 
 belief, paper = POLICIES["belief"], POLICIES["paper"]
 ANNE, BOB, SPORT = UUID(int=10), UUID(int=11), UUID(int=20)
 
 
 def a_learn(*rewards, agent=ANNE):
-    beside = Beside(Acted("on", 1.0, 0.5, None))
+    beside = Auxiliary(ArmOutcome("on", 1.0, 0.5, None))
     return Learn(agent, SPORT, "continuous", an_observation(*rewards), beside)
 
 
 def test_a_run_alone_shows_its_baseline_and_with_memory_what_that_adds():
     states = fresh_states(belief)
 
-    assert belief.readings(states, an_observation(0.9)) == (Reading(0.9, 1.0, 1.0, 0.1),)
-    assert belief.readings(states, an_observation(None, 0.4)) == (Reading(0.4, 0.0, 1.0, 0.1),)
-    assert belief.readings(states, an_observation()) == ()
+    assert belief.measurements(states, an_observation(0.9)) == (Measurement(0.9, 1.0, 1.0, 0.1),)
+    assert belief.measurements(states, an_observation(None, 0.4)) == (
+        Measurement(0.4, 0.0, 1.0, 0.1),
+    )
+    assert belief.measurements(states, an_observation()) == ()
 
 
 def test_a_pair_shows_the_baseline_and_what_its_off_run_does_not_foretell():
@@ -35,19 +36,21 @@ def test_a_pair_shows_the_baseline_and_what_its_off_run_does_not_foretell():
     r_single, _, r_paired, _, cov, var, _ = states.noise.values
     rho = cov / var
 
-    off, left = belief.readings(states, an_observation(0.7, 0.4))
+    off, left = belief.measurements(states, an_observation(0.7, 0.4))
 
     assert 0.0 < rho < 1.0
-    assert off == Reading(0.4, 0.0, 1.0, r_single)
-    assert left == Reading(0.7 - rho * 0.4, 1.0, 1.0 - rho, r_paired)
+    assert off == Measurement(0.4, 0.0, 1.0, r_single)
+    assert left == Measurement(0.7 - rho * 0.4, 1.0, 1.0 - rho, r_paired)
 
 
 def test_the_paper_reads_pairs_alone_and_needs_no_baseline():
     states = fresh_states(paper)
 
-    assert paper.readings(states, an_observation(0.75, 0.5)) == (Reading(0.25, 1.0, 0.0, 0.2),)
-    assert paper.readings(states, an_observation(0.75)) == ()
-    assert paper.readings(states, an_observation(None, 0.75)) == ()
+    assert paper.measurements(states, an_observation(0.75, 0.5)) == (
+        Measurement(0.25, 1.0, 0.0, 0.2),
+    )
+    assert paper.measurements(states, an_observation(0.75)) == ()
+    assert paper.measurements(states, an_observation(None, 0.75)) == ()
     assert paper.baseline(states) is None
 
 
@@ -59,7 +62,7 @@ def test_strength_learns_from_the_readings_of_the_states_before_the_outcome(poli
 
     after = fold(policy, [second], start=before)
 
-    shown = Shown(None, policy.readings(states, second.observation), NOON)
+    shown = StrengthInput(None, policy.measurements(states, second.observation), NOON)
     cell = (ANNE, SPORT)
     expected = learn_strength(before.strengths[cell], shown, (), own_information=False)
     assert after.strengths[cell] == expected
@@ -67,7 +70,7 @@ def test_strength_learns_from_the_readings_of_the_states_before_the_outcome(poli
 
 def test_a_new_cell_of_strength_starts_at_the_baseline_of_its_siblings():
     known = Learned(cells={(BOB, SPORT): State((0.9, 0.001), NOON)})
-    shown = Shown(None, (Reading(0.9, 1.0, 1.0, 0.1),), NOON)
+    shown = StrengthInput(None, (Measurement(0.9, 1.0, 1.0, 0.1),), NOON)
 
     strengths = fold(belief, [a_learn(0.9)], start=known).strengths
 

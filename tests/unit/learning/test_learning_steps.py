@@ -6,8 +6,7 @@ from hypothesis import strategies as st
 from learning_builders import DAY, NOON, A, B, an_observation, fresh_states, learned
 
 from memory.belief.policy import POLICIES
-from memory.belief.reading import Reading
-from memory.belief.states import State
+from memory.belief.states import Measurement, State
 
 steps = POLICIES["steps"]
 
@@ -72,21 +71,21 @@ def test_a_new_cell_starts_from_the_off_runs_of_its_siblings():
 
 
 def test_a_pair_shows_its_difference_with_the_noise_of_two_rewards():
-    [reading] = steps.readings(fresh_states(steps), an_observation(0.9, 0.4))
+    [reading] = steps.measurements(fresh_states(steps), an_observation(0.9, 0.4))
 
-    assert reading == Reading(0.5, 1.0, 0.0, 0.2)
+    assert reading == Measurement(0.5, 1.0, 0.0, 0.2)
 
 
 @pytest.mark.parametrize(
     ("rewards", "expected"),
     [
-        ((0.9, None), (Reading(0.9, 1.0, 1.0, 0.1),)),
-        ((None, 0.4), (Reading(0.4, 0.0, 1.0, 0.1),)),
+        ((0.9, None), (Measurement(0.9, 1.0, 1.0, 0.1),)),
+        ((None, 0.4), (Measurement(0.4, 0.0, 1.0, 0.1),)),
         ((None, None), ()),
     ],
 )
 def test_a_lone_reward_shows_its_run_whether_or_not_there_is_a_baseline(rewards, expected):
-    assert steps.readings(fresh_states(steps), an_observation(*rewards)) == expected
+    assert steps.measurements(fresh_states(steps), an_observation(*rewards)) == expected
 
 
 def test_nothing_ages_and_nothing_is_kept_by_agent():

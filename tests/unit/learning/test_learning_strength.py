@@ -8,11 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from learning_builders import DAY, NOON
 
-from memory.belief.reading import Reading
-from memory.belief.states import State
+from memory.belief.states import Measurement, State
 from memory.belief.strength import (
     MEMORY,
-    Shown,
+    StrengthInput,
     feedback_dates,
     initial_strength,
     is_suspended,
@@ -25,12 +24,12 @@ from tests.fixtures.profiles import examples
 
 def an_answer(moved, right, *, now=NOON):
     """Memory moved the answer by `moved`; the truth lay `right` away."""
-    return Shown((moved * right, moved * moved), (), now)
+    return StrengthInput((moved * right, moved * moved), (), now)
 
 
 def a_reading(value, variance=0.1, *, base=0.0, now=NOON):
     """A reading of what memory adds, and of `base` times the baseline; of it alone by default."""
-    return Shown(None, (Reading(value, 1.0, base, variance),), now)
+    return StrengthInput(None, (Measurement(value, 1.0, base, variance),), now)
 
 
 def a_single(reward, variance=0.1, *, now=NOON):
@@ -38,7 +37,7 @@ def a_single(reward, variance=0.1, *, now=NOON):
 
 
 def a_control(reward, variance=0.1, *, now=NOON):
-    return Shown(None, (Reading(reward, 0.0, 1.0, variance),), now)
+    return StrengthInput(None, (Measurement(reward, 0.0, 1.0, variance),), now)
 
 
 def alone(readings, start=(0.0, MEMORY**2)):
@@ -182,9 +181,9 @@ def test_with_information_of_its_own_rewards_must_speak_for_memory():
 
 
 def test_answers_say_more_than_rewards_where_there_are_both():
-    both = Shown((-0.5, 1.0), a_reading(0.5).readings, NOON)
+    both = StrengthInput((-0.5, 1.0), a_reading(0.5).measurements, NOON)
 
-    assert strength(after(both)) == strength(after(Shown((-0.5, 1.0), (), NOON)))
+    assert strength(after(both)) == strength(after(StrengthInput((-0.5, 1.0), (), NOON)))
 
 
 def test_what_rewards_told_fades_and_what_answers_told_does_not():
@@ -215,7 +214,7 @@ def test_what_effect_and_baseline_share_fades_with_the_effect():
 def test_an_outcome_that_shows_nothing_is_no_feedback():
     cell = after(a_reading(-0.1))
 
-    assert after(Shown(None, (), NOON + 5 * DAY), state=cell) == cell
+    assert after(StrengthInput(None, (), NOON + 5 * DAY), state=cell) == cell
 
 
 def test_a_feedback_date_counts_once_and_never_backwards():
@@ -253,7 +252,7 @@ def test_a_suspended_cell_returns_at_a_tenth_not_before(right, suspended):
     assert is_suspended(cell)
 
     # So many answers at once that strength becomes what they say.
-    cell = after(Shown((1e6 * right, 1e6), (), NOON + 20 * DAY), state=cell)
+    cell = after(StrengthInput((1e6 * right, 1e6), (), NOON + 20 * DAY), state=cell)
 
     assert strength(cell) == pytest.approx(right, abs=1e-4)
     assert is_suspended(cell) is suspended
@@ -261,7 +260,7 @@ def test_a_suspended_cell_returns_at_a_tenth_not_before(right, suspended):
 
 def test_strength_that_falls_not_quite_to_a_twentieth_suspends_nothing():
     cell = after(*daily(lambda now: an_answer(1.0, 0.5, now=now), 12))
-    cell = after(Shown((1e6 * 0.07, 1e6), (), NOON + 20 * DAY), state=cell)
+    cell = after(StrengthInput((1e6 * 0.07, 1e6), (), NOON + 20 * DAY), state=cell)
 
     assert strength(cell) == pytest.approx(0.07, abs=1e-4)
     assert not is_suspended(cell)
@@ -270,11 +269,11 @@ def test_strength_that_falls_not_quite_to_a_twentieth_suspends_nothing():
 @pytest.mark.parametrize(
     "shown",
     [
-        lambda: Shown((nan, 1.0), (), NOON),
-        lambda: Shown((0.0, -1.0), (), NOON),
-        lambda: Reading(inf, 1.0, 1.0, 0.1),
-        lambda: Reading(0.1, 1.0, nan, 0.1),
-        lambda: Reading(0.1, 1.0, 1.0, 0.0),
+        lambda: StrengthInput((nan, 1.0), (), NOON),
+        lambda: StrengthInput((0.0, -1.0), (), NOON),
+        lambda: Measurement(inf, 1.0, 1.0, 0.1),
+        lambda: Measurement(0.1, 1.0, nan, 0.1),
+        lambda: Measurement(0.1, 1.0, 1.0, 0.0),
     ],
 )
 def test_what_would_spoil_a_state_for_good_is_refused(shown):
@@ -287,10 +286,10 @@ shift = st.floats(-1, 1)
 numeric = st.builds(lambda d, e: (d * e, d * d), shift, shift)
 shares = st.sampled_from((0.0, 1.0)) | unit
 readings = st.lists(
-    st.builds(Reading, st.floats(-1, 1), shares, shares, st.floats(1e-9, 2)), max_size=2
+    st.builds(Measurement, st.floats(-1, 1), shares, shares, st.floats(1e-9, 2)), max_size=2
 ).map(tuple)
 moments = st.floats(-100, 4000).map(lambda days: NOON + days * DAY)
-events = st.lists(st.builds(Shown, st.none() | numeric, readings, moments), max_size=25)
+events = st.lists(st.builds(StrengthInput, st.none() | numeric, readings, moments), max_size=25)
 quick = examples(40)
 
 
@@ -319,7 +318,7 @@ def test_the_order_of_the_agents_other_cells_changes_no_bit(events, others):
 @quick
 @given(events=events, moment=moments, worse=st.floats(0.01, 1))
 def test_a_worse_reward_never_makes_memory_stronger(events, moment, worse):
-    rewards = [Shown(None, each.readings, each.now) for each in events]
+    rewards = [StrengthInput(None, each.measurements, each.now) for each in events]
     good = after(*rewards, a_reading(0.2, now=moment))
     bad = after(*rewards, a_reading(0.2 - worse, now=moment))
 
@@ -353,9 +352,9 @@ def test_every_number_of_a_cell_stays_a_number_and_its_variances_positive(events
 @given(events=events)
 def test_with_a_run_before_it_a_better_baseline_never_makes_memory_stronger(events):
     singles = [
-        Shown(None, (Reading(each.value, 1.0, 1.0, each.noise),), NOON)
+        StrengthInput(None, (Measurement(each.value, 1.0, 1.0, each.noise),), NOON)
         for event in events
-        for each in event.readings
+        for each in event.measurements
     ]
 
     worse, better = (after(*singles, a_control(reward)) for reward in (0.2, 0.8))

@@ -39,10 +39,10 @@ from uuid import UUID
 import pytest
 from learning_builders import DAY, NOON, an_observation
 
-from memory.belief.effect import Acted
-from memory.belief.fold import Beside, Learn, Learned, fold
+from memory.belief.effect import ArmOutcome
+from memory.belief.fold import Auxiliary, Learn, Learned, fold
 from memory.belief.policy import POLICIES
-from memory.belief.strength import Shown, initial_strength, is_suspended, learn_strength
+from memory.belief.strength import StrengthInput, initial_strength, is_suspended, learn_strength
 
 RUNS = 100
 LIVES = 5  # of each base rate
@@ -50,7 +50,7 @@ BASES = (0.3, 0.5, 0.8)
 OUTCOMES = 10  # a date
 CONTROL = 0.05
 CELL = (UUID(int=10), UUID(int=20))
-UNTOLD = Acted("on", 1.0, 0.5, None)  # the effect is another matter, and is left out
+UNTOLD = ArmOutcome("on", 1.0, 0.5, None)  # the effect is another matter, and is left out
 
 
 # Told by answers: strength alone.
@@ -59,7 +59,9 @@ UNTOLD = Acted("on", 1.0, 0.5, None)  # the effect is another matter, and is lef
 def answers(share, chance, now):
     """Memory moves the forecast by .2 or so; `share` of the move is right, the world is a coin."""
     moved = chance.gauss(0.0, 0.2)
-    return Shown((moved * (share * moved + chance.gauss(0.0, 0.45)), moved * moved), (), now)
+    return StrengthInput(
+        (moved * (share * moved + chance.gauss(0.0, 0.45)), moved * moved), (), now
+    )
 
 
 def answered_life(share, seed, *, dates=50, own=False, until=None):
@@ -108,7 +110,7 @@ class World:
 def rewarded_life(world, seed, *, dates=50, own=False, until=None):
     """As `answered_life`; suspended or resumed from the next date on."""
     chance, states, suspended = Random(seed), Learned(), [False]
-    beside = Beside(UNTOLD, own_information=own)
+    beside = Auxiliary(UNTOLD, own_information=own)
     for date in range(dates):
         if until is not None and date == until[0]:
             world = replace(world, effect=until[1])

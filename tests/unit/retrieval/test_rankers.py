@@ -4,7 +4,7 @@ from datetime import timedelta
 import pytest
 from retrieval_builders import NOON, FixedChance, a_candidate
 
-from memory.belief.rankers import PRIOR, RANKERS, draw_ranker, order_scores, prior, told_score
+from memory.belief.rankers import PRIOR, RANKERS, displayed_score, draw_ranker, order_scores, prior
 
 
 def test_ten_rankers_compete():
@@ -59,8 +59,8 @@ def test_what_is_learned_later_than_asked_is_not_younger_than_new():
 def test_callers_are_told_the_earned_weight_not_the_optimistic_one():
     fresh = a_candidate(relevance=0.5, effective_weight=1.0, ranking_weight=1.559)
 
-    assert told_score("weighted/none", fresh, NOON) == 0.5
-    assert told_score("flat/none", fresh, NOON) == 0.5
+    assert displayed_score("weighted/none", fresh, NOON) == 0.5
+    assert displayed_score("flat/none", fresh, NOON) == 0.5
     assert order_scores("weighted/none", [fresh], NOON) == pytest.approx([0.7795])
 
 

@@ -18,7 +18,7 @@ async def test_a_reader_sees_how_learning_is_fed(client, agent_client, namespace
     )
     reader = await agent_client("reader")
 
-    answer = await reader.get(inside(namespace, "/health"))
+    answer = await reader.get(inside(namespace, "/learning-health"))
 
     health = answer.json()
     assert answer.status_code == 200
@@ -29,7 +29,7 @@ async def test_a_reader_sees_how_learning_is_fed(client, agent_client, namespace
 
 
 async def test_the_history_holds_what_the_job_sampled(client, namespace):
-    path = inside(namespace, "/health/history")
+    path = inside(namespace, "/learning-health/history")
     before = (await client.get(path)).json()
     run = await client.post(inside(namespace, "/jobs/health/runs"), json={})
 
@@ -61,9 +61,9 @@ async def test_an_echo_is_answered_with_what_it_echoes_and_counted(app, client, 
 
 
 async def test_the_health_of_learning_is_among_the_numbers_of_the_process_that_leads(app, client):
-    app.state.shared.opened().vitals = {"coverage": 0.01}
+    app.state.shared.opened().health_gauges = {"coverage": 0.01}
 
     text = (await client.get("/metrics")).text
 
     assert "memlift_health_coverage 0.01" in text
-    app.state.shared.opened().vitals = {}
+    app.state.shared.opened().health_gauges = {}

@@ -1,8 +1,9 @@
-"""One turn of the loop is recounted: what was asked, what was served and why, what came of it."""
+"""A receipt with its story: what was asked, what was served and why, and its outcomes."""
 
 from collections.abc import Mapping, Sequence
 from uuid import UUID
 
+from memory.insight.entities import ReceiptDetails, ReceiptSummary
 from memory.kernel.engine import Engine
 from memory.kernel.paging import Listed, Page
 from memory.kernel.postgres.database import Connection
@@ -11,7 +12,6 @@ from memory.memories.store.queries import MemoryReader
 from memory.receipts.entities import Outcome, Receipt, ReceiptFilter
 from memory.receipts.store.outcomes import OutcomeStore
 from memory.receipts.store.receipts import ReceiptStore
-from memory.retrieval.entities import Recount, Turn
 from memory.retrieval.explanation import explain_items
 from memory.retrieval.service import list_receipts
 from memory.tasks.entities import Task
@@ -19,16 +19,16 @@ from memory.tasks.store.tasks import TaskStore
 from memory.tenancy.entities import Call
 
 
-async def recount(engine: Engine, call: Call, retrieval_id: UUID) -> Recount:
+async def get_receipt_details(engine: Engine, call: Call, retrieval_id: UUID) -> ReceiptDetails:
     """The receipt with the words as they were served, its task, and every outcome reported."""
     async with engine.database.transaction(call.namespace.id) as connection:
         receipt = await ReceiptStore(connection, call.namespace.id).get(retrieval_id)
         reader = MemoryReader(connection, call.namespace.id, await viewer(connection, call))
         texts = await reader.texts({item.memory_id: item.version for item in receipt.items})
         known = await OutcomeStore(connection, call.namespace.id).of_retrievals([retrieval_id])
-        task = await _task(connection, call, receipt)
+        task = await _find_task(connection, call, receipt)
     outcomes = known.get(retrieval_id, [])
-    return Recount(
+    return ReceiptDetails(
         receipt=explain_items(receipt),
         task=task,
         texts=texts,
@@ -37,8 +37,10 @@ async def recount(engine: Engine, call: Call, retrieval_id: UUID) -> Recount:
     )
 
 
-async def list_turns(engine: Engine, call: Call, wanted: ReceiptFilter, page: Page) -> Listed[Turn]:
-    """Receipts, as `list_receipts` has them, with the outcomes of each."""
+async def list_receipt_summaries(
+    engine: Engine, call: Call, wanted: ReceiptFilter, page: Page
+) -> Listed[ReceiptSummary]:
+    """Receipts, as `list_receipts` has them, each with the outcome in effect."""
     found = await list_receipts(engine, call, wanted, page)
     ids = [receipt.retrieval_id for receipt in found.items]
     task_ids = {receipt.task_id for receipt in found.items if receipt.task_id is not None}
@@ -46,12 +48,16 @@ async def list_turns(engine: Engine, call: Call, wanted: ReceiptFilter, page: Pa
         known = await OutcomeStore(connection, call.namespace.id).of_retrievals(ids)
         tasks = await TaskStore(connection, call.namespace.id).some(sorted(task_ids), ())
     texts = {task.id: task.text for task in tasks}
-    turns = [_turn(receipt, known.get(receipt.retrieval_id, []), texts) for receipt in found.items]
-    return Listed(turns, found.total, found.next)
+    summaries = [
+        _summary(receipt, known.get(receipt.retrieval_id, []), texts) for receipt in found.items
+    ]
+    return Listed(summaries, found.total, found.next)
 
 
-def _turn(receipt: Receipt, outcomes: Sequence[Outcome], texts: Mapping[UUID, str]) -> Turn:
-    return Turn(
+def _summary(
+    receipt: Receipt, outcomes: Sequence[Outcome], texts: Mapping[UUID, str]
+) -> ReceiptSummary:
+    return ReceiptSummary(
         receipt=receipt,
         task=None if receipt.task_id is None else texts.get(receipt.task_id),
         effective=next((one for one in outcomes if one.holds_place), None),
@@ -59,7 +65,7 @@ def _turn(receipt: Receipt, outcomes: Sequence[Outcome], texts: Mapping[UUID, st
     )
 
 
-async def _task(connection: Connection, call: Call, receipt: Receipt) -> Task | None:
+async def _find_task(connection: Connection, call: Call, receipt: Receipt) -> Task | None:
     if receipt.task_id is None:
         return None
     return await TaskStore(connection, call.namespace.id).get(receipt.task_id)
