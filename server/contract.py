@@ -1,6 +1,7 @@
 """The published contract: what FastAPI derives, plus what holds for every route."""
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
@@ -149,7 +150,27 @@ def _document(app: FastAPI) -> Document:
     ]
     for schema in (*schemas.values(), document["paths"]):
         _drop_titles(schema)
+    _describe_alike(schemas)
     return document
+
+
+def _describe_alike(schemas: Document) -> None:
+    """A shape that differs from a noun says of what they share what the noun says; what no noun of
+    its docstring has, any noun says for it: a name means the same everywhere.
+    """
+    spoken: dict[str, str] = {}
+    for schema in schemas.values():
+        for name, part in schema.get("properties", {}).items():
+            if "description" in part:
+                spoken.setdefault(name, part["description"])
+    for schema in schemas.values():
+        nouns = re.findall(r"Differs from `(\w+)`", schema.get("description", ""))
+        own = [schemas[noun]["properties"] for noun in nouns if noun in schemas]
+        for name, part in schema.get("properties", {}).items():
+            words = [noun[name].get("description") for noun in own if name in noun]
+            said = next(filter(None, (part.get("description"), *words, spoken.get(name))), None)
+            if said is not None:
+                part["description"] = said
 
 
 def _add_words(operation: Document) -> None:

@@ -26,13 +26,15 @@ MAX_CURSOR = 2_000
 class In(BaseModel):
     """What a caller sends: unknown fields are refused, so that a slip of the pen is not lost."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, allow_inf_nan=False, use_attribute_docstrings=True
+    )
 
 
 class Out(BaseModel):
     """What a caller gets; made from the noun of the same fields."""
 
-    model_config = ConfigDict(from_attributes=True, frozen=True)
+    model_config = ConfigDict(from_attributes=True, frozen=True, use_attribute_docstrings=True)
 
 
 def _utc(moment: datetime) -> datetime:
@@ -80,17 +82,21 @@ Refusable = WrapValidator(_refusal)
 
 
 class Listing(Out, Generic[Row]):
-    """One page of a list; `total` counts all that match, `next_cursor` is null on the last page."""
+    """One page of a list."""
 
     items: list[Row]
+    """The rows of this page, in the order of the list."""
     total: int
+    """How many rows match on all pages."""
     next_cursor: str | None = None
+    """Where the next page begins; null on the last one."""
 
 
 class Rows(Out, Generic[Row]):
     """A list that is never long enough to be paged, and is not counted."""
 
     items: list[Row]
+    """All rows, in the order of the list."""
 
 
 class ListQuery(In):

@@ -212,7 +212,9 @@ class RefinementFields(TypedDict, total=False):
     known_at: datetime | None
     """when it was refined"""
     lesson: str | None
+    """What to do, in other words."""
     situation: str | None
+    """When it applies, in other words."""
 
 
 class ReportedLessonFields(TypedDict, total=False):
@@ -277,6 +279,7 @@ class StatusReasonFields(TypedDict, total=False):
     """Why a memory's status changes. Differs from `StatusChange`: the path says how."""
 
     reason: str | None
+    """Why, for the audit trail."""
 
 
 class StepFields(TypedDict, total=False):

@@ -148,11 +148,14 @@ class BulkItem:
     """What became of one memory: its status and trust now, or the problem that kept it."""
 
     id: str
+    """The memory; of an echo the one that it repeats most."""
     memory_status: (
         Literal["proposed", "verifying", "active", "rejected", "probation", "suspended", "retired"]
         | None
     ) = None
+    """The memory's status."""
     trust: Literal["trusted", "unverified", "quarantined"] | None = None
+    """Given with the action of that name alone."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -176,6 +179,7 @@ class Category:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Check:
     detail: str
+    """What else is to be known of it, never the text itself."""
     ok: bool
 
 
@@ -662,6 +666,7 @@ class ListedMemory:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Live:
     status: Literal["live"] = "live"
+    """the HTTP status it would have had by itself"""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -673,11 +678,17 @@ class Me:
     """
 
     agents: tuple[str, ...] | None
+    """The agents it speaks for; null where it is bound to none and speaks for any."""
     expires_at: datetime | None
+    """From then on it opens nothing; null where it does not end by itself."""
     key_id: str
+    """The key that did it; null for what the server does by itself."""
     name: str
+    """Its name among people."""
     namespace: str | None
+    """Slug of the one namespace that it reaches; null for an operator's, which reaches all."""
     role: Literal["agent", "evaluator", "reader", "admin", "operator"]
+    """What the key is for."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -828,20 +839,35 @@ class MetaGuidelineServed:
     """
 
     agent: str
+    """Who was served."""
     category: str
+    """The task's category."""
     cited: bool
+    """Whether the guideline says it."""
     directives: Directives
+    """The part of the instruction that the compiler obeys by itself."""
     effective_weight: float
+    """What the memory has earned with this agent."""
     failure_reason: str
+    """How using memory went wrong."""
     instruction: str
+    """How to use it instead."""
     learned_at: datetime
+    """When it was learned."""
     memory_id: str
+    """Which memory."""
     ranking_weight: float
+    """The weight by which it is ordered."""
     relevance: float
+    """Similarity, or the reranker's opinion."""
     score: float
+    """Effective weight times relevance."""
     similarity: float
+    """Cosine to the task, from 0 to 1."""
     subcategory: str | None
+    """The task's second level, if it has one."""
     version: int
+    """The current version of its text."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -980,9 +1006,13 @@ class OutcomeTaken:
     """
 
     evidence: str
+    """What kind of comparison it offers."""
     outcome_id: str
+    """The outcome in effect; null while there is none, as is all that follows."""
     reason: str | None
+    """Why it was ignored or moves nothing."""
     status: Literal["accepted", "applied", "ignored", "superseded"]
+    """Whether it waits, was applied, was ignored, or was taken out of effect."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -1061,6 +1091,7 @@ class Ready(HasReadiness):
 
     checks: Mapping[str, Check]
     status: Literal["ready", "not_ready"]
+    """the HTTP status it would have had by itself"""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -1311,8 +1342,10 @@ class TimetableEntry:
     """A job of the timetable. Differs from `Job`: what it does is the server's."""
 
     description: str
+    """What it is, in a line; tasks are compared with this and the name."""
     every_seconds: float
     name: str
+    """How the agent is known within its namespace."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -1335,8 +1368,10 @@ class TokenBudget:
     """
 
     day: date
+    """From an hour to a day."""
     left: int
     limit: int
+    """How many at most."""
     model: str | None
     """null where no language model is configured"""
     reserved: int
@@ -1590,27 +1625,42 @@ class Writing:
     """
 
     agent: str | None
+    """Who was served."""
     answer: str
     attempt: int
     detail: str | None
+    """What else is to be known of it, never the text itself."""
     duration_ms: float
+    """How long the distiller took, in milliseconds."""
     erased_at: datetime | None
+    """When its words were erased."""
     fault: str | None
     """why the answer was not used, or nothing was sent"""
     id: str
+    """The memory; of an echo the one that it repeats most."""
     key_id: str | None
+    """The key that did it; null for what the server does by itself."""
     memory_id: str | None
+    """Which memory."""
     memory_ids: tuple[str, ...]
+    """The constraints that it supports."""
     model: str
+    """The language model it runs on."""
     private: bool
     prompt: str
     recorded_at: datetime
+    """When it was done."""
     retrieval_id: str | None
+    """The receipt it is for."""
     role: str
+    """What the key is for."""
     status: str
+    """the HTTP status it would have had by itself"""
     task_id: str | None
+    """The task that was run."""
     ticket_id: str | None
     tokens: int
+    """What the distiller took in all tries."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -1950,20 +2000,35 @@ class Prediction:
     """
 
     agent: str
+    """Who was served."""
     baseline_probabilities: Mapping[str, float] | None
+    """The same agent's without the guideline."""
     closes_at: datetime | None
+    """When its window closes: from then on no prediction counts."""
     event: str
+    """The event that it settles."""
     id: str
+    """The memory; of an echo the one that it repeats most."""
     known_at: datetime
+    """When it became known: required in `replay` namespaces, refused in `wall` ones."""
     probabilities: Mapping[str, float]
+    """By name of outcome, as the agent acts on them."""
     rationale: str | None
+    """Why, in the agent's words."""
     recorded_at: datetime
+    """When it was done."""
     retrieval_id: str | None
+    """The receipt it is for."""
     revision: int
+    """The revision that counts; null where none was in time."""
     score: PredictionScore | None
+    """Effective weight times relevance."""
     state: Literal["pending", "settled", "late"]
+    """Whether it is decided."""
     task_id: str
+    """The task that was run."""
     task_key: str | None
+    """The window: its task's key, or its id where it has none."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -1971,21 +2036,36 @@ class PredictionHistory:
     """A prediction with every revision, oldest first."""
 
     agent: str
+    """Who was served."""
     baseline_probabilities: Mapping[str, float] | None
+    """The same agent's without the guideline."""
     closes_at: datetime | None
+    """When its window closes: from then on no prediction counts."""
     event: str
+    """The event that it settles."""
     id: str
+    """The memory; of an echo the one that it repeats most."""
     known_at: datetime
+    """When it became known: required in `replay` namespaces, refused in `wall` ones."""
     probabilities: Mapping[str, float]
+    """By name of outcome, as the agent acts on them."""
     rationale: str | None
+    """Why, in the agent's words."""
     recorded_at: datetime
+    """When it was done."""
     retrieval_id: str | None
+    """The receipt it is for."""
     revision: int
+    """The revision that counts; null where none was in time."""
     revisions: tuple[Revision, ...]
     score: PredictionScore | None
+    """Effective weight times relevance."""
     state: Literal["pending", "settled", "late"]
+    """Whether it is decided."""
     task_id: str
+    """The task that was run."""
     task_key: str | None
+    """The window: its task's key, or its id where it has none."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -2078,26 +2158,43 @@ class Retrieval(HasReceipt):
     """
 
     agent: str
+    """Who asked."""
     arm: Literal[
         "on", "control", "forced_on", "forced_off", "paired", "empty", "suspended", "retest"
     ]
+    """How it was served."""
     as_of: datetime
+    """The time as of which it was answered."""
     bank_version: int
+    """The version of the bank that was searched."""
     category: str
+    """The task's category, given or found."""
     compiler: str
+    """What wrote the guideline; `none` where data was asked for."""
     confidence: float
+    """How sure the category is, from 0 to 1; 1 where it was given."""
     constraints: tuple[ConstraintServed, ...]
     eligible: bool
+    """Whether anything passed the gates."""
     expires_at: datetime
+    """From when on an outcome moves nothing."""
     gates: Gates
+    """The floors in force."""
     guideline: Guideline
+    """The advice, and what was left out of it."""
     memories: tuple[ServedMemory, ...]
+    """Those that came, changed status or changed text; only between two moments."""
     meta_guideline: MetaGuidelineServed | None
     policy: str
+    """How weights were learned."""
     propensity: float
+    """The probability that chance gave to the arm."""
     purpose: Literal["act", "paired", "replay", "preview"]
+    """What the caller was going to do with it."""
     ranker: str
+    """The ranker that ordered."""
     rankers: Mapping[str, float]
+    """Each ranker's probability of being drawn; with all rankers, its share of the answer."""
     reason: (
         Literal[
             "caller_wants_off",
@@ -2111,11 +2208,17 @@ class Retrieval(HasReceipt):
         ]
         | None
     )
+    """Why it has this arm."""
     retrieval_id: str | None
+    """Names the retrieval; an outcome is reported under it."""
     strength: float
+    """How far memory was to be followed, from 0 to 1."""
     subcategory: str | None
+    """The second level of it."""
     task_id: str | None
+    """The task it was about; null for a preview."""
     timings: Timings
+    """How long it took."""
     explanation: Explanation | None = None
     sentences: Mapping[str, str] | None = None
 
