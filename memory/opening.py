@@ -7,7 +7,7 @@ from memory.inference.reranker import LocalReranker, RerankerPolicy
 from memory.inference.tokens import EmbedderTokenCounter
 from memory.kernel.engine import Engine, EngineSettings
 from memory.kernel.postgres.database import Database
-from memory.llm.provider import ProviderWriter, WriterPolicy
+from memory.llm.provider import ProviderClient, ProviderPolicy
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,7 +16,7 @@ class Models:
 
     embedder: EmbedderPolicy = field(default_factory=EmbedderPolicy)
     reranker: RerankerPolicy | None = None
-    writer: WriterPolicy | None = None
+    llm: ProviderPolicy | None = None
 
 
 def open_engine(settings: EngineSettings, models: Models) -> Engine:
@@ -27,15 +27,15 @@ def open_engine(settings: EngineSettings, models: Models) -> Engine:
     if models.reranker is not None:
         reranker = LocalReranker(models.reranker, embedder.worker)
         reranker.start()
-    writer = None
-    if models.writer is not None:
-        writer = ProviderWriter(models.writer)
-        writer.start()
+    llm = None
+    if models.llm is not None:
+        llm = ProviderClient(models.llm)
+        llm.start()
     return Engine(
         settings=settings,
         database=Database(settings.database_url, settings.pool),
         embedder=embedder,
         counter=EmbedderTokenCounter(embedder),
         reranker=reranker,
-        writer=writer,
+        llm=llm,
     )

@@ -126,7 +126,7 @@ async def _opened(shared: Shared, factory: EngineFactory) -> AsyncGenerator[None
     try:
         await introduce(engine, shared.settings, datetime.now(UTC))
         shared.meters.watch(lambda: gauges(engine))
-        shared.meters.watch_writings(engine.tally)
+        shared.meters.watch_llm(engine.llm_counters)
         if shared.settings.insecure_local:
             shared.local_token = local_token(shared.settings)
         shared.cursors = Cursors(_signing_key(shared.settings))

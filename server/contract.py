@@ -62,7 +62,7 @@ TAGS: Mapping[str, str] = {
     "effect": "What memory did for each agent and category, with its interval.",
     "history": "The bank at a moment, the difference of two, what if, and undo.",
     "learning health": "Whether learning is fed, moves, and carries a signal.",
-    "writings": "What a language model was asked and what it answered.",
+    "llm-calls": "What a language model was asked and what it answered.",
     "audit": "Who changed what, and when.",
 }
 """What each group of operations is about."""

@@ -10,7 +10,7 @@ from prometheus_client import CollectorRegistry, Counter, Histogram, generate_la
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from memory.kernel.engine import Tally
+from memory.kernel.engine import LlmCounters
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 METHODS = frozenset({"GET", "HEAD", "POST", "PATCH", "PUT", "DELETE", "OPTIONS"})
@@ -69,9 +69,9 @@ class Meters:
         self.registry.register(Gauges(gauges))
         self.registry.register(Coverage(self))
 
-    def watch_writings(self, tally: Tally) -> None:
+    def watch_llm(self, counters: LlmCounters) -> None:
         """Adds what the language model did."""
-        self.registry.register(Writings(tally))
+        self.registry.register(Writings(counters))
 
     def text(self) -> bytes:
         return generate_latest(self.registry)
@@ -95,8 +95,8 @@ class Gauges(Collector):
 class Writings(Collector):
     """Tries of the language model by role and result, `done` or the fault, and its tokens."""
 
-    def __init__(self, tally: Tally) -> None:
-        self._tally = tally
+    def __init__(self, counters: LlmCounters) -> None:
+        self._counters = counters
 
     def describe(self) -> Iterable[Metric]:
         """Nothing in advance, as there may be no language model."""
@@ -104,14 +104,14 @@ class Writings(Collector):
 
     def collect(self) -> Iterator[Metric]:
         tries = CounterMetricFamily(
-            "memlift_writings", "Tries of the language model", labels=("role", "result")
+            "memlift_llm_calls", "Tries of the language model", labels=("role", "result")
         )
-        for (role, result), count in self._tally.results.items():
+        for (role, result), count in self._counters.results.items():
             tries.add_metric((role, result), count)
         tokens = CounterMetricFamily(
-            "memlift_writing_tokens", "Tokens of the language model", labels=("role",)
+            "memlift_llm_tokens", "Tokens of the language model", labels=("role",)
         )
-        for role, count in self._tally.tokens.items():
+        for role, count in self._counters.tokens.items():
             tokens.add_metric((role,), count)
         yield from (tries, tokens)
 

@@ -6,9 +6,9 @@ from memory.inference.batcher import BatchLimits
 from memory.inference.embedder import EmbedderPolicy, LocalEmbedder
 from memory.inference.loading import ModelChoice
 from memory.inference.reranker import LocalReranker, RerankerPolicy
-from memory.kernel.engine import Engine, EngineSettings, WritingLimits
+from memory.kernel.engine import Engine, EngineSettings, LlmLimits
 from memory.kernel.postgres.database import PoolSettings
-from memory.llm.provider import WriterPolicy
+from memory.llm.provider import ProviderPolicy
 from memory.opening import Models, open_engine
 from server.settings import Settings
 
@@ -31,7 +31,7 @@ async def open_from(settings: Settings) -> Engine:
             database_url=settings.database(),
             direct_url=settings.database_direct(),
             pool=PoolSettings(size=settings.pool_size, timeout=settings.pool_timeout),
-            writing=WritingLimits(
+            llm=LlmLimits(
                 timeout=settings.llm_timeout,
                 compile=settings.llm_compile_timeout,
                 daily_tokens=settings.llm_daily_tokens,
@@ -40,16 +40,16 @@ async def open_from(settings: Settings) -> Engine:
             applier_interval=settings.applier_interval,
             leader_beat=settings.leader_beat,
         ),
-        Models(embedder, reranker, _writer(settings)),
+        Models(embedder, reranker, _llm(settings)),
     )
 
 
-def _writer(settings: Settings) -> WriterPolicy | None:
+def _llm(settings: Settings) -> ProviderPolicy | None:
     """The language model, where one is named: nobody but the operator says which, or where."""
     if settings.llm_model is None:
         return None
     key = None if settings.llm_api_key is None else settings.llm_api_key.get_secret_value()
-    return WriterPolicy(settings.llm_model, settings.llm_api_base, key)
+    return ProviderPolicy(settings.llm_model, settings.llm_api_base, key)
 
 
 def gauges(engine: Engine) -> dict[str, float]:

@@ -27,10 +27,10 @@ from memory.constraints.trajectory_entities import Trajectory
 from memory.inference.service import adopt_model, require_model
 from memory.kernel.engine import Engine
 from memory.kernel.errors import MemoryFault, Overloaded, Rejected, Unavailable
-from memory.kernel.ports import Writer
+from memory.kernel.ports import LlmClient
 from memory.kernel.postgres.database import Connection
 from memory.kernel.postgres.leadership import Leadership, WorkStore
-from memory.llm.client import STOPPED, Desk, Drafted, Undone, attempted
+from memory.llm.client import STOPPED, LlmFailure, LlmResult, LlmSession, ask_or_explain
 from memory.llm.entities import Subject
 from memory.llm.roles import Role, prompt_of, said
 from memory.tasks.entities import DISTILLER, Task
@@ -61,8 +61,8 @@ PASSING_REASONS = {
     STOPPED: BUDGET,
     AWAY: AWAY,
     DEADLINE: DEADLINE,
-    "writer_busy": "writer_busy",
-    "writer_loading": "writer_loading",
+    "llm_busy": "llm_busy",
+    "llm_loading": "llm_loading",
 }
 """What ends the work for now and leaves the pair in the queue, and how its reason reads."""
 
@@ -71,8 +71,8 @@ async def distil_queue(
     engine: Engine, namespace: Namespace, now: datetime, leadership: Leadership | None
 ) -> None:
     """Distil what is queued, for a while, or until nothing is left that can be done now."""
-    writer = engine.writer
-    if writer is None:
+    llm = engine.llm
+    if llm is None:
         await _mark_waiting(engine, namespace)
         return
     require_model(engine, namespace)
@@ -80,19 +80,19 @@ async def distil_queue(
         if await ContrastStore(connection, namespace.id).is_paused(now):
             return
     seconds = BY_HAND if leadership is None else BY_LEADER
-    await _drain(QueueRun(engine, namespace, writer, now, time.monotonic(), seconds, leadership))
+    await _drain(QueueRun(engine, namespace, llm, now, time.monotonic(), seconds, leadership))
 
 
 async def distil_now(
     engine: Engine, namespace: Namespace, contrast_ids: Collection[UUID], now: datetime
 ) -> None:
     """Distil these now, as far as the time goes that a language model has; the others stay."""
-    writer = engine.writer
-    if writer is None:
+    llm = engine.llm
+    if llm is None:
         await _mark_waiting(engine, namespace, contrast_ids)
         return
-    seconds = engine.settings.writing.timeout.total_seconds()
-    run = QueueRun(engine, namespace, writer, now, time.monotonic(), seconds, only=contrast_ids)
+    seconds = engine.settings.llm.timeout.total_seconds()
+    run = QueueRun(engine, namespace, llm, now, time.monotonic(), seconds, only=contrast_ids)
     try:
         require_model(engine, namespace)
         await _drain(run)
@@ -117,7 +117,7 @@ class QueueRun:
 
     engine: Engine
     namespace: Namespace
-    writer: Writer
+    llm: LlmClient
     began: datetime
     started: float
     seconds: float
@@ -171,7 +171,7 @@ class ClaimedPair:
 async def claim_pair(run: QueueRun) -> ClaimedPair | None:
     """The next pair to be distilled, with its words; None where none is left for this run."""
     namespace_id = run.namespace.id
-    until = run.now + CLAIM + run.engine.settings.writing.timeout
+    until = run.now + CLAIM + run.engine.settings.llm.timeout
     async with run.engine.database.transaction(namespace_id) as connection:
         await run.require_leadership(connection)
         claimed = await ContrastStore(connection, namespace_id).claim(run.now, until, run.only)
@@ -200,16 +200,16 @@ async def distil_pair(run: QueueRun, pair: ClaimedPair) -> bool:
     try:
         result = await _draft_constraints(run, pair)
     except (Unavailable, Overloaded):
-        result = Undone(AWAY)
+        result = LlmFailure(AWAY)
     except MemoryFault as fault:
-        result = Undone(fault.kind)
+        result = LlmFailure(fault.kind)
     duration_ms = round((time.monotonic() - began) * 1000, 3)
     try:
         await _save(run, pair, result, duration_ms=duration_ms)
     except Rejected as fault:
         # The bank would not take it, for it is full.
-        await _save(run, pair, Undone(fault.kind), duration_ms=duration_ms)
-    return not (isinstance(result, Undone) and result.reason in PASSING_REASONS)
+        await _save(run, pair, LlmFailure(fault.kind), duration_ms=duration_ms)
+    return not (isinstance(result, LlmFailure) and result.reason in PASSING_REASONS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,13 +222,13 @@ class DraftedConstraints:
     tokens: int
 
 
-async def _draft_constraints(run: QueueRun, pair: ClaimedPair) -> DraftedConstraints | Undone:
+async def _draft_constraints(run: QueueRun, pair: ClaimedPair) -> DraftedConstraints | LlmFailure:
     """Ask for wordings, lint them, and embed them; no transaction is open."""
     material = pair.material
     if not (material.task and material.preferred and material.unpreferred):
-        return Undone(ContrastState.NO_TEXT)
+        return LlmFailure(ContrastState.NO_TEXT)
     answer = await _ask_model(run, pair, material)
-    if isinstance(answer, Undone):
+    if isinstance(answer, LlmFailure):
         return answer
     literals = literals_of(material.task, material.identifiers)
     agents = (pair.preferred.agent, pair.unpreferred.agent)
@@ -240,21 +240,21 @@ async def _draft_constraints(run: QueueRun, pair: ClaimedPair) -> DraftedConstra
         for wording in answer.value.wordings
     ]
     ready = await embed_constraints(run.engine, run.namespace, drafts)
-    return DraftedConstraints(ready, answer.value.rejected, run.writer.name, answer.tokens)
+    return DraftedConstraints(ready, answer.value.rejected, run.llm.name, answer.tokens)
 
 
 async def _ask_model(
     run: QueueRun, pair: ClaimedPair, material: Material
-) -> Drafted[DistilledWordings] | Undone:
+) -> LlmResult[DistilledWordings] | LlmFailure:
     """What the language model says of the pair, with the tokens that it took."""
-    whole = run.engine.settings.writing.timeout.total_seconds()
+    whole = run.engine.settings.llm.timeout.total_seconds()
     seconds = min(whole, run.seconds_left)
     subject = Subject(task_id=pair.task.id)
-    desk = Desk(run.engine, run.writer, run.namespace.id, subject, run.now)
-    answer = await attempted(desk, _role_for(material), seconds)
-    if isinstance(answer, Undone) and answer.reason == "writer_slow" and seconds < whole:
+    session = LlmSession(run.engine, run.llm, run.namespace.id, subject, run.now)
+    answer = await ask_or_explain(session, _role_for(material), seconds)
+    if isinstance(answer, LlmFailure) and answer.reason == "llm_slow" and seconds < whole:
         # A model that had less than its time did not fail.
-        return Undone(DEADLINE, answer.tokens)
+        return LlmFailure(DEADLINE, answer.tokens)
     return answer
 
 
@@ -286,7 +286,7 @@ def _new_constraint(
 
 
 async def _save(
-    run: QueueRun, pair: ClaimedPair, result: DraftedConstraints | Undone, *, duration_ms: float
+    run: QueueRun, pair: ClaimedPair, result: DraftedConstraints | LlmFailure, *, duration_ms: float
 ) -> None:
     """What became of it is stored, unless another worker took it over."""
     async with run.engine.database.transaction(run.namespace.id) as connection:
@@ -300,14 +300,14 @@ async def _save(
             return
         if not has_words:
             # Erased while a model thought: what it said of them goes as well.
-            result = Undone(ContrastState.NO_TEXT, result.tokens)
+            result = LlmFailure(ContrastState.NO_TEXT, result.tokens)
         contrast_id = pair.claimed.contrast.id
-        if isinstance(result, Undone) and result.reason in PASSING_REASONS:
+        if isinstance(result, LlmFailure) and result.reason in PASSING_REASONS:
             until = run.now if result.reason == DEADLINE else run.now + PAUSE
             reason = PASSING_REASONS[result.reason]
             await store.release(contrast_id, reason, until, result.tokens)
             return
-        if isinstance(result, Undone):
+        if isinstance(result, LlmFailure):
             ended = _failed(run, result, duration_ms)
         else:
             state = await _admit(run, connection, result)
@@ -331,8 +331,8 @@ async def _admit(
     return ContrastState.DISTILLED if used else ContrastState.EMPTY
 
 
-def _failed(run: QueueRun, undone: Undone, duration_ms: float) -> ContrastResult:
+def _failed(run: QueueRun, undone: LlmFailure, duration_ms: float) -> ContrastResult:
     if undone.reason == ContrastState.NO_TEXT:
         return ContrastResult(ContrastState.NO_TEXT, "erased", tokens=undone.tokens)
-    name = run.writer.name
+    name = run.llm.name
     return ContrastResult(ContrastState.FAILED, undone.reason, name, (), duration_ms, undone.tokens)

@@ -188,7 +188,7 @@ class PairingRun:
 
 async def can_distil(engine: Engine, _namespace: Namespace, _times: object) -> bool:
     """Whether what a run pairs is distilled afterwards: a language model is configured."""
-    return engine.writer is not None
+    return engine.llm is not None
 
 
 async def pair_new_runs(

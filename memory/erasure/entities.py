@@ -57,7 +57,7 @@ class ErasedCounts:
     """Guidelines that cited one of the memories."""
     tasks: int
     """Tasks."""
-    writings: int
+    llm_calls: int
     """Calls of a language model that carried what was erased."""
     trajectories: int
     """Recorded runs."""

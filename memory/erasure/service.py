@@ -63,7 +63,7 @@ async def _erase(connection: Connection, call: Call, erasure: Erasure) -> Erased
     tasks = await store.blank_tasks(targets.task_ids, call.now)
     runs = await store.blank_runs(erasure, targets.task_ids, call.now)
     weakened = await store.blank_contrasts(erasure, targets.task_ids, runs)
-    writings = await store.blank_writings(erasure, targets, call.now)
+    llm_calls = await store.blank_llm_calls(erasure, targets, call.now)
     await store.blank_rationales(erasure, targets.task_ids)
     await CentroidStore(connection, namespace_id).recount()
     context = ChangeContext(connection, call.namespace, call.key.id, call.now)
@@ -71,7 +71,7 @@ async def _erase(connection: Connection, call: Call, erasure: Erasure) -> Erased
     stamp = Stamp(call.key.id, call.now, version)
     await MemoryStore(connection, namespace_id).feed(stamp, "erased", targets.memory_ids)
     memories = len(targets.memory_ids)
-    counts = ErasedCounts(memories, versions, embeddings, lines, tasks, writings, len(runs))
+    counts = ErasedCounts(memories, versions, embeddings, lines, tasks, llm_calls, len(runs))
     await _record(connection, call, erasure, counts)
     return counts
 

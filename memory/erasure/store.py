@@ -159,7 +159,9 @@ class ErasureStore:
         rows = await self._connection.execute(_WITHDRAW_SUPPORT, values | hand)
         return sorted({row.memory_id for row in rows})
 
-    async def blank_writings(self, erasure: Erasure, targets: ErasureTargets, now: datetime) -> int:
+    async def blank_llm_calls(
+        self, erasure: Erasure, targets: ErasureTargets, now: datetime
+    ) -> int:
         """What a language model was asked and said goes where it carries erased text."""
         about = select(retrieval.c.id).where(retrieval.c.task_id.in_(targets.task_ids))
         carries = (

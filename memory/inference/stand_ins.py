@@ -83,15 +83,15 @@ class WordCounter:
 
 
 @dataclass(slots=True)
-class ScriptedWriter:
+class ScriptedLlm:
     """Says what it was given, in order, then the last again; a fault is raised. Unit tests only."""
 
     script: Sequence[str | Reply | MemoryFault]
     name: str = "scripted"
     asked: list[Prompt] = field(default_factory=list[Prompt], init=False)
 
-    async def write(self, prompt: Prompt, seconds: float) -> Reply:  # noqa: ARG002 - the port names it
-        """One try; a plain text costs ten tokens."""
+    async def complete(self, prompt: Prompt, seconds: float) -> Reply:  # noqa: ARG002 - the port names it
+        """One attempt; a plain text costs ten tokens."""
         said = self.script[min(len(self.asked), len(self.script) - 1)]
         self.asked.append(prompt)
         if isinstance(said, MemoryFault):

@@ -10,22 +10,23 @@ from typing import Protocol, runtime_checkable
 from uuid import UUID
 
 from memory.kernel.errors import Unavailable
-from memory.kernel.ports import Embedder, ModelIdentity, Reranker, TokenCounter, Writer
+from memory.kernel.ports import Embedder, LlmClient, ModelIdentity, Reranker, TokenCounter
 from memory.kernel.postgres.database import Database, PoolSettings
 
 
 @dataclass(slots=True)
-class Tally:
-    """What this process counted: tries by role and result, tokens by role."""
+class LlmCounters:
+    """What this process counted: attempts by role and result, tokens by role."""
 
     results: Counter[tuple[str, str]] = field(default_factory=Counter[tuple[str, str]])
     tokens: Counter[str] = field(default_factory=Counter[str])
 
 
 @dataclass(frozen=True, slots=True)
-class WritingLimits:
-    """How long a language model may take, all tries of one question together, and how many tokens
-    a namespace has a UTC day. `compile` zero leaves guidelines to the deterministic compiler.
+class LlmLimits:
+    """How long a language model may take, all attempts at one question together, and how many
+    tokens a namespace has a UTC day. `compile` zero leaves guidelines to the compiler
+    that needs no model.
     """
 
     timeout: timedelta = timedelta(seconds=60)
@@ -40,7 +41,7 @@ class EngineSettings:
     database_url: str
     direct_url: str | None = None
     pool: PoolSettings = field(default_factory=PoolSettings)
-    writing: WritingLimits = field(default_factory=WritingLimits)
+    llm: LlmLimits = field(default_factory=LlmLimits)
     receipt_expiry: timedelta = timedelta(days=180)
     applier_interval: timedelta = timedelta(seconds=1)
     leader_beat: timedelta = timedelta(seconds=5)
@@ -72,9 +73,9 @@ class Engine:
     """The opened memory: database, ports and settings.
 
     `registered` is the model this process embeds with, once it is loaded and registered;
-    `tally` counts what a language model did; `arrived` wakes the applier when an outcome was
-    accepted here; `health_gauges` is the health of learning over all namespaces, in the process
-    that leads.
+    `llm_counters` counts what a language model did; `arrived` wakes the applier when an
+    outcome was accepted here; `health_gauges` is the health of learning over all namespaces, in
+    the process that leads.
     """
 
     settings: EngineSettings
@@ -82,8 +83,8 @@ class Engine:
     embedder: Embedder
     counter: TokenCounter
     reranker: Reranker | None = None
-    writer: Writer | None = None
-    tally: Tally = field(default_factory=Tally)
+    llm: LlmClient | None = None
+    llm_counters: LlmCounters = field(default_factory=LlmCounters)
     chance: random.Random = field(default_factory=random.SystemRandom)
     registered: RegisteredModel | None = None
     failure: str | None = None
@@ -100,7 +101,7 @@ class Engine:
 
     async def close(self) -> None:
         """Answer every waiter, then let go of the model and the database."""
-        for part in (self.embedder, self.reranker, self.writer):
+        for part in (self.embedder, self.reranker, self.llm):
             if isinstance(part, Closable):
                 await part.close()
         await self.database.close()

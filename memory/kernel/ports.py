@@ -72,7 +72,7 @@ class TokenCounter(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """What a writer is asked: what it is to do, the material, and the shape of the answer.
+    """What a language model is asked: what it is to do, the material, and the shape of the answer.
 
     `schema` is a JSON schema of an object, `max_tokens` the most the answer may take.
     """
@@ -86,14 +86,14 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a writer said; `tokens` as the provider counts prompt and answer, 0 if it does not."""
+    """What a language model answered; `tokens` as the provider counts, 0 if it does not."""
 
     text: str
     tokens: int
     finish: Literal["stop", "length", "refused"] = "stop"
 
 
-class Writer(Protocol):
+class LlmClient(Protocol):
     """A language model that turns a prompt into prose."""
 
     @property
@@ -101,11 +101,11 @@ class Writer(Protocol):
         """The model, as receipts name it."""
         ...
 
-    async def write(self, prompt: Prompt, seconds: float) -> Reply:
-        """One try, within `seconds`.
+    async def complete(self, prompt: Prompt, seconds: float) -> Reply:
+        """One attempt, within `seconds`.
 
-        Raises Overloaded (`writer_busy`, with `retry_after` where the provider says so) or
-        Unavailable: `writer_loading`, `writer_failed`, `writer_slow`, `writer_refused`,
-        `writer_denied`, `writer_missing`.
+        Raises Overloaded (`llm_busy`, with `retry_after` where the provider says so) or
+        Unavailable: `llm_loading`, `llm_failed`, `llm_slow`, `llm_refused`,
+        `llm_denied`, `llm_missing`.
         """
         ...

@@ -1,13 +1,19 @@
-"""What a language model was asked and what it said: the record of each try, and the budget."""
+"""What a language model was asked and what it answered: the record of each call, the budget."""
 
 from dataclasses import dataclass
 from datetime import date, datetime
+from typing import Literal
 from uuid import UUID
+
+from memory.kernel.fields import OUTPUT
+
+RoleName = Literal["compile", "reflect", "summarise", "distil"]
+CallStatus = Literal["done", "failed", "stopped"]
 
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What a writing belongs to, and whose text its prompt carries.
+    """What a call belongs to, and whose text its prompt carries.
 
     `retrieval_id`, `memory_id` and `ticket_id` name what came of it; `memory_ids`, `task_id` and
     `agent` are the sources that an erasure may reach.
@@ -23,37 +29,58 @@ class Subject:
 
 
 @dataclass(frozen=True, slots=True)
-class Writing:
-    """One try, without secrets. `status`: done; failed (`fault` says how); stopped by the budget,
-    when nothing was sent. `private`: the prompt carries text that one agent alone may see.
-    """
+class LlmCall:
+    """One attempt to have a question answered by a language model, without secrets."""
+
+    __pydantic_config__ = OUTPUT
 
     id: UUID
+    """Names the call for ever; later calls have larger ids."""
     role: str
+    """What it was asked for: `compile`, `reflect`, `summarise` or `distil`."""
     model: str
+    """The model, as its provider calls it."""
     attempt: int
-    prompt: str
-    answer: str
-    tokens: int
-    duration_ms: float
-    status: str
+    """Which attempt at the same question this is, from 1."""
+    status: CallStatus
+    """`stopped`: the day's tokens were spent, so nothing was sent."""
     fault: str | None
+    """Why the answer was not used, or nothing was sent."""
     detail: str | None
+    """The fault in words."""
+    prompt: str
+    """What was sent; empty where it was erased, not sent, or `private` and not for this key."""
+    answer: str
+    """What came back; empty where the prompt is."""
+    tokens: int
+    """What it cost, as the provider counts; else what was set aside."""
+    duration_ms: float
+    """How long it took, in milliseconds."""
     retrieval_id: UUID | None
+    """The receipt whose guideline it was to compile."""
     memory_id: UUID | None
+    """The candidate that came of it."""
     ticket_id: UUID | None
+    """The ticket under which the candidate is tried."""
     task_id: UUID | None
+    """The task that its prompt tells of."""
     agent: str | None
+    """The agent whose words its prompt carries."""
     memory_ids: tuple[UUID, ...]
+    """The memories that its prompt tells of."""
     recorded_at: datetime
+    """When it was made."""
     erased_at: datetime | None
+    """When its words were erased."""
     key_id: UUID | None
+    """The key that caused it; null for what a job asked."""
     private: bool = False
+    """Whether the prompt carries text that one agent alone may see."""
 
 
 @dataclass(frozen=True, slots=True)
-class WritingFilter:
-    """Which writings to list; None does not filter."""
+class LlmCallFilter:
+    """Which calls to list; None does not filter."""
 
     role: str | None = None
     status: str | None = None
@@ -63,16 +90,21 @@ class WritingFilter:
 
 @dataclass(frozen=True, slots=True)
 class TokenBudget:
-    """The tokens of one namespace and UTC day; reserved ones belong to tries under way, or to
-    tries whose process died. `stopped` counts the tries that were not made.
-    """
+    """The tokens of one namespace and UTC day."""
 
+    __pydantic_config__ = OUTPUT
+
+    model: str | None
+    """The language model; null where none is configured."""
     day: date
+    """The day, in UTC."""
     limit: int
+    """How many tokens the day has."""
     spent: int
+    """What calls have cost."""
     reserved: int
+    """What is set aside for calls under way, or for calls whose process died."""
+    left: int
+    """What another call may take."""
     stopped: int
-
-    @property
-    def left(self) -> int:
-        return max(0, self.limit - self.spent - self.reserved)
+    """How many questions were not asked, for want of tokens."""

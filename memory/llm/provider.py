@@ -1,6 +1,6 @@
-"""A writer at a provider, or at a server of one's own that speaks the same protocol.
+"""A language model at a provider, or at a server of one's own that speaks the same protocol.
 
-One call is one try: retries belong to whoever knows the deadline and the budget. Whatever the
+One call is one attempt: retries belong to whoever knows the deadline and the budget. Whatever the
 library raises becomes one of six faults, by its HTTP status.
 """
 
@@ -47,7 +47,7 @@ REFUSALS = ("content_filter", "content management policy", "ContentPolicyViolati
 
 
 @dataclass(frozen=True, slots=True)
-class WriterPolicy:
+class ProviderPolicy:
     """Which language model, where, and how many calls at once.
 
     `model` in the library's form, such as `openai/gpt-4.1-mini`; `api_base` a server of one's own.
@@ -73,17 +73,17 @@ def open_library() -> Complete:
     except ModuleNotFoundError as fault:
         raise Unavailable(
             f"{fault.name} is not installed: install memlift with the extra `llm`",
-            code="writer_missing",
+            code="llm_missing",
         ) from fault
     return cast("Complete", door.opened())
 
 
-class ProviderWriter:
+class ProviderClient:
     """A language model reached through litellm."""
 
-    def __init__(self, policy: WriterPolicy, load: Callable[[], Complete] = open_library) -> None:
+    def __init__(self, policy: ProviderPolicy, load: Callable[[], Complete] = open_library) -> None:
         self._policy = policy
-        self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="writer")
+        self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="llm")
         self._load = load
         self._model = BackgroundModel(load, self._worker)
         self._places = asyncio.Semaphore(policy.at_once)
@@ -102,13 +102,13 @@ class ProviderWriter:
     def name(self) -> str:
         return self._policy.model
 
-    async def write(self, prompt: Prompt, seconds: float) -> Reply:
-        """One try, within `seconds`; waiting for a free place counts."""
-        complete = self._loaded()
+    async def complete(self, prompt: Prompt, seconds: float) -> Reply:
+        """One attempt, within `seconds`; waiting for a free place counts."""
+        send = self._loaded()
         self._heed_pause()
         try:
             async with asyncio.timeout(seconds), self._places:
-                response = await complete(**self._arguments(prompt, seconds))
+                response = await send(**self._arguments(prompt, seconds))
         except TimeoutError as fault:
             raise self._noted(_slow(seconds)) from fault
         except Exception as fault:  # noqa: BLE001 - the library raises what its providers do
@@ -127,19 +127,19 @@ class ProviderWriter:
         if self._model.loaded is not None:
             return self._model.loaded
         if self._model.failure is not None:
-            raise Unavailable(self._model.failure, code="writer_missing")
-        raise Unavailable("the client library is loading", code="writer_loading", retry_after=2)
+            raise Unavailable(self._model.failure, code="llm_missing")
+        raise Unavailable("the client library is loading", code="llm_loading", retry_after=2)
 
     def _heed_pause(self) -> None:
         """Who was told to come back later does, whichever call was told."""
         left = self._resume_at - time.monotonic()
         if left > 0:
             said = "the provider asked for a pause, or failed too often"
-            raise Overloaded(said, code="writer_busy", retry_after=left)
+            raise Overloaded(said, code="llm_busy", retry_after=left)
 
     def _noted(self, fault: MemoryFault) -> MemoryFault:
         """Begins a pause where the provider asked for one, or fails for everybody."""
-        self._failures += fault.kind in ("writer_failed", "writer_slow")
+        self._failures += fault.kind in ("llm_failed", "llm_slow")
         pause = min(fault.retry_after or 0.0, LONGEST_PAUSE)
         if self._failures >= FAILURES_IN_A_ROW:
             self._failures, pause = 0, max(pause, PAUSE_AFTER_FAILURES)
@@ -171,14 +171,14 @@ class ProviderWriter:
         said = f"{type(fault).__name__}: {fault}"
         detail = self._without_key(said)[:MAX_DETAIL]
         if status == TOO_MANY:
-            return Overloaded(detail, code="writer_busy", retry_after=_retry_after(fault))
+            return Overloaded(detail, code="llm_busy", retry_after=_retry_after(fault))
         if status == TIMED_OUT or "Timeout" in type(fault).__name__:
             return _slow(seconds)
         if any(sign in said for sign in REFUSALS):
-            return Unavailable(detail, code="writer_refused")
+            return Unavailable(detail, code="llm_refused")
         if 0 < status < FIRST_SERVER_FAULT:
-            return Unavailable(detail, code="writer_denied")
-        return Unavailable(detail, code="writer_failed")
+            return Unavailable(detail, code="llm_denied")
+        return Unavailable(detail, code="llm_failed")
 
     def _without_key(self, said: str) -> str:
         key = self._policy.api_key
@@ -186,7 +186,7 @@ class ProviderWriter:
 
 
 def _slow(seconds: float) -> Unavailable:
-    return Unavailable(f"no answer within {seconds:.1f} s", code="writer_slow")
+    return Unavailable(f"no answer within {seconds:.1f} s", code="llm_slow")
 
 
 def _reply(response: object) -> Reply:

@@ -33,7 +33,7 @@ SMALL_ANSWER, LARGE_ANSWER = 700, 4_000
 
 @dataclass(frozen=True, slots=True)
 class Role(Generic[Result]):
-    """One question to a writer; `read` makes the result of its answer, or raises Malformed."""
+    """One question; `read` makes the result of its answer, or raises Malformed."""
 
     name: str
     prompt: Prompt

@@ -1,24 +1,28 @@
-"""WritingStore: tries of a language model and their budget, seen through one namespace."""
+"""LlmCallStore: calls of a language model and their budget, seen through one namespace."""
 
 from dataclasses import replace
 from datetime import date, datetime
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, RowMapping, exists, func, insert, select, update
+from sqlalchemy import ColumnElement, and_, exists, func, insert, select, update
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from memory.kernel.paging import Page
-from memory.llm.entities import Writing, WritingFilter
+from memory.kernel.postgres.rows import RowMapper
+from memory.llm.entities import LlmCall, LlmCallFilter
 from memory.llm.tables import writing, writing_budget
 from memory.memories.tables import memory
 from memory.tasks.tables import task
 
-_COLUMNS = tuple(name for name in Writing.__slots__ if name != "private")
+_private = exists().where(
+    memory.c.id == func.any(writing.c.memory_ids), memory.c.visibility == "agent"
+)
+_to_call = RowMapper(LlmCall, [writing, _private.label("private")])
 
 
-class WritingStore:
-    """Writings of one namespace. Storing one does not touch the bank."""
+class LlmCallStore:
+    """Calls of one namespace. Storing one does not touch the bank."""
 
     def __init__(self, connection: AsyncConnection, namespace_id: UUID) -> None:
         self._connection = connection
@@ -64,7 +68,7 @@ class WritingStore:
         )
 
     async def used(self, day: date) -> tuple[int, int, int]:
-        """Tokens spent and reserved on a day, and the tries that were stopped."""
+        """Tokens spent and reserved on a day, and the calls that were stopped."""
         rows = await self._connection.execute(
             select(writing_budget).where(
                 writing_budget.c.namespace_id == self._namespace_id, writing_budget.c.day == day
@@ -73,21 +77,41 @@ class WritingStore:
         row = rows.first()
         return (0, 0, 0) if row is None else (row.spent, row.reserved, row.stopped)
 
-    async def add(self, made: Writing, now: datetime) -> None:
-        """Keeps a try; blank where its sources were erased while the model thought. Their rows are
-        held, so that an erasure comes before, and is seen, or after, and finds the try.
+    async def add(self, new: LlmCall, now: datetime) -> None:
+        """Keeps a call; blank where its sources were erased while the model answered. Their rows
+        are held, so that an erasure comes before, and is seen, or after, and finds the call.
         """
-        if await self._erased(made):
-            made = replace(made, prompt="", answer="", detail=None, erased_at=now)
-        row = {name: getattr(made, name) for name in _COLUMNS}
-        row["memory_ids"] = list(made.memory_ids)
+        if await self._is_erased(new):
+            new = replace(new, prompt="", answer="", detail=None, erased_at=now)
         await self._connection.execute(
-            insert(writing).values(namespace_id=self._namespace_id, **row)
+            insert(writing).values(
+                id=new.id,
+                namespace_id=self._namespace_id,
+                role=new.role,
+                model=new.model,
+                attempt=new.attempt,
+                prompt=new.prompt,
+                answer=new.answer,
+                tokens=new.tokens,
+                duration_ms=new.duration_ms,
+                status=new.status,
+                fault=new.fault,
+                detail=new.detail,
+                retrieval_id=new.retrieval_id,
+                memory_id=new.memory_id,
+                ticket_id=new.ticket_id,
+                task_id=new.task_id,
+                agent=new.agent,
+                memory_ids=list(new.memory_ids),
+                recorded_at=new.recorded_at,
+                erased_at=new.erased_at,
+                key_id=new.key_id,
+            )
         )
 
-    async def _erased(self, made: Writing) -> bool:
+    async def _is_erased(self, new: LlmCall) -> bool:
         erased = False
-        for table, ids in ((memory, made.memory_ids), (task, (made.task_id,))):
+        for table, ids in ((memory, new.memory_ids), (task, (new.task_id,))):
             held = await self._connection.execute(
                 select(table.c.erased_at)
                 .where(table.c.id.in_([one for one in ids if one is not None]))
@@ -98,40 +122,34 @@ class WritingStore:
         return erased
 
     async def attach(
-        self, writing_id: UUID, *, memory_id: UUID | None = None, ticket_id: UUID | None = None
+        self, llm_call_id: UUID, *, memory_id: UUID | None = None, ticket_id: UUID | None = None
     ) -> None:
-        """Names the candidate, or its ticket, that came of a writing."""
+        """Names the candidate, or its ticket, that came of a call."""
         values = {"memory_id": memory_id, "ticket_id": ticket_id}
         await self._connection.execute(
             update(writing)
-            .where(writing.c.namespace_id == self._namespace_id, writing.c.id == writing_id)
+            .where(writing.c.namespace_id == self._namespace_id, writing.c.id == llm_call_id)
             .values({name: value for name, value in values.items() if value is not None})
         )
 
-    async def browse(self, wanted: WritingFilter, page: Page) -> tuple[list[Writing], int]:
+    async def browse(self, wanted: LlmCallFilter, page: Page) -> tuple[list[LlmCall], int]:
         """Oldest first, one row more than the page; and how many match."""
         condition = self._matching(wanted)
-        private = exists().where(
-            memory.c.id == func.any(writing.c.memory_ids), memory.c.visibility == "agent"
-        )
-        rows = select(writing, private.label("private")).where(condition)
+        rows = select(*_to_call.columns).where(condition)
         if page.after is not None:
             rows = rows.where(writing.c.id > UUID(str(page.after[0])))
         found = await self._connection.execute(rows.order_by(writing.c.id).limit(page.limit + 1))
         total = await self._connection.scalar(
             select(func.count()).select_from(writing).where(condition)
         )
-        return [_read(row) for row in found.mappings()], total or 0
+        return [_to_call(row) for row in found.mappings()], total or 0
 
-    def _matching(self, wanted: WritingFilter) -> ColumnElement[bool]:
-        condition: ColumnElement[bool] = writing.c.namespace_id == self._namespace_id
-        for name in WritingFilter.__slots__:
-            value = getattr(wanted, name)
-            if value is not None:
-                condition &= writing.c[name] == value
-        return condition
-
-
-def _read(row: RowMapping) -> Writing:
-    plain = {name: row[name] for name in Writing.__slots__ if name != "memory_ids"}
-    return Writing(memory_ids=tuple(row["memory_ids"]), **plain)
+    def _matching(self, wanted: LlmCallFilter) -> ColumnElement[bool]:
+        wishes = (
+            (writing.c.role, wanted.role),
+            (writing.c.status, wanted.status),
+            (writing.c.retrieval_id, wanted.retrieval_id),
+            (writing.c.memory_id, wanted.memory_id),
+        )
+        asked = [column == value for column, value in wishes if value is not None]
+        return and_(writing.c.namespace_id == self._namespace_id, *asked)

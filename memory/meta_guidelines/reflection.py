@@ -13,7 +13,7 @@ from memory.kernel.errors import Rejected
 from memory.kernel.ports import Embedding
 from memory.kernel.postgres.leadership import WorkStore
 from memory.llm import prompts
-from memory.llm.client import Drafted, ask_at_leisure
+from memory.llm.client import LlmResult, ask_in_background
 from memory.llm.entities import Subject
 from memory.llm.replies import object_of, read_object, text_of
 from memory.llm.roles import (
@@ -127,7 +127,7 @@ async def draft_each(
 ) -> list[MetaGuidelineDraft | None]:
     """What each case teaches, in a model's words where there is one; no transaction is open.
 
-    Without a writer, or where it did not come to a candidate, what is known of a case decides.
+    Without a model, or where it did not come to a candidate, what is known of a case decides.
     """
     return [await _draft(engine, namespace_id, case, now) for case in cases]
 
@@ -246,11 +246,12 @@ class ReflectReply:
 
 async def reflect(
     engine: Engine, namespace_id: UUID, material: ReflectMaterial, subject: Subject, now: datetime
-) -> Drafted[ReflectReply] | None:
-    """A candidate meta-guideline from a harmful paired run; None without a writer, or when it did
+) -> LlmResult[ReflectReply] | None:
+    """A candidate meta-guideline from a harmful paired run; None without a model, or when it did
     not come to one.
     """
-    return await ask_at_leisure(engine, namespace_id, reflect_role(material), (subject, now))
+    role = reflect_role(material)
+    return await ask_in_background(engine, namespace_id, role, subject=subject, now=now)
 
 
 MAX_REASON = 1_000

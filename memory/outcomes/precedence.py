@@ -202,7 +202,7 @@ class Verified(Protocol):
 _Outcome = TypeVar("_Outcome", bound=Verified)
 
 
-def effective(outcomes: Sequence[_Outcome]) -> _Outcome:
+def effective_outcome(outcomes: Sequence[_Outcome]) -> _Outcome:
     """Which of one retrieval's outcomes, in order of arrival, counts.
 
     The highest verifier, and the first at equal rank; at least one outcome is expected.

@@ -12,7 +12,7 @@ from dataclasses import replace
 from memory.guidelines.compiler import Budget
 from memory.guidelines.model_role import CompileMaterial, compile_role
 from memory.kernel.engine import Engine
-from memory.llm.client import Desk, written
+from memory.llm.client import LlmSession, ask
 from memory.llm.entities import Subject
 from memory.llm.roles import Note
 from memory.memories.entities import Kind, Trust
@@ -28,7 +28,7 @@ async def rewrite_guidelines(
     engine: Engine, call: Call, contexts: Sequence[Context], advice: Sequence[Advice]
 ) -> list[Advice]:
     """Each advice as it was, or with the model's guideline; all share one deadline."""
-    seconds = engine.settings.writing.compile.total_seconds()
+    seconds = engine.settings.llm.compile.total_seconds()
     deadline = time.monotonic() + seconds
     places = asyncio.Semaphore(AT_ONCE)
 
@@ -55,7 +55,7 @@ def _is_worth_rewriting(plain: Advice) -> bool:
 async def _rewrite(
     engine: Engine, call: Call, context: Context, plain: Advice, *, seconds: float
 ) -> Advice:
-    if engine.writer is None or seconds <= 0:
+    if engine.llm is None or seconds <= 0:
         return plain
     notes = _notes(plain)
     role = compile_role(
@@ -75,9 +75,9 @@ async def _rewrite(
         memory_ids=tuple(note.id for note in notes),
         key_id=call.key.id,
     )
-    desk = Desk(engine, engine.writer, call.namespace.id, subject, call.now)
-    draft = await written(desk, role, seconds)
-    return plain if draft is None else _reword(plain, draft.value, engine.writer.name)
+    session = LlmSession(engine, engine.llm, call.namespace.id, subject, call.now)
+    draft = await ask(session, role, seconds)
+    return plain if draft is None else _reword(plain, draft.value, engine.llm.name)
 
 
 def _notes(plain: Advice) -> tuple[Note, ...]:

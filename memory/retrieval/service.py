@@ -54,7 +54,7 @@ async def retrieve(
         advice.append(assemble(engine, call, ranking))
     clock.lap("rank_ms")
 
-    if engine.writer is not None:
+    if engine.llm is not None:
         advice = await rewrite_guidelines(engine, call, contexts, advice)
         clock.lap("write_ms")
 

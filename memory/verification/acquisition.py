@@ -19,11 +19,11 @@ from memory.kernel.postgres.database import Connection
 from memory.kernel.postgres.leadership import Leadership, WorkStore
 from memory.kernel.text import LESSON, SITUATION
 from memory.llm import prompts
-from memory.llm.client import Drafted, ask_at_leisure
+from memory.llm.client import LlmResult, ask_in_background
 from memory.llm.entities import Subject
 from memory.llm.replies import read_object, text_of
 from memory.llm.roles import SMALL_ANSWER, Role, prompt_of, said
-from memory.llm.store import WritingStore
+from memory.llm.store import LlmCallStore
 from memory.memories.entities import ExperienceDraft, Status
 from memory.memories.rules import TWIN, is_twin
 from memory.memories.service import Entrance, enter
@@ -65,12 +65,12 @@ class Queueing:
 
 @dataclass(frozen=True, slots=True)
 class DraftedLesson:
-    """A lesson with its vectors, and the writing it came of where a model wrote it."""
+    """A lesson with its vectors, and the call it came of where a model wrote it."""
 
     lesson: ReportedLesson
     situation: str
     vectors: Mapping[str, Embedding]
-    writing: UUID | None
+    llm_call_id: UUID | None
 
 
 async def queue(
@@ -164,7 +164,7 @@ async def _draft_lesson(
 
     No transaction is open while a model thinks.
     """
-    writing = None
+    llm_call_id = None
     if case.lesson is not None:
         lesson = ReportedLesson(case.lesson["lesson"] or "", case.lesson["situation"])
     else:
@@ -172,10 +172,10 @@ async def _draft_lesson(
         if drafted is None:
             return None
         lesson = ReportedLesson(drafted.value.lesson, drafted.value.situation)
-        writing = drafted.writing_id
+        llm_call_id = drafted.llm_call_id
     situation = lesson.situation or case.task[:SITUATION]
     one, other = await engine.embedder.embed([situation, lesson.lesson])
-    return DraftedLesson(lesson, situation, {"situation": one, "lesson": other}, writing)
+    return DraftedLesson(lesson, situation, {"situation": one, "lesson": other}, llm_call_id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,9 +225,9 @@ async def _store_lesson(
         return "twin", remembered.id
     reference = TargetReward(case.reward, case.metric, case.reward_kind)
     await propose(engine, connection, entrance, [Proposal(new, reference, case.known_at)])
-    if lesson.writing is not None:
-        store = WritingStore(connection, namespace.id)
-        await store.attach(lesson.writing, memory_id=new.id)
+    if lesson.llm_call_id is not None:
+        store = LlmCallStore(connection, namespace.id)
+        await store.attach(lesson.llm_call_id, memory_id=new.id)
     return "proposed", new.id
 
 
@@ -274,11 +274,10 @@ class Summary:
 
 async def summarise(
     engine: Engine, namespace_id: UUID, material: SummariseMaterial, subject: Subject, now: datetime
-) -> Drafted[Summary] | None:
-    """A candidate experience from a failed attempt; None without a writer, or when it did not come
-    to one.
-    """
-    return await ask_at_leisure(engine, namespace_id, summarise_role(material), (subject, now))
+) -> LlmResult[Summary] | None:
+    """A candidate experience from a failed attempt; None where no model comes to one."""
+    role = summarise_role(material)
+    return await ask_in_background(engine, namespace_id, role, subject=subject, now=now)
 
 
 def summarise_role(material: SummariseMaterial) -> Role[Summary]:

@@ -160,7 +160,7 @@ COLUMNS: dict[str, str] = {
     "job": "a task that the server runs on a schedule",
     "period": "the time span, usually a day, in which a job runs once",
     "dry run": "a run that changes nothing and says what it would change",
-    "writing": "one call of a language model, with its prompt, answer, tokens and fault",
+    "llm call": "one call of a language model, with its prompt, answer, tokens and fault",
 }
 
 TERMS = GLOSSARY | COLUMNS

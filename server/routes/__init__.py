@@ -17,6 +17,7 @@ from server.routes import (
     jobs,
     keys,
     learning_health,
+    llm_calls,
     me,
     memories,
     meta_guidelines,
@@ -32,7 +33,6 @@ from server.routes import (
     tickets,
     trajectories,
     weights,
-    writings,
 )
 
 ROUTERS: tuple[APIRouter, ...] = (
@@ -63,7 +63,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     tickets.router,
     effect.router,
     history.router,
-    writings.router,
+    llm_calls.router,
     learning_health.router,
     audit.router,
 )

@@ -10,8 +10,8 @@ from memory.tasks.entities import Task, TaskEntry
 from server.answers import PagesDep, answered
 from server.dependencies import EngineDep, Reads, Retrieves
 from server.routing import INSIDE, router_at
-from server.schemas.actors import TaskQuery
 from server.schemas.base import Listing
+from server.schemas.tasks import TaskQuery
 
 router = router_at(f"{INSIDE}/tasks", "tasks")
 

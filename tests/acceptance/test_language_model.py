@@ -47,7 +47,7 @@ def test_a_guideline_in_the_models_words_comes_over_http_and_its_writing_is_read
 
     assert answer.compiler == "model/openai/stub"
     assert "begin with the base rate" in (answer.guideline.text or "")
-    place = f"{server.url}/v1/namespaces/default/writings"
+    place = f"{server.url}/v1/namespaces/default/llm-calls"
     query = {"retrieval_id": answer.retrieval_id}
     [kept] = httpx.get(place, headers=bearer, params=query).json()["items"]
     assert (kept["role"], kept["status"]) == ("compile", "done")

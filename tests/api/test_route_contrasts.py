@@ -9,7 +9,7 @@ from contrast_bodies import WRONG, contrasted, kept, two_runs
 
 from memory.constraints.distillation_queue import NO_MODEL
 from memory.constraints.service import WITHOUT_MODEL
-from memory.inference.stand_ins import ScriptedWriter
+from memory.inference.stand_ins import ScriptedLlm
 from tests.fixtures.http import a_client, an_app
 from tests.fixtures.language_model import GOOD
 
@@ -19,7 +19,7 @@ ONE = str(uuid4())
 @pytest.fixture(scope="module")
 async def app(database_url, operator_token, tmp_path_factory):
     """The application with a language model that distils."""
-    writer = ScriptedWriter([json.dumps(GOOD["distil"])])
+    writer = ScriptedLlm([json.dumps(GOOD["distil"])])
     async with an_app(database_url, tmp_path_factory.mktemp("data"), writer) as made:
         yield made
 

@@ -6,7 +6,7 @@ import pytest
 from dashboard_builders import a_browser, at, token_of
 from loop_pages import HOSTILE, made, post_forms, read, sent, shown, total
 
-from memory.inference.stand_ins import ScriptedWriter
+from memory.inference.stand_ins import ScriptedLlm
 from tests.fixtures.http import a_client, an_app
 from tests.fixtures.language_model import GOOD
 
@@ -28,7 +28,7 @@ WRONG = [
 @pytest.fixture(scope="module")
 async def app(database_url, operator_token, tmp_path_factory):
     """The application with a language model that distils."""
-    writer = ScriptedWriter([json.dumps(GOOD["distil"])])
+    writer = ScriptedLlm([json.dumps(GOOD["distil"])])
     async with an_app(database_url, tmp_path_factory.mktemp("data"), writer) as made:
         yield made
 

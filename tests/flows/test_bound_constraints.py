@@ -4,10 +4,10 @@ from dataclasses import replace
 from uuid import UUID
 
 import pytest
+from llm_builders import with_llm
 from sqlalchemy import text
-from writing_builders import with_writer
 
-from memory.inference.stand_ins import ScriptedWriter
+from memory.inference.stand_ins import ScriptedLlm
 from memory.insight.service import get_weight
 from memory.jobs.service import JobRequest, run_job
 from memory.kernel.engine import Engine
@@ -371,9 +371,7 @@ async def test_a_model_that_writes_the_guideline_is_given_the_constraints(
     [laid] = await lay(engine, await calls(wall), PRICE)
     said = '{"lines": [{"text": "check the price, never guess", "cites": ["m1"]}]}'
 
-    answer = await served(
-        with_writer(engine, ScriptedWriter([said])), await calls(wall), task=ASKED
-    )
+    answer = await served(with_llm(engine, ScriptedLlm([said])), await calls(wall), task=ASKED)
 
     assert answer.receipt.compiler.startswith("model/")
     assert [line.memory_ids for line in answer.receipt.guideline.lines] == [(laid,)]

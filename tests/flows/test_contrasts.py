@@ -18,7 +18,7 @@ from contrast_steps import (
     memories_of,
     ran,
 )
-from writing_builders import on_record, spent, with_writer
+from llm_builders import on_record, spent, with_llm
 
 from memory.constraints.contrast_entities import ContrastRequest, ContrastState, PairClass
 from memory.constraints.distillation_queue import CLAIM, NO_MODEL, PAUSE, distil_queue
@@ -31,7 +31,7 @@ from memory.constraints.service import (
 from memory.constraints.store.contrasts import MAX_CLAIMS
 from memory.erasure.entities import Erasure
 from memory.erasure.service import erase
-from memory.inference.stand_ins import HashEmbedder, ScriptedWriter
+from memory.inference.stand_ins import HashEmbedder, ScriptedLlm
 from memory.kernel.engine import Engine
 from memory.kernel.errors import Conflict, NotFound, Rejected, Unavailable
 from memory.kernel.paging import Page
@@ -52,24 +52,24 @@ class Died(Exception):
 
 
 @dataclass(slots=True)
-class DeadlyWriter:
+class DeadlyLlm:
     """The death of who asks it."""
 
     name: str = "deadly"
 
-    async def write(self, prompt: Prompt, seconds: float) -> Reply:
+    async def complete(self, prompt: Prompt, seconds: float) -> Reply:
         raise Died
 
 
 @dataclass(slots=True)
-class ErasingWriter:
+class ErasingLlm:
     """While it thinks, an agent's words are erased."""
 
     engine: Engine
     call: Call
     name: str = "slow"
 
-    async def write(self, prompt: Prompt, seconds: float) -> Reply:
+    async def complete(self, prompt: Prompt, seconds: float) -> Reply:
         await erase(self.engine, self.call, Erasure(agent="beta"))
         return Reply(SAID, 10)
 
@@ -87,7 +87,7 @@ async def queued(engine: Engine, calls: Caller, slug: str, operator: Key) -> Cal
     """Three pairs of runs, queued by the job; no model was asked."""
     for task in TASKS:
         await two_runs(engine, calls, slug, task=task)
-    resting = with_writer(engine, ScriptedWriter([SAID]), tokens=0)
+    resting = with_llm(engine, ScriptedLlm([SAID]), tokens=0)
     await job(resting, operator, slug, "contrast", NOON)
     return await a_call(engine, operator, slug, NOON + PAUSE + timedelta(minutes=1))
 
@@ -95,8 +95,8 @@ async def queued(engine: Engine, calls: Caller, slug: str, operator: Key) -> Cal
 async def test_a_pair_of_runs_becomes_a_constraint_in_a_models_words(
     engine: Engine, calls: Caller, wall: str
 ) -> None:
-    writer = ScriptedWriter([SAID])
-    asking, call = with_writer(engine, writer), await calls(wall)
+    writer = ScriptedLlm([SAID])
+    asking, call = with_llm(engine, writer), await calls(wall)
     right, wrong = await two_runs(engine, calls, wall)
 
     [made] = await contrasted(asking, call, right, wrong)
@@ -116,7 +116,7 @@ async def test_without_a_language_model_the_pair_is_stored_and_says_that_it_wait
     engine: Engine, calls: Caller, wall: str
 ) -> None:
     call = await calls(wall)
-    alone = with_writer(engine, None)
+    alone = with_llm(engine, None)
 
     [made] = await contrasted(alone, call, *await two_runs(engine, calls, wall))
     again = await distil_again(alone, call, made.id)
@@ -130,14 +130,14 @@ async def test_without_a_language_model_the_pair_is_stored_and_says_that_it_wait
 async def test_the_job_says_that_pairs_wait_and_a_model_that_comes_later_distils_them(
     engine: Engine, operator: Key, calls: Caller, wall: str
 ) -> None:
-    alone, call = with_writer(engine, None), await calls(wall)
+    alone, call = with_llm(engine, None), await calls(wall)
     await two_runs(engine, calls, wall)
 
     dry = await job(alone, operator, wall, "contrast", NOON, dry=True)
     run = await job(alone, operator, wall, "contrast", NOON)
     [waiting] = await contrasts(engine, call)
-    writer = ScriptedWriter([SAID])
-    await job(with_writer(engine, writer), operator, wall, "contrast", NOON + DAY)
+    writer = ScriptedLlm([SAID])
+    await job(with_llm(engine, writer), operator, wall, "contrast", NOON + DAY)
 
     assert run.result == dry.result
     assert run.result is not None
@@ -151,8 +151,8 @@ async def test_the_job_says_that_pairs_wait_and_a_model_that_comes_later_distils
 async def test_storing_runs_asks_no_model_however_many_there_are(
     engine: Engine, calls: Caller, wall: str
 ) -> None:
-    embedder, writer = HashEmbedder(), ScriptedWriter([SAID])
-    counting = replace(with_writer(engine, writer), embedder=embedder)
+    embedder, writer = HashEmbedder(), ScriptedLlm([SAID])
+    counting = replace(with_llm(engine, writer), embedder=embedder)
     call = await calls(wall)
 
     for number in range(5):
@@ -165,7 +165,7 @@ async def test_storing_runs_asks_no_model_however_many_there_are(
 async def test_the_job_forms_the_pairs_that_its_dry_run_names(
     engine: Engine, operator: Key, calls: Caller, wall: str
 ) -> None:
-    asking = with_writer(engine, ScriptedWriter([SAID]))
+    asking = with_llm(engine, ScriptedLlm([SAID]))
     ids = await two_runs(engine, calls, wall)
     call = await calls(wall)
 
@@ -184,8 +184,8 @@ async def test_the_job_forms_the_pairs_that_its_dry_run_names(
 async def test_a_pair_is_formed_once_whoever_forms_it_again(
     engine: Engine, operator: Key, calls: Caller, wall: str
 ) -> None:
-    writer = ScriptedWriter([SAID])
-    asking, call = with_writer(engine, writer), await calls(wall)
+    writer = ScriptedLlm([SAID])
+    asking, call = with_llm(engine, writer), await calls(wall)
     ids = await two_runs(engine, calls, wall)
     await job(asking, operator, wall, "contrast", NOON)
 
@@ -200,7 +200,7 @@ async def test_a_pair_is_formed_once_whoever_forms_it_again(
 async def test_a_later_run_is_held_against_those_before_it(
     engine: Engine, operator: Key, calls: Caller, wall: str
 ) -> None:
-    asking, call = with_writer(engine, ScriptedWriter([SAID])), await calls(wall)
+    asking, call = with_llm(engine, ScriptedLlm([SAID])), await calls(wall)
     await two_runs(engine, calls, wall)
     await job(asking, operator, wall, "contrast", NOON)
     [late] = await ran(engine, call, a_run("gamma", right=False))
@@ -216,8 +216,8 @@ async def test_workers_at_once_distil_each_pair_once(
     engine: Engine, operator: Key, calls: Caller, wall: str
 ) -> None:
     call = await queued(engine, calls, wall, operator)
-    writer = ScriptedWriter([SAID])
-    asking = with_writer(engine, writer)
+    writer = ScriptedLlm([SAID])
+    asking = with_llm(engine, writer)
 
     await asyncio.gather(*(distil_queue(asking, call.namespace, call.now, None) for _ in range(4)))
 
@@ -232,12 +232,12 @@ async def test_a_claim_whose_worker_died_is_taken_again_when_it_lapses(
 ) -> None:
     call = await queued(engine, calls, wall, operator)
     with pytest.raises(Died):
-        await distil_queue(with_writer(engine, DeadlyWriter()), call.namespace, call.now, None)
-    asking = with_writer(engine, ScriptedWriter([SAID]))
+        await distil_queue(with_llm(engine, DeadlyLlm()), call.namespace, call.now, None)
+    asking = with_llm(engine, ScriptedLlm([SAID]))
 
     await distil_queue(asking, call.namespace, call.now, None)
     before = {one.state for one in await contrasts(engine, call)}
-    later = call.now + CLAIM + asking.settings.writing.timeout + timedelta(minutes=1)
+    later = call.now + CLAIM + asking.settings.llm.timeout + timedelta(minutes=1)
     await distil_queue(asking, call.namespace, later, None)
 
     assert before == {ContrastState.DISTILLING, ContrastState.DISTILLED}
@@ -248,7 +248,7 @@ async def test_a_pair_over_which_every_worker_dies_has_failed_and_can_be_asked_a
     engine: Engine, operator: Key, calls: Caller, wall: str
 ) -> None:
     ids = await two_runs(engine, calls, wall)
-    deadly, call = with_writer(engine, DeadlyWriter()), await calls(wall)
+    deadly, call = with_llm(engine, DeadlyLlm()), await calls(wall)
     with pytest.raises(Died):
         await contrasted(deadly, call, *ids)
     now = NOON
@@ -260,7 +260,7 @@ async def test_a_pair_over_which_every_worker_dies_has_failed_and_can_be_asked_a
 
     await distil_queue(deadly, call.namespace, now, None)
     [given_up] = await contrasts(engine, call)
-    asking = with_writer(engine, ScriptedWriter([SAID]))
+    asking = with_llm(engine, ScriptedLlm([SAID]))
     again = await distil_again(asking, await a_call(engine, operator, wall, now), given_up.id)
 
     assert (given_up.state, given_up.reason) == (ContrastState.FAILED, "claims")
@@ -270,8 +270,8 @@ async def test_a_pair_over_which_every_worker_dies_has_failed_and_can_be_asked_a
 async def test_a_spent_budget_leaves_the_pair_queued_and_the_stop_visible(
     engine: Engine, operator: Key, calls: Caller, wall: str
 ) -> None:
-    writer = ScriptedWriter([SAID])
-    poor, call = with_writer(engine, writer, tokens=10), await calls(wall)
+    writer = ScriptedLlm([SAID])
+    poor, call = with_llm(engine, writer, tokens=10), await calls(wall)
 
     [stopped] = await contrasted(poor, call, *await two_runs(engine, calls, wall))
     await distil_queue(poor, call.namespace, NOON + timedelta(minutes=1), None)
@@ -279,7 +279,7 @@ async def test_a_spent_budget_leaves_the_pair_queued_and_the_stop_visible(
     assert (stopped.state, stopped.reason) == (ContrastState.QUEUED, "budget")
     assert writer.asked == []
     assert (await spent(poor, call)).stopped == 1
-    rich = with_writer(engine, writer)
+    rich = with_llm(engine, writer)
     await job(rich, operator, wall, "contrast", NOON + DAY)
     [done] = await contrasts(engine, call)
     assert (done.state, done.reason) == (ContrastState.DISTILLED, None)
@@ -288,11 +288,11 @@ async def test_a_spent_budget_leaves_the_pair_queued_and_the_stop_visible(
 async def test_a_stopped_pair_is_asked_at_once_when_a_manager_says_so(
     engine: Engine, calls: Caller, wall: str
 ) -> None:
-    writer, call = ScriptedWriter([SAID]), await calls(wall)
+    writer, call = ScriptedLlm([SAID]), await calls(wall)
     ids = await two_runs(engine, calls, wall)
-    [stopped] = await contrasted(with_writer(engine, writer, tokens=10), call, *ids)
+    [stopped] = await contrasted(with_llm(engine, writer, tokens=10), call, *ids)
 
-    again = await distil_again(with_writer(engine, writer), call, stopped.id)
+    again = await distil_again(with_llm(engine, writer), call, stopped.id)
 
     assert again.state is ContrastState.DISTILLED
 
@@ -303,8 +303,8 @@ async def test_a_stopped_pair_is_asked_at_once_when_a_manager_says_so(
         (["no words of use"], "malformed", 3),
         ([""], "empty", 3),
         ([SAID[:30]], "truncated", 3),
-        ([Unavailable("no", code="writer_denied")], "writer_denied", 1),
-        ([Reply("", 5, "refused")], "writer_refused", 1),
+        ([Unavailable("no", code="llm_denied")], "llm_denied", 1),
+        ([Reply("", 5, "refused")], "llm_refused", 1),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
@@ -317,7 +317,7 @@ async def test_what_a_model_cannot_do_is_failed_with_the_raw_input_kept(
     reason: str,
     asked: int,
 ) -> None:
-    asking, call = with_writer(engine, ScriptedWriter(script)), await calls(wall)
+    asking, call = with_llm(engine, ScriptedLlm(script)), await calls(wall)
 
     [failed] = await contrasted(asking, call, *await two_runs(engine, calls, wall))
 
@@ -326,7 +326,7 @@ async def test_what_a_model_cannot_do_is_failed_with_the_raw_input_kept(
     kept = await on_record(asking, call, role="distil")
     assert [one.fault for one in kept] == [reason] * asked
     assert all("Multiply boxes" in one.prompt for one in kept)
-    again = await distil_again(with_writer(engine, ScriptedWriter([SAID])), call, failed.id)
+    again = await distil_again(with_llm(engine, ScriptedLlm([SAID])), call, failed.id)
     assert (again.state, len(again.memory_ids)) == (ContrastState.DISTILLED, 1)
     with pytest.raises(Conflict):
         await distil_again(asking, call, failed.id)
@@ -337,7 +337,7 @@ async def test_good_entries_are_kept_and_bad_ones_named_with_the_pair(
 ) -> None:
     literal = ENTRY | {"enforce": "multiplying by 48"}
     said = f'{{"entries": [{SAID[13:-2]}, "mere words", {str(literal).replace(chr(39), chr(34))}]}}'
-    asking, call = with_writer(engine, ScriptedWriter([said])), await calls(wall)
+    asking, call = with_llm(engine, ScriptedLlm([said])), await calls(wall)
 
     [made] = await contrasted(asking, call, *await two_runs(engine, calls, wall))
 
@@ -350,7 +350,7 @@ async def test_good_entries_are_kept_and_bad_ones_named_with_the_pair(
 async def test_an_answer_without_entries_leaves_the_pair_empty(
     engine: Engine, calls: Caller, wall: str
 ) -> None:
-    asking, call = with_writer(engine, ScriptedWriter(['{"entries": []}'])), await calls(wall)
+    asking, call = with_llm(engine, ScriptedLlm(['{"entries": []}'])), await calls(wall)
 
     [made] = await contrasted(asking, call, *await two_runs(engine, calls, wall))
 
@@ -360,7 +360,7 @@ async def test_an_answer_without_entries_leaves_the_pair_empty(
 async def test_two_wrong_runs_yield_at_most_what_to_avoid_and_in_quarantine(
     engine: Engine, calls: Caller, wall: str
 ) -> None:
-    asking, call = with_writer(engine, ScriptedWriter([SAID])), await calls(wall)
+    asking, call = with_llm(engine, ScriptedLlm([SAID])), await calls(wall)
     ids = [
         *await ran(engine, await calls(wall, agents=("alpha",)), a_run("alpha", right=False)),
         *await ran(engine, await calls(wall, agents=("beta",)), a_run("beta", right=False)),
@@ -377,8 +377,8 @@ async def test_two_wrong_runs_yield_at_most_what_to_avoid_and_in_quarantine(
 async def test_a_run_without_a_verdict_is_refused_and_no_model_asked(
     engine: Engine, calls: Caller, wall: str
 ) -> None:
-    writer = ScriptedWriter([SAID])
-    asking, call = with_writer(engine, writer), await calls(wall)
+    writer = ScriptedLlm([SAID])
+    asking, call = with_llm(engine, writer), await calls(wall)
     ids = await ran(engine, call, a_run("alpha"), a_run("beta", right=None))
 
     [made] = await contrasted(asking, call, *ids)
@@ -392,8 +392,8 @@ async def test_a_run_without_a_verdict_is_refused_and_no_model_asked(
 async def test_a_run_without_words_is_on_record_and_never_distilled(
     engine: Engine, calls: Caller, wall: str
 ) -> None:
-    writer = ScriptedWriter([SAID])
-    asking, call = with_writer(engine, writer), await calls(wall)
+    writer = ScriptedLlm([SAID])
+    asking, call = with_llm(engine, writer), await calls(wall)
     ids = await ran(engine, call, a_run("alpha"), a_run("beta", right=False, steps=()))
 
     [made] = await contrasted(asking, call, *ids)
@@ -415,7 +415,7 @@ async def test_what_one_key_says_of_itself_supports_nothing(
     verifier: str,
     reason: str,
 ) -> None:
-    asking = with_writer(engine, ScriptedWriter([SAID]))
+    asking = with_llm(engine, ScriptedLlm([SAID]))
     bound = await calls(wall, role=Role.AGENT, agents=tuple({*agents}))
     right, wrong = agents
     ids = await ran(
@@ -436,7 +436,7 @@ async def test_what_one_key_says_of_itself_supports_nothing(
 async def test_an_evaluators_word_on_both_runs_supports(
     engine: Engine, operator: Key, calls: Caller, wall: str
 ) -> None:
-    asking, call = with_writer(engine, ScriptedWriter([SAID])), await calls(wall)
+    asking, call = with_llm(engine, ScriptedLlm([SAID])), await calls(wall)
     ids = await ran(engine, call, a_run("alpha"), a_run("beta", right=False))
 
     [made] = await contrasted(asking, call, *ids)
@@ -458,7 +458,7 @@ async def test_right_runs_of_like_cost_make_no_pair(
 async def test_a_task_is_contrasted_as_a_whole_and_then_looked_at(
     engine: Engine, operator: Key, calls: Caller, wall: str
 ) -> None:
-    asking, call = with_writer(engine, ScriptedWriter([SAID])), await calls(wall)
+    asking, call = with_llm(engine, ScriptedLlm([SAID])), await calls(wall)
     drafts = [a_run("alpha"), *(a_run(name, right=False) for name in ("beta", "gamma"))]
     [first, *_] = await ran(engine, call, *drafts)
     task_id = (await get_trajectory(engine, call, first)).task_id
@@ -493,7 +493,7 @@ async def test_runs_of_different_tasks_and_runs_that_are_not_there_are_refused(
 async def test_in_the_past_only_runs_that_were_known_are_paired(
     engine: Engine, operator: Key, past: str
 ) -> None:
-    asking = with_writer(engine, ScriptedWriter([SAID]))
+    asking = with_llm(engine, ScriptedLlm([SAID]))
     call = await a_call(engine, operator, past)
     assert call.namespace.clock is Clock.REPLAY
     early, late = NOON - 9 * DAY, NOON - 2 * DAY
@@ -524,11 +524,11 @@ async def test_namespaces_do_not_pair_each_others_runs(
 async def test_erasing_an_agent_takes_its_words_out_of_what_distillers_were_asked(
     engine: Engine, calls: Caller, wall: str
 ) -> None:
-    asking, call = with_writer(engine, ScriptedWriter([SAID])), await calls(wall)
+    asking, call = with_llm(engine, ScriptedLlm([SAID])), await calls(wall)
     ids = await two_runs(engine, calls, wall)
     waiting = await two_runs(engine, calls, wall, task=replace(TASK, key="later"))
     await contrasted(asking, call, *ids)
-    poor = with_writer(engine, ScriptedWriter([SAID]), tokens=10)
+    poor = with_llm(engine, ScriptedLlm([SAID]), tokens=10)
     [queued_one] = await contrasted(poor, call, *waiting)
 
     await erase(engine, call, Erasure(agent="beta"))
@@ -544,9 +544,9 @@ async def test_words_erased_while_a_model_thinks_make_no_constraint(
 ) -> None:
     call = await calls(wall)
     ids = await two_runs(engine, calls, wall)
-    writer = ErasingWriter(engine, call)
+    writer = ErasingLlm(engine, call)
 
-    [made] = await contrasted(with_writer(engine, writer), call, *ids)
+    [made] = await contrasted(with_llm(engine, writer), call, *ids)
 
     assert (made.state, made.reason, made.memory_ids) == (ContrastState.NO_TEXT, "erased", ())
     listed = await list_memories(engine, call, MemoryFilter(kind=Kind.CONSTRAINT), Page(10))
@@ -564,7 +564,7 @@ async def test_a_full_bank_fails_the_pair_and_not_the_queue(
         json.dumps({"entries": [{"trigger": f"there are {one}", "enforce": f"look at {one}"}]})
         for one in words
     ]
-    asking = with_writer(engine, ScriptedWriter(said))
+    asking = with_llm(engine, ScriptedLlm(said))
 
     await job(asking, operator, slug, "contrast", NOON)
 

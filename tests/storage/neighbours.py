@@ -9,7 +9,7 @@ from memory.constraints.bank import add_constraint
 from memory.constraints.entities import ConstraintDraft, Wording
 from memory.curation.entities import StatusChange
 from memory.curation.service import change_status, edit_memory
-from memory.inference.stand_ins import ScriptedWriter
+from memory.inference.stand_ins import ScriptedLlm
 from memory.jobs.service import JobRequest, run_job
 from memory.kernel.engine import Engine
 from memory.kernel.ids import new_id
@@ -65,7 +65,7 @@ async def fill(engine: Engine, operator: Key, slug: str) -> None:
         here |= {"run": here["id"], "id": new_id(), "memory": lesson.id}
         for statement in CONTRASTED:
             await connection.execute(text(statement), here)
-    asking = replace(engine, writer=ScriptedWriter(['{"situation": "s", "lesson": "l"}']))
+    asking = replace(engine, llm=ScriptedLlm(['{"situation": "s", "lesson": "l"}']))
     subject = Subject(memory_ids=(lesson.id,), task_id=task.id, agent="solver", key_id=call.key.id)
     material = SummariseMaterial("a forecast of rain", "weather", 0.1)
     assert await summarise(asking, call.namespace.id, material, subject, NOON)

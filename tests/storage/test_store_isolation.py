@@ -93,8 +93,8 @@ from memory.kernel.ids import new_id
 from memory.kernel.paging import Page
 from memory.kernel.ports import Embedding
 from memory.kernel.postgres.database import Connection
-from memory.llm.entities import Writing, WritingFilter
-from memory.llm.store import WritingStore
+from memory.llm.entities import LlmCall, LlmCallFilter
+from memory.llm.store import LlmCallStore
 from memory.llm.tables import writing
 from memory.memories.browse_entities import BankMoment, Browse
 from memory.memories.entities import (
@@ -178,7 +178,7 @@ STORES = (
     TaxonomyStore,
     TicketStore,
     TrajectoryStore,
-    WritingStore,
+    LlmCallStore,
 )
 
 
@@ -464,11 +464,11 @@ class Foreign:
         )
 
     @property
-    def writings(self) -> WritingStore:
-        return WritingStore(self.connection, self.here)
+    def writings(self) -> LlmCallStore:
+        return LlmCallStore(self.connection, self.here)
 
-    def tried(self) -> Writing:
-        return Writing(
+    def tried(self) -> LlmCall:
+        return LlmCall(
             id=new_id(),
             role="compile",
             model="m",
@@ -649,7 +649,7 @@ FINDS_NOTHING: dict[str, Ask] = {
         Erasure(agent="solver"), [f.task], NOON
     ),
     "ErasureStore.blank_tasks": lambda f: f.erasure.blank_tasks([f.task], NOON),
-    "ErasureStore.blank_writings": lambda f: f.erasure.blank_writings(
+    "ErasureStore.blank_llm_calls": lambda f: f.erasure.blank_llm_calls(
         Erasure(agent="solver"), ErasureTargets((f.memory,), (f.task,), 1), NOON
     ),
     "ErasureStore.hold_receipts": lambda f: f.erasure.hold_receipts([f.memory]),
@@ -798,10 +798,10 @@ FINDS_NOTHING: dict[str, Ask] = {
     "StatusStore.mark_returned": lambda f: f.statuses.mark_returned(f.memory, NOON),
     "StatusStore.retire": lambda f: f.statuses.retire({f.memory: "disuse"}, f.stamp),
     "StatusStore.list_living": lambda f: f.statuses.list_living(NOON + 9 * DAY),
-    "WritingStore.attach": lambda f: f.writings.attach(f.writing, memory_id=f.memory),
-    "WritingStore.browse": lambda f: f.writings.browse(WritingFilter(), PAGE),
-    "WritingStore.settle": lambda f: f.writings.settle(NOON.date(), 0, 5),
-    "WritingStore.used": lambda f: f.writings.used(NOON.date()),
+    "LlmCallStore.attach": lambda f: f.writings.attach(f.writing, memory_id=f.memory),
+    "LlmCallStore.browse": lambda f: f.writings.browse(LlmCallFilter(), PAGE),
+    "LlmCallStore.settle": lambda f: f.writings.settle(NOON.date(), 0, 5),
+    "LlmCallStore.used": lambda f: f.writings.used(NOON.date()),
 }
 
 WRITES_HERE: dict[str, Ask] = {
@@ -884,8 +884,8 @@ WRITES_HERE: dict[str, Ask] = {
         TaxonomyDraft((Branch("weather", "rain and shine"),)), 1, f.key, NOON
     ),
     "TrajectoryStore.add": lambda f: f.runs.add([f.run()]),
-    "WritingStore.add": lambda f: f.writings.add(f.tried(), NOON),
-    "WritingStore.reserve": lambda f: f.writings.reserve(NOON.date(), 5, 1_000),
+    "LlmCallStore.add": lambda f: f.writings.add(f.tried(), NOON),
+    "LlmCallStore.reserve": lambda f: f.writings.reserve(NOON.date(), 5, 1_000),
 }
 """These may write rows of their own namespace, or be refused by the database."""
 

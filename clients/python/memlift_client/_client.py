@@ -230,8 +230,8 @@ class MemLift:
     list_taxonomies = _method(ops.list_taxonomies)
     learning_health = _method(ops.get_learning_health)
     list_learning_health = _method(ops.list_learning_health)
-    list_writings = _method(ops.list_writings)
-    writing_budget = _method(ops.get_writing_budget)
+    list_llm_calls = _method(ops.list_llm_calls)
+    llm_budget = _method(ops.get_llm_budget)
 
     each_namespace = _each(ops.list_namespaces)
     each_key = _each(ops.list_keys)
@@ -259,4 +259,4 @@ class MemLift:
     each_trajectory = _each(ops.list_trajectories)
     each_competence = _each(ops.list_competences)
     each_learning_health = _each(ops.list_learning_health)
-    each_writing = _each(ops.list_writings)
+    each_llm_call = _each(ops.list_llm_calls)

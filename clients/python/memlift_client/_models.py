@@ -389,6 +389,8 @@ class ErasedCounts:
     """Vectors."""
     lines: int
     """Guidelines that cited one of the memories."""
+    llm_calls: int
+    """Calls of a language model that carried what was erased."""
     memories: int
     """Memories."""
     tasks: int
@@ -397,8 +399,6 @@ class ErasedCounts:
     """Recorded runs."""
     versions: int
     """Texts of memories."""
-    writings: int
-    """Calls of a language model that carried what was erased."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -667,6 +667,54 @@ class ListedMemory:
 class Live:
     status: Literal["live"] = "live"
     """the HTTP status it would have had by itself"""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LlmCall:
+    """One attempt to have a question answered by a language model, without secrets."""
+
+    agent: str | None
+    """The agent whose words its prompt carries."""
+    answer: str
+    """What came back; empty where the prompt is."""
+    attempt: int
+    """Which attempt at the same question this is, from 1."""
+    detail: str | None
+    """The fault in words."""
+    duration_ms: float
+    """How long it took, in milliseconds."""
+    erased_at: datetime | None
+    """When its words were erased."""
+    fault: str | None
+    """Why the answer was not used, or nothing was sent."""
+    id: str
+    """Names the call for ever; later calls have larger ids."""
+    key_id: str | None
+    """The key that caused it; null for what a job asked."""
+    memory_id: str | None
+    """The candidate that came of it."""
+    memory_ids: tuple[str, ...]
+    """The memories that its prompt tells of."""
+    model: str
+    """The model, as its provider calls it."""
+    private: bool
+    """Whether the prompt carries text that one agent alone may see."""
+    prompt: str
+    """What was sent; empty where it was erased, not sent, or `private` and not for this key."""
+    recorded_at: datetime
+    """When it was made."""
+    retrieval_id: str | None
+    """The receipt whose guideline it was to compile."""
+    role: str
+    """What it was asked for: `compile`, `reflect`, `summarise` or `distil`."""
+    status: Literal["done", "failed", "stopped"]
+    """`stopped`: the day's tokens were spent, so nothing was sent."""
+    task_id: str | None
+    """The task that its prompt tells of."""
+    ticket_id: str | None
+    """The ticket under which the candidate is tried."""
+    tokens: int
+    """What it cost, as the provider counts; else what was set aside."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -1362,21 +1410,22 @@ class Timings:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TokenBudget:
-    """
-    The tokens of one UTC day; `stopped` counts questions that were not asked for want of
-    them.
-    """
+    """The tokens of one namespace and UTC day."""
 
     day: date
-    """From an hour to a day."""
+    """The day, in UTC."""
     left: int
+    """What another call may take."""
     limit: int
-    """How many at most."""
+    """How many tokens the day has."""
     model: str | None
-    """null where no language model is configured"""
+    """The language model; null where none is configured."""
     reserved: int
+    """What is set aside for calls under way, or for calls whose process died."""
     spent: int
+    """What calls have cost."""
     stopped: int
+    """How many questions were not asked, for want of tokens."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -1615,52 +1664,6 @@ class WeightShares:
     """The share with a weight below .3, which is hardly served."""
     living: int
     """Memories that are neither retired nor rejected."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Writing:
-    """
-    One try. `prompt` and `answer` are empty where they were erased, where nothing was sent, and
-    where `private` says that they carry text this key may not see.
-    """
-
-    agent: str | None
-    """Who was served."""
-    answer: str
-    attempt: int
-    detail: str | None
-    """What else is to be known of it, never the text itself."""
-    duration_ms: float
-    """How long the distiller took, in milliseconds."""
-    erased_at: datetime | None
-    """When its words were erased."""
-    fault: str | None
-    """why the answer was not used, or nothing was sent"""
-    id: str
-    """The memory; of an echo the one that it repeats most."""
-    key_id: str | None
-    """The key that did it; null for what the server does by itself."""
-    memory_id: str | None
-    """Which memory."""
-    memory_ids: tuple[str, ...]
-    """The constraints that it supports."""
-    model: str
-    """The language model it runs on."""
-    private: bool
-    prompt: str
-    recorded_at: datetime
-    """When it was done."""
-    retrieval_id: str | None
-    """The receipt it is for."""
-    role: str
-    """What the key is for."""
-    status: str
-    """the HTTP status it would have had by itself"""
-    task_id: str | None
-    """The task that was run."""
-    ticket_id: str | None
-    tokens: int
-    """What the distiller took in all tries."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -2387,6 +2390,7 @@ __all__ = [
     "Line",
     "ListedMemory",
     "Live",
+    "LlmCall",
     "Me",
     "Memory",
     "MemoryChange",
@@ -2437,5 +2441,4 @@ __all__ = [
     "WeightRow",
     "WeightShares",
     "WhatIfResult",
-    "Writing",
 ]

@@ -711,6 +711,36 @@ def list_learning_health(
     )
 
 
+def list_llm_calls(
+    *,
+    limit: int | None = None,
+    cursor: str | None = None,
+    role: Literal["compile", "reflect", "summarise", "distil"] | None = None,
+    status: Literal["done", "failed", "stopped"] | None = None,
+    retrieval_id: str | None = None,
+    memory_id: str | None = None,
+) -> Call[Page[m.LlmCall]]:
+    """Every attempt of the language model, with its prompt and answer, without secrets."""
+    return call(
+        "GET",
+        "/llm-calls",
+        page(m.LlmCall),
+        query={
+            "limit": limit,
+            "cursor": cursor,
+            "role": role,
+            "status": status,
+            "retrieval_id": retrieval_id,
+            "memory_id": memory_id,
+        },
+    )
+
+
+def get_llm_budget() -> Call[m.TokenBudget]:
+    """The tokens that today has left."""
+    return call("GET", "/llm-calls/budget", one(m.TokenBudget))
+
+
 def list_memories(
     *,
     limit: int | None = None,
@@ -1466,33 +1496,3 @@ def list_weights(
 def what_if(policy: str, limit: int | None = None) -> Call[m.WhatIfResult]:
     """What the recorded outcomes would have made of the bank under another policy."""
     return call("POST", "/what-if", one(m.WhatIfResult), body={"policy": policy, "limit": limit})
-
-
-def list_writings(
-    *,
-    limit: int | None = None,
-    cursor: str | None = None,
-    role: Literal["compile", "reflect", "summarise"] | None = None,
-    status: Literal["done", "failed", "stopped"] | None = None,
-    retrieval_id: str | None = None,
-    memory_id: str | None = None,
-) -> Call[Page[m.Writing]]:
-    """Every try of the language model, with its prompt and answer, without secrets."""
-    return call(
-        "GET",
-        "/writings",
-        page(m.Writing),
-        query={
-            "limit": limit,
-            "cursor": cursor,
-            "role": role,
-            "status": status,
-            "retrieval_id": retrieval_id,
-            "memory_id": memory_id,
-        },
-    )
-
-
-def get_writing_budget() -> Call[m.TokenBudget]:
-    """The tokens that today has left."""
-    return call("GET", "/writings/budget", one(m.TokenBudget))

@@ -10,7 +10,7 @@ from fastapi import FastAPI
 
 from memory.inference.service import register_model
 from memory.kernel.engine import Engine
-from memory.llm.provider import ProviderWriter
+from memory.llm.provider import ProviderClient
 from server.app import create_app
 from server.settings import Settings
 from tests.fixtures.engine import NOON, an_engine
@@ -20,12 +20,12 @@ from tests.fixtures.language_model import TOKENS, Script
 
 @pytest.fixture
 async def speaking(
-    database_url: str, writer: ProviderWriter, tmp_path: Path
+    database_url: str, writer: ProviderClient, tmp_path: Path
 ) -> AsyncGenerator[FastAPI]:
     """The application with a language model."""
 
     async def opened(_: Settings) -> Engine:
-        engine = an_engine(database_url, writer=writer)
+        engine = an_engine(database_url, llm=writer)
         await register_model(engine, NOON)
         return engine
 
@@ -49,7 +49,7 @@ async def a_key(client: httpx.AsyncClient, slug: str, role: str, **more: object)
 
 
 async def listed(client: httpx.AsyncClient, slug: str, **query: object) -> list[dict[str, object]]:
-    answer = await client.get(inside(slug, "/writings"), params=query)  # pyright: ignore[reportArgumentType] - plain values
+    answer = await client.get(inside(slug, "/llm-calls"), params=query)  # pyright: ignore[reportArgumentType] - plain values
     assert answer.status_code == 200, answer.text
     return answer.json()["items"]
 
@@ -75,7 +75,7 @@ async def test_writings_come_in_pages(speaker, namespace, script):
     await remembered(speaker, namespace)
     for _ in range(3):
         await retrieved(speaker, namespace)
-    place = inside(namespace, "/writings")
+    place = inside(namespace, "/llm-calls")
 
     first = (await speaker.get(place, params={"limit": 2})).json()
     second = (await speaker.get(place, params={"limit": 2, "cursor": first["next_cursor"]})).json()
@@ -89,8 +89,8 @@ async def test_the_budget_says_what_today_has_left(speaker, client, namespace, s
     await remembered(speaker, namespace)
     await retrieved(speaker, namespace)
 
-    budget = (await speaker.get(inside(namespace, "/writings/budget"))).json()
-    without = (await client.get(inside(namespace, "/writings/budget"))).json()
+    budget = (await speaker.get(inside(namespace, "/llm-calls/budget"))).json()
+    without = (await client.get(inside(namespace, "/llm-calls/budget"))).json()
 
     assert budget["model"] == "openai/stub"
     assert (budget["spent"], budget["reserved"], budget["stopped"]) == (TOKENS, 0, 0)
@@ -101,7 +101,7 @@ async def test_the_budget_says_what_today_has_left(speaker, client, namespace, s
 async def test_readers_and_managers_see_writings_and_agents_do_not(speaking, speaker, namespace):
     for role, status in (("reader", 200), ("admin", 200), ("agent", 403), ("evaluator", 403)):
         async with a_client(speaking, await a_key(speaker, namespace, role)) as someone:
-            for path in ("/writings", "/writings/budget"):
+            for path in ("/llm-calls", "/llm-calls/budget"):
                 answer = await someone.get(inside(namespace, path))
                 assert answer.status_code == status, (role, path)
 
@@ -131,7 +131,7 @@ async def test_an_erasure_counts_the_writings_it_blanked(speaker, namespace, scr
 
     answer = await speaker.delete(inside(namespace, f"/experiences/{memory_id}"))
 
-    assert answer.json()["erased"]["writings"] == 1
+    assert answer.json()["erased"]["llm_calls"] == 1
     [kept] = await listed(speaker, namespace)
     assert (kept["prompt"], kept["answer"]) == ("", "")
     assert kept["erased_at"]
@@ -144,12 +144,12 @@ async def test_tries_and_tokens_are_counted_by_role_and_result(speaker, namespac
 
     text = (await speaker.get("/metrics")).text
 
-    assert 'memlift_writings_total{result="echoed",role="compile"} 1.0' in text
-    assert 'memlift_writings_total{result="done",role="compile"} 1.0' in text
-    assert f'memlift_writing_tokens_total{{role="compile"}} {2 * TOKENS}.0' in text
+    assert 'memlift_llm_calls_total{result="echoed",role="compile"} 1.0' in text
+    assert 'memlift_llm_calls_total{result="done",role="compile"} 1.0' in text
+    assert f'memlift_llm_tokens_total{{role="compile"}} {2 * TOKENS}.0' in text
 
 
 async def test_a_filter_that_means_nothing_is_refused(client, namespace):
-    answer = await client.get(inside(namespace, "/writings"), params={"role": "poet"})
+    answer = await client.get(inside(namespace, "/llm-calls"), params={"role": "poet"})
 
     assert problem(answer) == (422, "rejected", "role")

@@ -9,7 +9,7 @@ import pytest
 
 from memory.kernel.errors import MemoryFault, Overloaded, Rejected, Unavailable
 from memory.kernel.ports import Prompt
-from memory.llm.provider import ProviderWriter, WriterPolicy, open_library
+from memory.llm.provider import ProviderClient, ProviderPolicy, open_library
 from server.hosting import refuse_missing_library
 from server.settings import Settings
 from tests.fixtures.language_model import API_KEY, TOKENS, Script
@@ -18,9 +18,9 @@ PROMPT = Prompt("summarise", "be brief", "a run", {"type": "object"}, 300)
 
 
 async def test_a_prompt_goes_out_with_its_schema_and_comes_back_with_its_tokens(
-    writer: ProviderWriter, script: Script
+    writer: ProviderClient, script: Script
 ) -> None:
-    reply = await writer.write(PROMPT, 5)
+    reply = await writer.complete(PROMPT, 5)
 
     [asked] = script.asked
     assert reply.tokens == TOKENS
@@ -39,20 +39,20 @@ async def test_a_prompt_goes_out_with_its_schema_and_comes_back_with_its_tokens(
 @pytest.mark.parametrize(
     ("word", "fault"),
     [
-        ("busy", "writer_busy"),
-        ("down", "writer_failed"),
-        ("not-json", "writer_failed"),
-        ("denied", "writer_denied"),
-        ("filter-400", "writer_refused"),
+        ("busy", "llm_busy"),
+        ("down", "llm_failed"),
+        ("not-json", "llm_failed"),
+        ("denied", "llm_denied"),
+        ("filter-400", "llm_refused"),
     ],
 )
 async def test_what_a_provider_answers_becomes_a_fault_of_ours(
-    writer: ProviderWriter, script: Script, word: str, fault: str
+    writer: ProviderClient, script: Script, word: str, fault: str
 ) -> None:
     script.say(word)
 
     with pytest.raises(MemoryFault) as raised:
-        await writer.write(PROMPT, 5)
+        await writer.complete(PROMPT, 5)
 
     assert raised.value.kind == fault
     assert API_KEY not in raised.value.detail
@@ -61,66 +61,66 @@ async def test_what_a_provider_answers_becomes_a_fault_of_ours(
 
 @pytest.mark.parametrize("word", ["refusal", "filtered"])
 async def test_a_refusal_is_a_reply_that_says_so(
-    writer: ProviderWriter, script: Script, word: str
+    writer: ProviderClient, script: Script, word: str
 ) -> None:
     script.say(word)
 
-    reply = await writer.write(PROMPT, 5)
+    reply = await writer.complete(PROMPT, 5)
 
     assert (reply.text, reply.tokens, reply.finish) == ("", TOKENS, "refused")
 
 
 @pytest.mark.parametrize("word", ["empty", "no-choice"])
 async def test_nothing_said_is_an_empty_reply(
-    writer: ProviderWriter, script: Script, word: str
+    writer: ProviderClient, script: Script, word: str
 ) -> None:
     script.say(word)
 
-    assert (await writer.write(PROMPT, 5)).text == ""
+    assert (await writer.complete(PROMPT, 5)).text == ""
 
 
-async def test_an_answer_that_was_cut_says_so(writer: ProviderWriter, script: Script) -> None:
+async def test_an_answer_that_was_cut_says_so(writer: ProviderClient, script: Script) -> None:
     script.say("truncated")
 
-    assert (await writer.write(PROMPT, 5)).finish == "length"
+    assert (await writer.complete(PROMPT, 5)).finish == "length"
 
 
-async def test_a_slow_answer_is_not_waited_for(writer: ProviderWriter, script: Script) -> None:
+async def test_a_slow_answer_is_not_waited_for(writer: ProviderClient, script: Script) -> None:
     script.say("slow")
 
     with pytest.raises(Unavailable) as raised:
-        await writer.write(PROMPT, 0.2)
+        await writer.complete(PROMPT, 0.2)
 
-    assert raised.value.kind == "writer_slow"
+    assert raised.value.kind == "llm_slow"
 
 
 async def test_who_was_told_to_pause_does_not_ask_again_before(
-    writer: ProviderWriter, script: Script
+    writer: ProviderClient, script: Script
 ) -> None:
     script.say("busy-for-long")
 
     for _ in range(2):
         with pytest.raises(Overloaded) as raised:
-            await writer.write(PROMPT, 5)
-        assert raised.value.kind == "writer_busy"
+            await writer.complete(PROMPT, 5)
+        assert raised.value.kind == "llm_busy"
         assert 80 < (raised.value.retry_after or 0) <= 90
 
     assert len(script.asked) == 1
 
 
 async def test_a_provider_that_fails_for_everybody_is_left_alone_for_a_while(
-    writer: ProviderWriter, script: Script
+    writer: ProviderClient, script: Script
 ) -> None:
     script.say("down", "down", "good", "down", "down", "down", "good")
 
     faults: list[str] = []
     for _ in range(8):
         try:
-            await writer.write(PROMPT, 5)
+            await writer.complete(PROMPT, 5)
         except MemoryFault as fault:
             faults.append(fault.kind)
 
-    assert faults == ["writer_failed"] * 5 + ["writer_busy"] * 2
+    assert faults == ["llm_failed"] * 5 + ["llm_busy"] * 2
     assert len(script.asked) == 6
 
 
@@ -135,10 +135,10 @@ async def test_no_more_calls_go_out_at_once_than_are_allowed() -> None:
         out -= 1
         return None
 
-    writer = ProviderWriter(WriterPolicy("m", at_once=2), lambda: complete)
+    writer = ProviderClient(ProviderPolicy("m", at_once=2), lambda: complete)
     writer.start()
     await writer.wait_until_ready()
-    await asyncio.gather(*(writer.write(PROMPT, 5) for _ in range(10)))
+    await asyncio.gather(*(writer.complete(PROMPT, 5) for _ in range(10)))
     await writer.close()
 
     assert most == 2
@@ -150,22 +150,22 @@ async def test_a_library_that_is_still_loading_or_missing_is_named() -> None:
 
     def missing() -> Callable[..., Awaitable[object]]:
         asyncio.run_coroutine_threadsafe(waiting.wait(), loop).result()
-        raise Unavailable("litellm is not installed", code="writer_missing")
+        raise Unavailable("litellm is not installed", code="llm_missing")
 
-    writer = ProviderWriter(WriterPolicy("m"), missing)
+    writer = ProviderClient(ProviderPolicy("m"), missing)
     writer.start()
     with pytest.raises(Unavailable) as loading:
-        await writer.write(PROMPT, 5)
+        await writer.complete(PROMPT, 5)
     waiting.set()
     with pytest.raises(Unavailable):
         await writer.wait_until_ready()
     with pytest.raises(Unavailable) as failed:
-        await writer.write(PROMPT, 5)
+        await writer.complete(PROMPT, 5)
     await writer.close()
 
-    assert loading.value.kind == "writer_loading"
+    assert loading.value.kind == "llm_loading"
     assert loading.value.retry_after
-    assert failed.value.kind == "writer_missing"
+    assert failed.value.kind == "llm_missing"
     assert "not installed" in failed.value.detail
 
 
@@ -182,9 +182,9 @@ async def test_without_the_extra_the_library_is_missing_and_the_server_does_not_
         refuse_missing_library(settings)
     refuse_missing_library(Settings(data=tmp_path))
 
-    assert missing.value.kind == "writer_missing"
+    assert missing.value.kind == "llm_missing"
     assert refused.value.field == "MEMLIFT_LLM_MODEL"
 
 
 def test_a_policy_does_not_show_its_key() -> None:
-    assert API_KEY not in repr(WriterPolicy("m", None, API_KEY))
+    assert API_KEY not in repr(ProviderPolicy("m", None, API_KEY))

@@ -5,11 +5,11 @@ from dataclasses import replace
 from datetime import timedelta
 from uuid import UUID
 
-from memory.kernel.engine import Engine, Tally, WritingLimits
+from memory.kernel.engine import Engine, LlmCounters, LlmLimits
 from memory.kernel.paging import Page
-from memory.kernel.ports import Writer
-from memory.llm.client import Drafted, budget_of, list_writings
-from memory.llm.entities import Subject, TokenBudget, Writing, WritingFilter
+from memory.kernel.ports import LlmClient
+from memory.llm.client import LlmResult, budget_of, list_llm_calls
+from memory.llm.entities import LlmCall, LlmCallFilter, Subject, TokenBudget
 from memory.llm.roles import Note
 from memory.meta_guidelines.reflection import ReflectMaterial, ReflectReply, reflect
 from memory.tenancy.entities import Call
@@ -19,23 +19,23 @@ from tests.fixtures.engine import NOON
 PLENTY = 1_000_000
 
 
-def with_writer(
+def with_llm(
     engine: Engine,
-    writer: Writer | None,
+    llm: LlmClient | None,
     *,
     seconds: float = 20,
     compiling: float = 20,
     tokens: int = PLENTY,
 ) -> Engine:
     """The same engine with a language model, and nothing counted yet."""
-    limits = WritingLimits(timedelta(seconds=seconds), timedelta(seconds=compiling), tokens)
-    settings = replace(engine.settings, writing=limits)
-    return replace(engine, writer=writer, settings=settings, tally=Tally())
+    limits = LlmLimits(timedelta(seconds=seconds), timedelta(seconds=compiling), tokens)
+    settings = replace(engine.settings, llm=limits)
+    return replace(engine, llm=llm, settings=settings, llm_counters=LlmCounters())
 
 
 async def a_summary(
     engine: Engine, call: Call, subject: Subject | None = None, **changes: object
-) -> Drafted[Summary] | None:
+) -> LlmResult[Summary] | None:
     fields: dict[str, object] = {
         "task": "a forecast of rain",
         "category": "weather",
@@ -46,15 +46,15 @@ async def a_summary(
     return await summarise(engine, call.namespace.id, material, subject or Subject(), NOON)
 
 
-async def a_reflection(engine: Engine, call: Call) -> Drafted[ReflectReply] | None:
+async def a_reflection(engine: Engine, call: Call) -> LlmResult[ReflectReply] | None:
     note = Note(UUID(int=1), "experience", "rain", "look up the base rate", 1.0, trusted=True)
     material = ReflectMaterial("a forecast of rain", "weather", "advice", (note,), 0.2, 0.7)
     return await reflect(engine, call.namespace.id, material, Subject(), NOON)
 
 
-async def on_record(engine: Engine, call: Call, **wanted: object) -> Sequence[Writing]:
-    which = WritingFilter(**wanted)  # pyright: ignore[reportArgumentType] - fields by name
-    return (await list_writings(engine, call, which, Page(200))).items
+async def on_record(engine: Engine, call: Call, **wanted: object) -> Sequence[LlmCall]:
+    which = LlmCallFilter(**wanted)  # pyright: ignore[reportArgumentType] - fields by name
+    return (await list_llm_calls(engine, call, which, Page(200))).items
 
 
 async def spent(engine: Engine, call: Call) -> TokenBudget:

@@ -3,16 +3,16 @@
 import asyncio
 
 import pytest
-from writing_builders import a_reflection, a_summary, on_record, spent, with_writer
+from llm_builders import a_reflection, a_summary, on_record, spent, with_llm
 
 from memory.erasure.entities import Erasure
 from memory.erasure.service import erase
-from memory.inference.stand_ins import ScriptedWriter
+from memory.inference.stand_ins import ScriptedLlm
 from memory.kernel.engine import Engine
 from memory.kernel.ports import Prompt, Reply
 from memory.llm.entities import Subject
-from memory.llm.provider import ProviderWriter
-from memory.llm.store import WritingStore
+from memory.llm.provider import ProviderClient
+from memory.llm.store import LlmCallStore
 from memory.retrieval.model_compiler import rewrite_guidelines
 from memory.tasks.entities import TaskDraft
 from memory.tasks.service import add_task
@@ -34,9 +34,9 @@ BUSY_TWICE = ("busy", "busy")
         (["echo", "fenced"], ["echoed"]),
         (["empty", "no-choice", "good"], ["empty", "empty"]),
         (["not an object", "good"], ["malformed"]),
-        (["busy", "busy", "good"], ["writer_busy", "writer_busy"]),
-        (["down", "good"], ["writer_failed"]),
-        (["not-json", "good"], ["writer_failed"]),
+        (["busy", "busy", "good"], ["llm_busy", "llm_busy"]),
+        (["down", "good"], ["llm_failed"]),
+        (["not-json", "good"], ["llm_failed"]),
     ],
     ids=lambda words: "-".join(words) or "at once",
 )
@@ -45,13 +45,13 @@ async def test_an_answer_is_used_once_it_can_be(
     engine: Engine,
     calls: Caller,
     wall: str,
-    writer: ProviderWriter,
+    writer: ProviderClient,
     script: Script,
     words: list[str],
     faults: list[str],
 ) -> None:
     script.say(*words)
-    asking, call = with_writer(engine, writer), await calls(wall)
+    asking, call = with_llm(engine, writer), await calls(wall)
 
     made = await a_summary(asking, call)
 
@@ -61,8 +61,8 @@ async def test_an_answer_is_used_once_it_can_be(
     kept = await on_record(asking, call)
     assert [one.fault for one in kept] == [*faults, None]
     assert [one.attempt for one in kept] == list(range(1, len(words) + 1))
-    assert kept[-1].id == made.writing_id
-    assert asking.tally.results["summarise", "done"] == 1
+    assert kept[-1].id == made.llm_call_id
+    assert asking.llm_counters.results["summarise", "done"] == 1
 
 
 @pytest.mark.parametrize(
@@ -72,13 +72,13 @@ async def test_an_answer_is_used_once_it_can_be(
         (["echo"] * 3, ["echoed"] * 3),
         (["empty"] * 3, ["empty"] * 3),
         (["not an object"] * 3, ["malformed"] * 3),
-        (["busy"] * 3, ["writer_busy"] * 3),
-        (["down"] * 3, ["writer_failed"] * 3),
-        (["busy-for-long"], ["writer_busy"]),
-        (["refusal"], ["writer_refused"]),
-        (["filtered"], ["writer_refused"]),
-        (["filter-400"], ["writer_refused"]),
-        (["denied"], ["writer_denied"]),
+        (["busy"] * 3, ["llm_busy"] * 3),
+        (["down"] * 3, ["llm_failed"] * 3),
+        (["busy-for-long"], ["llm_busy"]),
+        (["refusal"], ["llm_refused"]),
+        (["filtered"], ["llm_refused"]),
+        (["filter-400"], ["llm_refused"]),
+        (["denied"], ["llm_denied"]),
     ],
     ids="-".join,
 )
@@ -87,42 +87,42 @@ async def test_what_cannot_be_used_ends_after_a_few_tries_and_is_on_record(
     engine: Engine,
     calls: Caller,
     wall: str,
-    writer: ProviderWriter,
+    writer: ProviderClient,
     script: Script,
     words: list[str],
     faults: list[str],
 ) -> None:
     script.say(*words)
-    asking, call = with_writer(engine, writer), await calls(wall)
+    asking, call = with_llm(engine, writer), await calls(wall)
 
     assert await a_summary(asking, call, run="the raw input") is None
 
     kept = await on_record(asking, call, status="failed")
     assert [one.fault for one in kept] == faults
     assert all("the raw input" in one.prompt for one in kept)
-    assert asking.tally.results["summarise", faults[0]] == len(faults)
+    assert asking.llm_counters.results["summarise", faults[0]] == len(faults)
     assert len(script.asked) == len(words)
     assert API_KEY not in repr(kept)
 
 
 async def test_who_is_slower_than_the_deadline_is_not_waited_for(
-    engine: Engine, calls: Caller, wall: str, writer: ProviderWriter, script: Script
+    engine: Engine, calls: Caller, wall: str, writer: ProviderClient, script: Script
 ) -> None:
     script.say("slow")
-    asking, call = with_writer(engine, writer, seconds=0.3), await calls(wall)
+    asking, call = with_llm(engine, writer, seconds=0.3), await calls(wall)
 
     assert await a_summary(asking, call) is None
 
     [one] = await on_record(asking, call)
-    assert one.fault == "writer_slow"
+    assert one.fault == "llm_slow"
     assert (await spent(asking, call)).spent > 0
 
 
 async def test_a_bad_answer_is_named_in_the_next_question_and_a_cut_one_gets_room(
-    engine: Engine, calls: Caller, wall: str, writer: ProviderWriter, script: Script
+    engine: Engine, calls: Caller, wall: str, writer: ProviderClient, script: Script
 ) -> None:
     script.say("truncated")
-    asking, call = with_writer(engine, writer), await calls(wall)
+    asking, call = with_llm(engine, writer), await calls(wall)
 
     await a_summary(asking, call)
 
@@ -132,9 +132,9 @@ async def test_a_bad_answer_is_named_in_the_next_question_and_a_cut_one_gets_roo
 
 
 async def test_a_reflection_keeps_the_directives_that_have_a_meaning(
-    engine: Engine, calls: Caller, wall: str, writer: ProviderWriter
+    engine: Engine, calls: Caller, wall: str, writer: ProviderClient
 ) -> None:
-    asking, call = with_writer(engine, writer), await calls(wall)
+    asking, call = with_llm(engine, writer), await calls(wall)
 
     made = await a_reflection(asking, call)
 
@@ -146,7 +146,7 @@ async def test_a_reflection_keeps_the_directives_that_have_a_meaning(
 async def test_without_a_language_model_nothing_is_drawn_and_nothing_kept(
     engine: Engine, calls: Caller, wall: str
 ) -> None:
-    asking, call = with_writer(engine, None), await calls(wall)
+    asking, call = with_llm(engine, None), await calls(wall)
 
     assert await a_summary(asking, call) is None
     assert await a_reflection(asking, call) is None
@@ -155,11 +155,11 @@ async def test_without_a_language_model_nothing_is_drawn_and_nothing_kept(
 
 
 async def test_secrets_are_neither_sent_nor_kept(
-    engine: Engine, calls: Caller, wall: str, writer: ProviderWriter, script: Script
+    engine: Engine, calls: Caller, wall: str, writer: ProviderClient, script: Script
 ) -> None:
     said = '{"situation": "a login", "lesson": "use password=hunter2 next time"}'
     script.say(said)
-    asking, call = with_writer(engine, writer), await calls(wall)
+    asking, call = with_llm(engine, writer), await calls(wall)
     secret = "ml_" + "a" * 32 + "_" + "b" * 64
 
     made = await a_summary(asking, call, run=f"curl -H 'Authorization: Bearer {secret}'")
@@ -174,9 +174,9 @@ async def test_secrets_are_neither_sent_nor_kept(
 
 
 async def test_the_budget_of_a_day_stops_every_role_and_the_next_day_begins_anew(
-    engine: Engine, calls: Caller, wall: str, writer: ProviderWriter, script: Script
+    engine: Engine, calls: Caller, wall: str, writer: ProviderClient, script: Script
 ) -> None:
-    asking, call = with_writer(engine, writer, tokens=1_700), await calls(wall)
+    asking, call = with_llm(engine, writer, tokens=1_700), await calls(wall)
     assert await a_summary(asking, call) is not None
     script.say()
     while await a_summary(asking, call) is not None:
@@ -191,15 +191,15 @@ async def test_the_budget_of_a_day_stops_every_role_and_the_next_day_begins_anew
     assert (budget.reserved, budget.stopped) == (0, 2)
     stopped = await on_record(asking, call, status="stopped")
     assert {(one.fault, one.prompt, one.tokens) for one in stopped} == {("budget_exhausted", "", 0)}
-    assert asking.tally.results["summarise", "budget_exhausted"] == 1
+    assert asking.llm_counters.results["summarise", "budget_exhausted"] == 1
     tomorrow = type(call)(call.key, call.namespace, NOON + DAY)
     assert (await spent(asking, tomorrow)).left == 1_700
 
 
 async def test_questions_at_once_do_not_share_the_same_tokens(
-    engine: Engine, calls: Caller, wall: str, writer: ProviderWriter
+    engine: Engine, calls: Caller, wall: str, writer: ProviderClient
 ) -> None:
-    asking, call = with_writer(engine, writer, tokens=4_000), await calls(wall)
+    asking, call = with_llm(engine, writer, tokens=4_000), await calls(wall)
 
     made = await asyncio.gather(*(a_summary(asking, call) for _ in range(8)))
 
@@ -210,9 +210,9 @@ async def test_questions_at_once_do_not_share_the_same_tokens(
 
 
 async def test_one_namespace_does_not_spend_anothers_tokens(
-    engine: Engine, calls: Caller, wall: str, past: str, writer: ProviderWriter
+    engine: Engine, calls: Caller, wall: str, past: str, writer: ProviderClient
 ) -> None:
-    asking = with_writer(engine, writer)
+    asking = with_llm(engine, writer)
 
     await a_summary(asking, await calls(wall))
 
@@ -223,8 +223,8 @@ async def test_one_namespace_does_not_spend_anothers_tokens(
 async def test_a_provider_that_does_not_count_is_charged_what_was_set_aside(
     engine: Engine, calls: Caller, wall: str
 ) -> None:
-    silent = ScriptedWriter([Reply('{"situation": "s", "lesson": "l"}', 0)])
-    asking, call = with_writer(engine, silent), await calls(wall)
+    silent = ScriptedLlm([Reply('{"situation": "s", "lesson": "l"}', 0)])
+    asking, call = with_llm(engine, silent), await calls(wall)
 
     await a_summary(asking, call)
 
@@ -237,16 +237,16 @@ async def test_what_a_provider_turned_away_costs_nothing(
     engine: Engine,
     calls: Caller,
     wall: str,
-    writer: ProviderWriter,
+    writer: ProviderClient,
     script: Script,
     word: str,
 ) -> None:
     script.say(*[word] * 3)
-    asking, call = with_writer(engine, writer), await calls(wall)
+    asking, call = with_llm(engine, writer), await calls(wall)
 
     await a_summary(asking, call)
 
-    assert (await spent(asking, call)).left == asking.settings.writing.daily_tokens
+    assert (await spent(asking, call)).left == asking.settings.llm.daily_tokens
 
 
 @pytest.mark.parametrize(
@@ -255,7 +255,7 @@ async def test_what_a_provider_turned_away_costs_nothing(
 async def test_an_answer_that_no_database_takes_is_kept_as_far_as_it_goes(
     engine: Engine, calls: Caller, wall: str, said: str
 ) -> None:
-    asking = with_writer(engine, ScriptedWriter([Reply(said, 2**40)]), tokens=10**12)
+    asking = with_llm(engine, ScriptedLlm([Reply(said, 2**40)]), tokens=10**12)
     call = await calls(wall)
 
     assert await a_summary(asking, call) is None
@@ -266,18 +266,18 @@ async def test_an_answer_that_no_database_takes_is_kept_as_far_as_it_goes(
 
 
 async def test_the_candidate_that_came_of_a_writing_can_be_named(
-    engine: Engine, calls: Caller, wall: str, writer: ProviderWriter
+    engine: Engine, calls: Caller, wall: str, writer: ProviderClient
 ) -> None:
-    asking, call = with_writer(engine, writer), await calls(wall)
+    asking, call = with_llm(engine, writer), await calls(wall)
     made = await a_summary(asking, call)
     assert made is not None
 
     async with engine.database.transaction(call.namespace.id) as connection:
-        store = WritingStore(connection, call.namespace.id)
-        await store.attach(made.writing_id, memory_id=made.writing_id)
+        store = LlmCallStore(connection, call.namespace.id)
+        await store.attach(made.llm_call_id, memory_id=made.llm_call_id)
 
-    [kept] = await on_record(asking, call, memory_id=made.writing_id)
-    assert kept.id == made.writing_id
+    [kept] = await on_record(asking, call, memory_id=made.llm_call_id)
+    assert kept.id == made.llm_call_id
 
 
 async def test_an_erasure_while_the_model_thinks_leaves_no_text_behind(
@@ -291,12 +291,12 @@ async def test_an_erasure_while_the_model_thinks_leaves_no_text_behind(
 
         name = "eraser"
 
-        async def write(self, prompt: Prompt, seconds: float) -> Reply:
+        async def complete(self, prompt: Prompt, seconds: float) -> Reply:
             assert "the private words" in prompt.material
             await erase(engine, call, Erasure(task_id=task.id))
             return Reply('{"situation": "s", "lesson": "the private words"}', 5)
 
-    asking = with_writer(engine, Eraser())
+    asking = with_llm(engine, Eraser())
     await a_summary(asking, call, Subject(task_id=task.id), task="the private words")
 
     [kept] = await on_record(asking, call)

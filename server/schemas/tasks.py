@@ -1,0 +1,15 @@
+"""Which tasks to list."""
+
+from pydantic import Field
+
+from memory.kernel.text import KEY
+from server.schemas.base import ListQuery, named
+
+
+class TaskQuery(ListQuery):
+    """Tasks, all or the one with a caller's key."""
+
+    key: str | None = Field(None, max_length=KEY)
+
+    def caller_key(self) -> str | None:
+        return named(self.key, "key")
