@@ -37,7 +37,7 @@ Losses = Mapping[str, float | None]
 """By ranker; None stands for one that was not scored."""
 
 
-class _Record(NamedTuple):
+class _GuardRecord(NamedTuple):
     """The numbers of a state by name."""
 
     weight: float  # N, of the closed dates
@@ -62,7 +62,7 @@ class _Record(NamedTuple):
 
 def initial_record(rankers: Iterable[str]) -> State:
     """A record in which no ranker has lost anything."""
-    return _state(_Record(0.0, 0.0, 0.0, 0.0, dict.fromkeys(rankers, (0.0, 0.0))), None)
+    return _state(_GuardRecord(0.0, 0.0, 0.0, 0.0, dict.fromkeys(rankers, (0.0, 0.0))), None)
 
 
 def learn_losses(state: State, losses: Losses, now: datetime) -> State:
@@ -136,7 +136,7 @@ def feedback_dates(record: State) -> int:
     return int(_record(record).dates)
 
 
-def _losses_for(rankers: Iterable[str], record: _Record) -> dict[str, float]:
+def _losses_for(rankers: Iterable[str], record: _GuardRecord) -> dict[str, float]:
     known = record.losses
     unknown = _mean(known.values())
     return {ranker: known.get(ranker, unknown) for ranker in rankers}
@@ -148,21 +148,21 @@ def _mean(numbers: Iterable[float]) -> float:
     return fsum(known) / len(known) if known else 0.0
 
 
-def _record(state: State) -> _Record:
+def _record(state: State) -> _GuardRecord:
     weight, dates, day, outcomes = state.values
-    return _Record(weight, dates, day, outcomes, state.by_ranker)
+    return _GuardRecord(weight, dates, day, outcomes, state.by_ranker)
 
 
-def _state(record: _Record, touched: datetime | None) -> State:
+def _state(record: _GuardRecord, touched: datetime | None) -> State:
     return State(record[:4], touched, record.by_ranker)
 
 
-def _open_day(record: _Record, day: float) -> _Record:
+def _open_day(record: _GuardRecord, day: float) -> _GuardRecord:
     """The record with `day` open, the day before it closed and discounted, if `day` is later."""
     if day <= record.day:
         return record
     kept = _retention(day - record.day) if record.day else 1.0
-    return _Record(
+    return _GuardRecord(
         weight=kept * record.total_weight,
         dates=record.dates + 1.0,
         day=day,

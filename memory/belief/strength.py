@@ -60,7 +60,7 @@ _TRUSTING = _Start(1.0, 1.0)
 _EARNING = _Start(0.0, 10.0)
 
 
-class _Record(NamedTuple):
+class _StrengthRecord(NamedTuple):
     """The numbers of a cell's state."""
 
     pairs: float = 0.0  # numeric answers seen
@@ -105,7 +105,7 @@ class StrengthInput:
 
 def initial_strength(baseline: float = BASELINE) -> State:
     """The state of a cell of which nothing is known but where its baseline is guessed to be."""
-    return State(_Record(baseline=baseline)[:])
+    return State(_StrengthRecord(baseline=baseline)[:])
 
 
 def learn_strength(
@@ -131,7 +131,7 @@ def learn_strength(
         return State(record[:], touched)
     learnt = State(_count_date(record, seen.now)[:], touched)
     strength = strength_of(learnt, others, own_information=own_information)
-    return State(_suspend_or_resume(_Record(*learnt.values), strength)[:], touched)
+    return State(_suspend_or_resume(_StrengthRecord(*learnt.values), strength)[:], touched)
 
 
 def strength_of(
@@ -143,21 +143,21 @@ def strength_of(
     start = _EARNING if own_information else _TRUSTING
     record = _age(state, now)
     if record.pairs or not record.measured:
-        return _by_answers(record, [_Record(*other.values) for other in others], start)
+        return _by_answers(record, [_StrengthRecord(*other.values) for other in others], start)
     return _by_rewards(record, start)
 
 
 def is_suspended(state: State) -> bool:
     """Whether memory is withheld in this cell, but for retests."""
-    return _Record(*state.values).suspended > 0.0
+    return _StrengthRecord(*state.values).suspended > 0.0
 
 
 def feedback_dates(state: State) -> int:
     """On how many UTC days an outcome said something about strength."""
-    return int(_Record(*state.values).dates)
+    return int(_StrengthRecord(*state.values).dates)
 
 
-def _by_answers(cell: _Record, others: Sequence[_Record], start: _Start) -> float:
+def _by_answers(cell: _StrengthRecord, others: Sequence[_StrengthRecord], start: _Start) -> float:
     """Least squares shrunken twice: the agent to its start, the cell to its agent."""
     cells = (cell, *others)
     right, moved = fsum(c.moved_right for c in cells), fsum(c.moved for c in cells)
@@ -166,17 +166,17 @@ def _by_answers(cell: _Record, others: Sequence[_Record], start: _Start) -> floa
     return min(1.0, max(0.0, alpha))
 
 
-def _by_rewards(cell: _Record, start: _Start) -> float:
+def _by_rewards(cell: _StrengthRecord, start: _Start) -> float:
     """Twice the probability that memory adds something, at most 1; to be earned, what exceeds 1."""
     twice = erfc(-cell.effect / sqrt(2.0 * cell.variance))
     return max(0.0, twice - 1.0) if start is _EARNING else min(1.0, twice)
 
 
-def _age(state: State, now: datetime | None) -> _Record:
+def _age(state: State, now: datetime | None) -> _StrengthRecord:
     """The record with what rewards told of memory on its way back to the prior. Answers do not
     age: they are compared with each other, not with a baseline that moves.
     """
-    record = _Record(*state.values)
+    record = _StrengthRecord(*state.values)
     if state.touched is None or now is None:
         return record
     kept = 0.5 ** ((later(state.touched, now) - state.touched) / HALF_LIFE)
@@ -188,7 +188,7 @@ def _age(state: State, now: datetime | None) -> _Record:
     )
 
 
-def _count_date(record: _Record, now: datetime) -> _Record:
+def _count_date(record: _StrengthRecord, now: datetime) -> _StrengthRecord:
     """A day counts once, and only when it is later than every day that was counted."""
     day = float(now.astimezone(UTC).toordinal())
     if day <= record.day:
@@ -196,7 +196,7 @@ def _count_date(record: _Record, now: datetime) -> _Record:
     return record._replace(dates=record.dates + 1.0, day=day)
 
 
-def _add_answer(record: _Record, moved_right: float, moved: float) -> _Record:
+def _add_answer(record: _StrengthRecord, moved_right: float, moved: float) -> _StrengthRecord:
     return record._replace(
         pairs=record.pairs + 1.0,
         moved_right=record.moved_right + moved_right,
@@ -204,7 +204,7 @@ def _add_answer(record: _Record, moved_right: float, moved: float) -> _Record:
     )
 
 
-def _add_measurement(record: _Record, one: Measurement) -> _Record:
+def _add_measurement(record: _StrengthRecord, one: Measurement) -> _StrengthRecord:
     """A Kalman step of both unknowns at once, with one measurement of them.
 
     Variances are written with the determinant, so that no rounding makes one negative; where the
@@ -226,7 +226,7 @@ def _add_measurement(record: _Record, one: Measurement) -> _Record:
     )
 
 
-def _suspend_or_resume(record: _Record, strength: float) -> _Record:
+def _suspend_or_resume(record: _StrengthRecord, strength: float) -> _StrengthRecord:
     if record.suspended:
         return record._replace(suspended=float(strength < RESUMED_FROM))
     below = strength < SUSPENDED_BELOW and record.dates >= FEEDBACK_DATES

@@ -31,8 +31,8 @@ from memory.kernel.ports import LlmClient
 from memory.kernel.postgres.database import Connection
 from memory.kernel.postgres.leadership import Leadership, WorkStore
 from memory.llm.client import STOPPED, LlmFailure, LlmResult, LlmSession, ask_or_explain
-from memory.llm.entities import Subject
-from memory.llm.roles import Role, prompt_of, said
+from memory.llm.entities import LlmSubject
+from memory.llm.roles import LlmRole, prompt_of, said
 from memory.tasks.entities import DISTILLER, Task
 from memory.tasks.store.tasks import TaskStore
 from memory.tenancy.entities import Clock, Namespace
@@ -249,7 +249,7 @@ async def _ask_model(
     """What the language model says of the pair, with the tokens that it took."""
     whole = run.engine.settings.llm.timeout.total_seconds()
     seconds = min(whole, run.seconds_left)
-    subject = Subject(task_id=pair.task.id)
+    subject = LlmSubject(task_id=pair.task.id)
     session = LlmSession(run.engine, run.llm, run.namespace.id, subject, run.now)
     answer = await ask_or_explain(session, _role_for(material), seconds)
     if isinstance(answer, LlmFailure) and answer.reason == "llm_slow" and seconds < whole:
@@ -258,12 +258,12 @@ async def _ask_model(
     return answer
 
 
-def _role_for(material: Material) -> Role[DistilledWordings]:
+def _role_for(material: Material) -> LlmRole[DistilledWordings]:
     """A pair → at most three wordings."""
     parts = [(title, said(text)) for title, text in prompts.parts(material)]
     asked = prompts.asked(material.pair_class)
-    prompt = prompt_of("distil", asked, parts, (prompts.SCHEMA, prompts.ANSWER))
-    return Role("distil", prompt, partial(read_answer, pair_class=material.pair_class))
+    prompt = prompt_of("distil", asked, parts, prompts.SCHEMA, room=prompts.ANSWER)
+    return LlmRole("distil", prompt, partial(read_answer, pair_class=material.pair_class))
 
 
 def _new_constraint(

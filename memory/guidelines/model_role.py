@@ -18,8 +18,8 @@ from memory.llm.replies import Malformed, list_of, object_of, read_object, text_
 from memory.llm.roles import (
     LARGE_ANSWER,
     SMALL_ANSWER,
+    LlmRole,
     Note,
-    Role,
     fitting_notes,
     prompt_of,
     rendered_notes,
@@ -57,7 +57,7 @@ class DraftLine:
     memory_ids: tuple[UUID, ...]
 
 
-def compile_role(material: CompileMaterial, plain: Guideline, budget: Budget) -> Role[Guideline]:
+def compile_role(material: CompileMaterial, plain: Guideline, budget: Budget) -> LlmRole[Guideline]:
     """Notes → guideline. `plain` is the deterministic one: its header stays, and its cuts do."""
     notes = fitting_notes(material.notes)
     labels = {f"m{place}": note.id for place, note in enumerate(notes, start=1)}
@@ -71,9 +71,9 @@ def compile_role(material: CompileMaterial, plain: Guideline, budget: Budget) ->
     if material.instruction is not None:
         parts.insert(2, ("How earlier advice went wrong", said(material.instruction)))
     room = max(SMALL_ANSWER, min(LARGE_ANSWER, 2 * budget.max_tokens))
-    return Role(
+    return LlmRole(
         "compile",
-        prompt_of("compile", system, parts, (prompts.COMPILE_SCHEMA, room)),
+        prompt_of("compile", system, parts, prompts.COMPILE_SCHEMA, room=room),
         lambda answer: compose(_read_lines(answer, labels), plain, budget),
     )
 

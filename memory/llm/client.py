@@ -16,11 +16,11 @@ from memory.kernel.errors import MemoryFault, Overloaded
 from memory.kernel.ids import new_id
 from memory.kernel.paging import Listed, Page, listed
 from memory.kernel.ports import LlmClient, Prompt, Reply
-from memory.llm.entities import LlmCall, LlmCallFilter, Subject, TokenBudget
+from memory.llm.entities import LlmCall, LlmCallFilter, LlmSubject, TokenBudget
 from memory.llm.prompts import AGAIN
 from memory.llm.redaction import redacted
 from memory.llm.replies import Malformed
-from memory.llm.roles import Role
+from memory.llm.roles import LlmRole
 from memory.llm.store import LlmCallStore
 from memory.tenancy.entities import Act, Call
 
@@ -60,7 +60,7 @@ class LlmSession:
     engine: Engine
     client: LlmClient
     namespace_id: UUID
-    subject: Subject
+    subject: LlmSubject
     now: datetime
 
     @property
@@ -106,7 +106,7 @@ class LlmFailure:
 
 
 async def ask_in_background(
-    engine: Engine, namespace_id: UUID, role: Role[Result], *, subject: Subject, now: datetime
+    engine: Engine, namespace_id: UUID, role: LlmRole[Result], *, subject: LlmSubject, now: datetime
 ) -> LlmResult[Result] | None:
     """What nobody waits for: the whole time-out is there."""
     if engine.llm is None:
@@ -115,14 +115,16 @@ async def ask_in_background(
     return await ask(session, role, engine.settings.llm.timeout.total_seconds())
 
 
-async def ask(session: LlmSession, role: Role[Result], seconds: float) -> LlmResult[Result] | None:
+async def ask(
+    session: LlmSession, role: LlmRole[Result], seconds: float
+) -> LlmResult[Result] | None:
     """The role's result within `seconds`, or None; raises nothing that the memory can raise."""
     result = await ask_or_explain(session, role, seconds)
     return result if isinstance(result, LlmResult) else None
 
 
 async def ask_or_explain(
-    session: LlmSession, role: Role[Result], seconds: float
+    session: LlmSession, role: LlmRole[Result], seconds: float
 ) -> LlmResult[Result] | LlmFailure:
     """As `ask`, and why not."""
     try:
@@ -134,7 +136,7 @@ async def ask_or_explain(
 
 
 async def _ask_until(
-    session: LlmSession, role: Role[Result], deadline: float
+    session: LlmSession, role: LlmRole[Result], deadline: float
 ) -> LlmResult[Result] | LlmFailure:
     prompt = replace(role.prompt, material=redacted(role.prompt.material))
     tokens, number = 0, 1
@@ -186,7 +188,7 @@ async def _attempt(session: LlmSession, prompt: Prompt, number: int, deadline: f
     return LlmAttempt(new_id(), prompt, number, reply, duration, fault)
 
 
-def _read_reply(role: Role[Result], attempt: LlmAttempt) -> tuple[Result | None, LlmAttempt]:
+def _read_reply(role: LlmRole[Result], attempt: LlmAttempt) -> tuple[Result | None, LlmAttempt]:
     """The result that the reply holds, or the attempt with what is wrong with it."""
     if attempt.fault is not None:
         return None, attempt
@@ -263,7 +265,7 @@ async def _wait_for_another(attempt: LlmAttempt, deadline: float) -> bool:
     return True
 
 
-def _next_prompt(role: Role[Result], fault: MemoryFault) -> Prompt:
+def _next_prompt(role: LlmRole[Result], fault: MemoryFault) -> Prompt:
     """The same question; after a bad answer it says what was wrong, and leaves more room."""
     prompt = replace(role.prompt, material=redacted(role.prompt.material))
     if not isinstance(fault, Malformed):

@@ -12,7 +12,7 @@ CallStatus = Literal["done", "failed", "stopped"]
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
+class LlmSubject:
     """What a call belongs to, and whose text its prompt carries.
 
     `retrieval_id`, `memory_id` and `ticket_id` name what came of it; `memory_ids`, `task_id` and

@@ -32,7 +32,7 @@ SMALL_ANSWER, LARGE_ANSWER = 700, 4_000
 
 
 @dataclass(frozen=True, slots=True)
-class Role(Generic[Result]):
+class LlmRole(Generic[Result]):
     """One question; `read` makes the result of its answer, or raises Malformed."""
 
     name: str
@@ -56,12 +56,13 @@ def prompt_of(
     role: str,
     asked: str,
     parts: Sequence[tuple[str, str]],
-    shape: tuple[Mapping[str, object], int],
+    schema: Mapping[str, object],
+    *,
+    room: int,
 ) -> Prompt:
     """The whole question: our rules, what is asked and the schema with the room for the answer, and
     the parts of the material, each with its title.
     """
-    schema, room = shape
     form = json.dumps(schema, ensure_ascii=False, separators=(",", ":"))
     system = f"{prompts.RULES}\n\n{asked}\n\nSchema: {form}"
     material = "\n\n".join(f"{title}:\n{text}" for title, text in parts if text)

@@ -14,12 +14,12 @@ from memory.kernel.ports import Embedding
 from memory.kernel.postgres.leadership import WorkStore
 from memory.llm import prompts
 from memory.llm.client import LlmResult, ask_in_background
-from memory.llm.entities import Subject
+from memory.llm.entities import LlmSubject
 from memory.llm.replies import object_of, read_object, text_of
 from memory.llm.roles import (
     SMALL_ANSWER,
+    LlmRole,
     Note,
-    Role,
     fitting_notes,
     prompt_of,
     rendered_notes,
@@ -147,7 +147,7 @@ async def _draft(
         reward_with=failure.reward,
         reward_without=failure.without,
     )
-    subject = Subject(retrieval_id=failure.retrieval_id, task_id=failure.task_id)
+    subject = LlmSubject(retrieval_id=failure.retrieval_id, task_id=failure.task_id)
     found = await reflect(engine, namespace_id, material, subject, now)
     if found is None:
         return plain
@@ -245,7 +245,11 @@ class ReflectReply:
 
 
 async def reflect(
-    engine: Engine, namespace_id: UUID, material: ReflectMaterial, subject: Subject, now: datetime
+    engine: Engine,
+    namespace_id: UUID,
+    material: ReflectMaterial,
+    subject: LlmSubject,
+    now: datetime,
 ) -> LlmResult[ReflectReply] | None:
     """A candidate meta-guideline from a harmful paired run; None without a model, or when it did
     not come to one.
@@ -260,7 +264,7 @@ MAX_REASON = 1_000
 MAX_INSTRUCTION = 1_000
 
 
-def reflect_role(material: ReflectMaterial) -> Role[ReflectReply]:
+def reflect_role(material: ReflectMaterial) -> LlmRole[ReflectReply]:
     """A harmful paired run → a candidate meta-guideline."""
     gap = f"{material.reward_with:.3f} with the advice, {material.reward_without:.3f} without"
     parts = [
@@ -272,8 +276,12 @@ def reflect_role(material: ReflectMaterial) -> Role[ReflectReply]:
         ("The run with the advice", said(material.run_with)),
         ("The run without it", said(material.run_without)),
     ]
-    shape = (prompts.REFLECT_SCHEMA, SMALL_ANSWER)
-    return Role("reflect", prompt_of("reflect", prompts.REFLECT, parts, shape), _read_reply)
+    schema = prompts.REFLECT_SCHEMA
+    return LlmRole(
+        "reflect",
+        prompt_of("reflect", prompts.REFLECT, parts, schema, room=SMALL_ANSWER),
+        _read_reply,
+    )
 
 
 def _read_reply(answer: str) -> ReflectReply:

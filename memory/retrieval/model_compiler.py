@@ -13,7 +13,7 @@ from memory.guidelines.compiler import Budget
 from memory.guidelines.model_role import CompileMaterial, compile_role
 from memory.kernel.engine import Engine
 from memory.llm.client import LlmSession, ask
-from memory.llm.entities import Subject
+from memory.llm.entities import LlmSubject
 from memory.llm.roles import Note
 from memory.memories.entities import Kind, Trust
 from memory.receipts.entities import Format, Guideline, Item
@@ -68,7 +68,7 @@ async def _rewrite(
         plain.receipt.guideline,
         Budget(context.request.max_tokens, engine.counter),
     )
-    subject = Subject(
+    subject = LlmSubject(
         retrieval_id=plain.receipt.retrieval_id,
         task_id=plain.receipt.task_id,
         agent=context.agent.name,

@@ -20,9 +20,9 @@ from memory.kernel.postgres.leadership import Leadership, WorkStore
 from memory.kernel.text import LESSON, SITUATION
 from memory.llm import prompts
 from memory.llm.client import LlmResult, ask_in_background
-from memory.llm.entities import Subject
+from memory.llm.entities import LlmSubject
 from memory.llm.replies import read_object, text_of
-from memory.llm.roles import SMALL_ANSWER, Role, prompt_of, said
+from memory.llm.roles import SMALL_ANSWER, LlmRole, prompt_of, said
 from memory.llm.store import LlmCallStore
 from memory.memories.entities import ExperienceDraft, Status
 from memory.memories.rules import TWIN, is_twin
@@ -195,8 +195,8 @@ def _material(case: LessonCase) -> SummariseMaterial:
     return SummariseMaterial(case.task, case.category, case.reward, case.guideline)
 
 
-def _subject(case: LessonCase) -> Subject:
-    return Subject(task_id=case.task_id, agent=case.agent, key_id=case.key_id)
+def _subject(case: LessonCase) -> LlmSubject:
+    return LlmSubject(task_id=case.task_id, agent=case.agent, key_id=case.key_id)
 
 
 async def _store_lesson(
@@ -273,14 +273,18 @@ class Summary:
 
 
 async def summarise(
-    engine: Engine, namespace_id: UUID, material: SummariseMaterial, subject: Subject, now: datetime
+    engine: Engine,
+    namespace_id: UUID,
+    material: SummariseMaterial,
+    subject: LlmSubject,
+    now: datetime,
 ) -> LlmResult[Summary] | None:
     """A candidate experience from a failed attempt; None where no model comes to one."""
     role = summarise_role(material)
     return await ask_in_background(engine, namespace_id, role, subject=subject, now=now)
 
 
-def summarise_role(material: SummariseMaterial) -> Role[Summary]:
+def summarise_role(material: SummariseMaterial) -> LlmRole[Summary]:
     """A failed attempt → a candidate experience."""
     parts = [
         ("Task", said(material.task)),
@@ -291,8 +295,12 @@ def summarise_role(material: SummariseMaterial) -> Role[Summary]:
         ("Its result", said(material.result)),
         ("What the agent said about it", said(material.reported)),
     ]
-    shape = (prompts.SUMMARISE_SCHEMA, SMALL_ANSWER)
-    return Role("summarise", prompt_of("summarise", prompts.SUMMARISE, parts, shape), _summary)
+    schema = prompts.SUMMARISE_SCHEMA
+    return LlmRole(
+        "summarise",
+        prompt_of("summarise", prompts.SUMMARISE, parts, schema, room=SMALL_ANSWER),
+        _summary,
+    )
 
 
 def _summary(answer: str) -> Summary:

@@ -25,7 +25,7 @@ from memory.verification.service import verdict_of
 from server.dashboard.forms import Form
 from server.dashboard.guarding import guarded_at
 from server.dashboard.lists import page_of, shown
-from server.dashboard.viewer import FormDep, Manages, Reads, Viewer, done, page
+from server.dashboard.viewer import FormDep, Manages, PageViewer, Reads, done, page
 from server.errors import status_of
 
 UNDECIDED = frozenset({TicketState.OPEN, TicketState.LEASED, TicketState.QUARANTINED})
@@ -116,7 +116,7 @@ Deciding = Callable[..., Coroutine[Any, Any, Ticket]]
 
 
 async def _decided(
-    viewer: Viewer, ticket_id: UUID, form: Form, decide: Deciding, result: str
+    viewer: PageViewer, ticket_id: UUID, form: Form, decide: Deciding, result: str
 ) -> Response:
     try:
         await decide(viewer.engine, viewer.call, ticket_id, form.given("reason"))
@@ -127,7 +127,7 @@ async def _decided(
     return done(viewer, f"/candidates/{ticket_id}", f"The candidate {result}.")
 
 
-async def _shown(viewer: Viewer, ticket_id: UUID, fault: MemoryFault | None = None) -> Response:
+async def _shown(viewer: PageViewer, ticket_id: UUID, fault: MemoryFault | None = None) -> Response:
     ticket = await tickets.get_ticket(viewer.engine, viewer.call, ticket_id)
     return page(
         viewer,
@@ -142,7 +142,7 @@ async def _shown(viewer: Viewer, ticket_id: UUID, fault: MemoryFault | None = No
     )
 
 
-async def _memory(viewer: Viewer, memory_id: UUID) -> Memory | None:
+async def _memory(viewer: PageViewer, memory_id: UUID) -> Memory | None:
     """The candidate itself; None once it was erased."""
     try:
         return await get_memory(viewer.engine, viewer.call, memory_id)

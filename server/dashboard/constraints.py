@@ -14,7 +14,7 @@ from memory.memories.entities import MemoryFilter, Status
 from memory.tasks.service import list_categories
 from server.dashboard.guarding import guarded_at
 from server.dashboard.lists import page_of, shown
-from server.dashboard.viewer import FormDep, Reads, Remembers, Viewer, done, page
+from server.dashboard.viewer import FormDep, PageViewer, Reads, Remembers, done, page
 from server.errors import status_of
 
 CHOICES = Page(200)
@@ -82,7 +82,7 @@ async def change(viewer: Remembers, memory_id: UUID, action: str, form: FormDep)
 
 
 async def _constraint_page(
-    viewer: Viewer, memory_id: UUID, fault: MemoryFault | None = None
+    viewer: PageViewer, memory_id: UUID, fault: MemoryFault | None = None
 ) -> Response:
     constraint = await bank.get_constraint(viewer.engine, viewer.call, memory_id)
     support = await bank.list_support(viewer.engine, viewer.call, memory_id, page_of(viewer))
@@ -97,12 +97,12 @@ async def _constraint_page(
     )
 
 
-def _wanted(viewer: Viewer, name: str) -> str | None:
+def _wanted(viewer: PageViewer, name: str) -> str | None:
     given = viewer.request.query_params.get(name, "").strip()
     return optional(given or None, name, NAME)
 
 
-def _status(viewer: Viewer) -> Status | None:
+def _status(viewer: PageViewer) -> Status | None:
     given = _wanted(viewer, "status")
     try:
         return None if given is None else Status(given)

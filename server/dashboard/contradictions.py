@@ -11,7 +11,7 @@ from memory.constraints.entities import Constraint, Contradiction, Keep, Resolut
 from memory.kernel.errors import MemoryFault, NotFound, Rejected
 from server.dashboard.guarding import guarded_at
 from server.dashboard.lists import page_of, shown
-from server.dashboard.viewer import FormDep, Manages, Reads, Viewer, done, page
+from server.dashboard.viewer import FormDep, Manages, PageViewer, Reads, done, page
 from server.errors import status_of
 
 STATES = ("open", "resolved")
@@ -72,7 +72,7 @@ async def resolve(viewer: Manages, contradiction_id: UUID, form: FormDep) -> Res
 
 
 async def _contradiction_page(
-    viewer: Viewer, contradiction_id: UUID, fault: MemoryFault | None = None
+    viewer: PageViewer, contradiction_id: UUID, fault: MemoryFault | None = None
 ) -> Response:
     known = await contradictions.get_contradiction(viewer.engine, viewer.call, contradiction_id)
     status = 200 if fault is None else status_of(fault)
@@ -80,13 +80,13 @@ async def _contradiction_page(
     return page(viewer, "contradiction.html", status, sides=sides, one=known, fault=fault)
 
 
-async def _view(viewer: Viewer, one: Contradiction) -> ContradictionView:
+async def _view(viewer: PageViewer, one: Contradiction) -> ContradictionView:
     return ContradictionView(
         one, await _side(viewer, one.first_id), await _side(viewer, one.second_id)
     )
 
 
-async def _side(viewer: Viewer, memory_id: UUID) -> Constraint | None:
+async def _side(viewer: PageViewer, memory_id: UUID) -> Constraint | None:
     try:
         return await bank.get_constraint(viewer.engine, viewer.call, memory_id)
     except NotFound:

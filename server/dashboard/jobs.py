@@ -17,7 +17,7 @@ from server.dashboard.forms import Form
 from server.dashboard.guarding import guarded_at
 from server.dashboard.lists import page_of, shown
 from server.dashboard.rendering import number
-from server.dashboard.viewer import FormDep, Manages, Reads, Viewer, done, page
+from server.dashboard.viewer import FormDep, Manages, PageViewer, Reads, done, page
 
 MAX_COUNTS = 12
 MAX_WORDED = 50
@@ -111,7 +111,7 @@ def _change(change: Mapping[str, Any]) -> ReportedChange:
     )
 
 
-async def _with_words(viewer: Viewer, view: RunView) -> RunView:
+async def _with_words(viewer: PageViewer, view: RunView) -> RunView:
     """With the words of the first memories, so that people need not know them by id."""
     changes = [
         replace(change, words=await _lesson_of(viewer, change))
@@ -120,7 +120,7 @@ async def _with_words(viewer: Viewer, view: RunView) -> RunView:
     return replace(view, changes=[*changes, *view.changes[MAX_WORDED:]])
 
 
-async def _lesson_of(viewer: Viewer, change: ReportedChange) -> str | None:
+async def _lesson_of(viewer: PageViewer, change: ReportedChange) -> str | None:
     if change.memory_id is None:
         return None
     try:
@@ -130,7 +130,7 @@ async def _lesson_of(viewer: Viewer, change: ReportedChange) -> str | None:
     return memory.lesson
 
 
-def _now(viewer: Viewer, form: Form) -> datetime | None:
+def _now(viewer: PageViewer, form: Form) -> datetime | None:
     """When a run is about: callers choose it where the clock is theirs."""
     text = form.given("now")
     if text is None or viewer.call.namespace.clock is Clock.WALL:

@@ -10,7 +10,7 @@ from memory.tenancy.service import create_key, list_keys, revoke_key
 from server.dashboard.forms import Form
 from server.dashboard.guarding import guarded_at
 from server.dashboard.lists import page_of, shown
-from server.dashboard.viewer import FormDep, Manages, Viewer, done, page
+from server.dashboard.viewer import FormDep, Manages, PageViewer, done, page
 from server.errors import status_of
 
 router = guarded_at("/dashboard/ns/{namespace}/keys")
@@ -39,14 +39,14 @@ async def revoke(viewer: Manages, key_id: UUID) -> Response:
     return done(viewer, "/keys", "The key is revoked; it opens nothing from now on.")
 
 
-async def _listed(viewer: Viewer, fault: MemoryFault | None = None) -> Response:
+async def _listed(viewer: PageViewer, fault: MemoryFault | None = None) -> Response:
     table = shown(viewer, await list_keys(viewer.engine, viewer.key, page_of(viewer)))
     status = 200 if fault is None else status_of(fault)
     roles = [role.value for role in Role if role is not Role.OPERATOR or viewer.may("operate")]
     return page(viewer, "keys.html", status, table=table, fault=fault, roles=roles)
 
 
-def _draft(viewer: Viewer, form: Form) -> KeyDraft:
+def _draft(viewer: PageViewer, form: Form) -> KeyDraft:
     try:
         role = Role(form.get("role"))
     except ValueError as fault:

@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 
 from memory.kernel.paging import Listed, Page
 from server.cursors import place_of
-from server.dashboard.viewer import Viewer
+from server.dashboard.viewer import PageViewer
 from server.shared import shared_of
 
 ROWS = 50
@@ -24,7 +24,7 @@ class Shown(Generic[Row]):
     next: str | None
 
 
-def page_of(viewer: Viewer, rows: int = ROWS) -> Page:
+def page_of(viewer: PageViewer, rows: int = ROWS) -> Page:
     """The page that the address asks for. Raises Rejected for a cursor of another list."""
     cursor = viewer.request.query_params.get("cursor")
     if not cursor:
@@ -32,7 +32,7 @@ def page_of(viewer: Viewer, rows: int = ROWS) -> Page:
     return Page(rows, shared_of(viewer.request).cursors.read(cursor, _place(viewer)))
 
 
-def shown(viewer: Viewer, listed: Listed[Row]) -> Shown[Row]:
+def shown(viewer: PageViewer, listed: Listed[Row]) -> Shown[Row]:
     """The page with its links; they keep filter and order."""
     after = None
     if listed.next is not None:
@@ -42,7 +42,7 @@ def shown(viewer: Viewer, listed: Listed[Row]) -> Shown[Row]:
     return Shown(listed.items, listed.total, first, after)
 
 
-def address(viewer: Viewer, changes: Mapping[str, str]) -> str:
+def address(viewer: PageViewer, changes: Mapping[str, str]) -> str:
     """The same page with other parameters; without a cursor, unless one is among them."""
     kept = {
         name: value
@@ -55,19 +55,19 @@ def address(viewer: Viewer, changes: Mapping[str, str]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Sort:
+class ListOrder:
     """By which column, and whether the largest comes first."""
 
     column: str
     descending: bool
 
 
-def sort_of(viewer: Viewer, columns: Sequence[str], default: Sort) -> Sort:
+def sort_of(viewer: PageViewer, columns: Sequence[str], default: ListOrder) -> ListOrder:
     """The order that the address asks for, among those there are."""
     column = viewer.request.query_params.get("sort", "")
     if column not in columns:
         return default
-    return Sort(column, viewer.request.query_params.get("order") == "desc")
+    return ListOrder(column, viewer.request.query_params.get("order") == "desc")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ class Heading:
     order: str
 
 
-def heading(viewer: Viewer, sort: Sort, column: str) -> Heading:
+def heading(viewer: PageViewer, sort: ListOrder, column: str) -> Heading:
     """Where a click on the title of `column` leads."""
     here = sort.column == column
     turned = here and not sort.descending
@@ -87,12 +87,12 @@ def heading(viewer: Viewer, sort: Sort, column: str) -> Heading:
     return Heading(url, order)
 
 
-def headings(viewer: Viewer, sort: Sort, columns: Sequence[str]) -> dict[str, Heading]:
+def headings(viewer: PageViewer, sort: ListOrder, columns: Sequence[str]) -> dict[str, Heading]:
     """Every title that sorts, by column, for the macro `th`."""
     return {column: heading(viewer, sort, column) for column in columns}
 
 
-def _place(viewer: Viewer) -> str:
+def _place(viewer: PageViewer) -> str:
     where = "" if viewer.namespace is None else str(viewer.namespace.id)
     request = viewer.request
     return place_of(

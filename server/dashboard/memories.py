@@ -19,14 +19,14 @@ from memory.tasks.entities import Category
 from memory.tasks.service import list_agents, list_categories
 from server.dashboard.forms import Form
 from server.dashboard.guarding import guarded_at
-from server.dashboard.lists import Sort, headings, page_of, shown, sort_of
-from server.dashboard.viewer import FormDep, Reads, Remembers, Viewer, done, page
+from server.dashboard.lists import ListOrder, headings, page_of, shown, sort_of
+from server.dashboard.viewer import FormDep, PageViewer, Reads, Remembers, done, page
 from server.errors import status_of
 from server.schemas.base import In
 from server.schemas.memories import MemoryQuery
 
 COLUMNS = ("recorded_at", "weight", "served", "credited")
-NEWEST = Sort("recorded_at", descending=True)
+NEWEST = ListOrder("recorded_at", descending=True)
 NAMES = 200
 """So many agents or categories are offered; where there are more, a name is typed."""
 
@@ -113,7 +113,7 @@ async def change(viewer: Remembers, form: FormDep) -> Response:
     return page(viewer, "memories_refused.html", said=said, refused=refused, back=viewer.url(back))
 
 
-def asked(viewer: Viewer, shape: type[Shape], given: Mapping[str, str]) -> Shape:
+def asked(viewer: PageViewer, shape: type[Shape], given: Mapping[str, str]) -> Shape:
     """The address's filters as the API reads them, blank ones left out. Raises Rejected."""
     params = viewer.request.query_params
     known = {name: params[name] for name in shape.model_fields if params.get(name, "").strip()}
@@ -126,11 +126,11 @@ def asked(viewer: Viewer, shape: type[Shape], given: Mapping[str, str]) -> Shape
         raise Rejected(f"{field} cannot be taken: {first['msg']}", field=field) from fault
 
 
-def order_of(sort: Sort) -> dict[str, str]:
+def order_of(sort: ListOrder) -> dict[str, str]:
     return {"sort": sort.column, "order": "desc" if sort.descending else "asc"}
 
 
-def is_filtered(viewer: Viewer) -> bool:
+def is_filtered(viewer: PageViewer) -> bool:
     """Whether the address narrows the list: an empty bank and an empty answer are two things."""
     params = viewer.request.query_params
     return any(params.get(name, "").strip() for name in MemoryQuery.model_fields if name not in NO)
@@ -139,7 +139,7 @@ def is_filtered(viewer: Viewer) -> bool:
 NO = frozenset({"sort", "order", "cursor", "limit"})
 
 
-async def choices_of(viewer: Viewer) -> Choices:
+async def choices_of(viewer: PageViewer) -> Choices:
     """The words that filters choose among."""
     agents = await list_agents(viewer.engine, viewer.call, Page(NAMES))
     categories = await list_categories(viewer.engine, viewer.call, Page(NAMES))

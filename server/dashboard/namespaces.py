@@ -11,7 +11,7 @@ from server.dashboard.forms import Form
 from server.dashboard.guarding import guarded_at
 from server.dashboard.lists import page_of, shown
 from server.dashboard.rendering import sent_on
-from server.dashboard.viewer import FormDep, Operates, Reads, Viewer, page
+from server.dashboard.viewer import FormDep, Operates, PageViewer, Reads, page
 from server.errors import status_of
 
 router = guarded_at("/dashboard/namespaces")
@@ -33,7 +33,7 @@ async def make_namespace(viewer: Operates, form: FormDep) -> Response:
     return sent_on(f"/dashboard/ns/{made.slug}/", f"The namespace {made.slug} is made.")
 
 
-async def _listed(viewer: Viewer, fault: MemoryFault | None = None) -> Response:
+async def _listed(viewer: PageViewer, fault: MemoryFault | None = None) -> Response:
     table = shown(viewer, await list_namespaces(viewer.engine, viewer.key, page_of(viewer)))
     status = 200 if fault is None else status_of(fault)
     return page(

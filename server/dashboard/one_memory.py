@@ -31,7 +31,7 @@ from server.dashboard.guarding import guarded_at
 from server.dashboard.lists import page_of, shown
 from server.dashboard.moments import time_of
 from server.dashboard.trajectory_plot import weight_plot
-from server.dashboard.viewer import FormDep, Manages, Reads, Remembers, Viewer, done, page
+from server.dashboard.viewer import FormDep, Manages, PageViewer, Reads, Remembers, done, page
 from server.errors import status_of
 
 EVENTS = 1_000
@@ -149,7 +149,7 @@ async def erase(viewer: Manages, memory_id: UUID) -> Response:
     return done(viewer, "/memories", said)
 
 
-async def _shown(viewer: Viewer, memory_id: UUID, fault: MemoryFault | None = None) -> Response:
+async def _shown(viewer: PageViewer, memory_id: UUID, fault: MemoryFault | None = None) -> Response:
     engine, call = viewer.engine, viewer.call
     memory = await bank.get_memory(engine, call, memory_id)
     weight = await get_weight(engine, call, memory_id, None)
@@ -177,14 +177,14 @@ async def _shown(viewer: Viewer, memory_id: UUID, fault: MemoryFault | None = No
     )
 
 
-def changes(viewer: Viewer, memory: Memory) -> bool:
+def changes(viewer: PageViewer, memory: Memory) -> bool:
     """Whether this key may change it: an agent's key its agents' memories, managers all."""
     if memory.kind is Kind.META_GUIDELINE:
         return viewer.may("manage")
     return viewer.may("remember") and viewer.key.speaks_for(memory.agent)
 
 
-async def _life(viewer: Viewer, memory_id: UUID) -> Life:
+async def _life(viewer: PageViewer, memory_id: UUID) -> Life:
     """Its newest events: the ledger lists the oldest first, so pages are walked."""
     found: list[WeightEvent] = []
     part = Page(CHUNK)
@@ -196,7 +196,7 @@ async def _life(viewer: Viewer, memory_id: UUID) -> Life:
         part = Page(CHUNK, events.next)
 
 
-async def _near(viewer: Viewer, memory_id: UUID) -> tuple[Sequence[Neighbour], str | None]:
+async def _near(viewer: PageViewer, memory_id: UUID) -> tuple[Sequence[Neighbour], str | None]:
     """Its neighbours, or why they cannot be told now."""
     try:
         return await list_neighbours(viewer.engine, viewer.call, memory_id), None

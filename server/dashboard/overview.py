@@ -12,7 +12,7 @@ from memory.jobs.service import list_runs, readiness
 from memory.kernel.paging import Page
 from memory.kernel.postgres.compatibility import Check
 from server.dashboard.guarding import guarded_at
-from server.dashboard.viewer import Reads, Viewer, page
+from server.dashboard.viewer import PageViewer, Reads, page
 
 INSIDE = "/dashboard/ns/{namespace}"
 LAST_RUNS = 8
@@ -83,11 +83,11 @@ def waiting_of(health: LearningHealth) -> list[Waiting]:
     ]
 
 
-async def _checks(viewer: Viewer) -> Mapping[str, Check]:
+async def _checks(viewer: PageViewer) -> Mapping[str, Check]:
     return await readiness(viewer.engine, viewer.now)
 
 
-def first_calls(viewer: Viewer) -> Sequence[tuple[str, str, str]]:
+def first_calls(viewer: PageViewer) -> Sequence[tuple[str, str, str]]:
     """The three calls that fill a namespace: what each does, and its line for a shell."""
     base = str(viewer.request.base_url).rstrip("/")
     inside = f"{base}/v1/namespaces/{viewer.slug}"

@@ -26,7 +26,7 @@ from memory.tasks.service import list_agents, list_categories
 from memory.tenancy.entities import Clock
 from server.dashboard.forms import Form
 from server.dashboard.guarding import guarded_at
-from server.dashboard.viewer import FormDep, Retrieves, Viewer, page
+from server.dashboard.viewer import FormDep, PageViewer, Retrieves, page
 from server.errors import status_of
 
 NAMES = Page(50)
@@ -92,7 +92,7 @@ async def try_task(viewer: Retrieves, form: FormDep) -> Response:
 
 
 async def _show(
-    viewer: Viewer,
+    viewer: PageViewer,
     typed: Mapping[str, str],
     tried: TriedTask | None = None,
     fault: MemoryFault | None = None,
@@ -143,7 +143,7 @@ def _serves(one: Considered, ranker: str) -> bool:
     return by is not None and by.fate is Fate.SERVED
 
 
-def _request(viewer: Viewer, form: Form) -> RetrievalRequest:
+def _request(viewer: PageViewer, form: Form) -> RetrievalRequest:
     return RetrievalRequest(
         agent=form.get("agent"),
         task=TaskDraft(form.get("task"), category=form.given("category")),
@@ -162,7 +162,7 @@ def _whole(form: Form, name: str) -> int:
     return int(digits)
 
 
-def _as_of(viewer: Viewer, form: Form) -> datetime | None:
+def _as_of(viewer: PageViewer, form: Form) -> datetime | None:
     given = form.given("as_of")
     if given is None or viewer.call.namespace.clock is Clock.WALL:
         return None

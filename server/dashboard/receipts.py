@@ -29,7 +29,7 @@ from server.dashboard.forms import Form
 from server.dashboard.guarding import guarded_at
 from server.dashboard.lists import page_of, shown
 from server.dashboard.moments import time_of
-from server.dashboard.viewer import FormDep, Reads, Reports, Viewer, done, page
+from server.dashboard.viewer import FormDep, PageViewer, Reads, Reports, done, page
 from server.errors import status_of
 
 CHOICES = Page(200)
@@ -97,7 +97,7 @@ async def correct(viewer: Reports, retrieval_id: UUID, form: FormDep) -> Respons
 
 
 async def _show_turn(
-    viewer: Viewer, retrieval_id: UUID, fault: MemoryFault | None = None
+    viewer: PageViewer, retrieval_id: UUID, fault: MemoryFault | None = None
 ) -> Response:
     turn = await get_receipt_details(viewer.engine, viewer.call, retrieval_id)
     receipt = turn.receipt
@@ -121,7 +121,7 @@ def _category(name: CategoryName) -> str:
     return name.name if name.subcategory is None else f"{name.name} / {name.subcategory}"
 
 
-def _filter_by(viewer: Viewer, name: str) -> str | None:
+def _filter_by(viewer: PageViewer, name: str) -> str | None:
     """A filter of the address, cleaned as what is stored was; None where it says nothing."""
     given = viewer.request.query_params.get(name, "").strip()
     return optional(given or None, name, NAME)

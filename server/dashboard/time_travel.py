@@ -12,13 +12,13 @@ from memory.insight.entities import BankDifference, Rollback, RollbackResult
 from memory.insight.history import compare_moments
 from memory.kernel.errors import MemoryFault, Rejected
 from memory.kernel.paging import Listed
-from memory.memories.browse_entities import BankMoment, Browse, ListedMemory, MemoryCriteria, Sort
+from memory.memories.browse_entities import BankMoment, Browse, ListedMemory, MemoryCriteria
 from memory.memories.entities import Memory
 from server.dashboard.forms import Form
 from server.dashboard.guarding import guarded_at
 from server.dashboard.lists import Shown, page_of, shown
 from server.dashboard.moments import moment_in, time_of
-from server.dashboard.viewer import FormDep, Manages, Reads, Viewer, done, page
+from server.dashboard.viewer import FormDep, Manages, PageViewer, Reads, done, page
 from server.errors import status_of
 
 CHANGES = 100
@@ -110,12 +110,12 @@ async def take_back(viewer: Manages, form: FormDep) -> Response:
     return done(viewer, "/time-travel", message)
 
 
-async def _bank(viewer: Viewer, moment: BankMoment) -> Listed[ListedMemory]:
+async def _bank(viewer: PageViewer, moment: BankMoment) -> Listed[ListedMemory]:
     browse = Browse(MemoryCriteria(), Sort.WEIGHT, descending=True, moment=moment)
     return await browse_memories(viewer.engine, viewer.call, browse, page_of(viewer))
 
 
-async def _load_view(viewer: Viewer, found: BankDifference) -> DifferenceView:
+async def _load_view(viewer: PageViewer, found: BankDifference) -> DifferenceView:
     """The first changes, with their texts."""
     weights, memories = found.weights[:CHANGES], found.memories[:CHANGES]
     ids = {change.memory_id: None for change in (*weights, *memories)}
@@ -124,7 +124,7 @@ async def _load_view(viewer: Viewer, found: BankDifference) -> DifferenceView:
     return DifferenceView(few, {memory.id: memory for memory in texts})
 
 
-async def _preview_page(viewer: Viewer, form: Form, preview: RollbackResult) -> Response:
+async def _preview_page(viewer: PageViewer, form: Form, preview: RollbackResult) -> Response:
     view = await _load_view(viewer, preview.difference)
     ids = list(preview.retired[:CHANGES])
     retired = await some_memories(viewer.engine, viewer.call, ids)
@@ -140,7 +140,7 @@ async def _preview_page(viewer: Viewer, form: Form, preview: RollbackResult) -> 
     )
 
 
-def _query(viewer: Viewer) -> Callable[[str], str]:
+def _query(viewer: PageViewer) -> Callable[[str], str]:
     return lambda name: viewer.request.query_params.get(name, "")
 
 

@@ -27,7 +27,7 @@ SWITCHED = 50
 
 
 @dataclass(frozen=True, slots=True)
-class Viewer:
+class PageViewer:
     """A person at the dashboard, for one request.
 
     `spaces` are the namespaces the header offers; `namespace` is the one looked at, None outside.
@@ -76,17 +76,17 @@ class Viewer:
         return here == there or (entry.path != "/" and here.startswith(f"{there}/"))
 
 
-def page(viewer: Viewer, template: str, status: int = 200, **context: Any) -> Response:
+def page(viewer: PageViewer, template: str, status: int = 200, **context: Any) -> Response:
     """A page of `templates/`, with what it is told and with `viewer`."""
     return rendered(viewer.request, template, status, **context)
 
 
-def done(viewer: Viewer, path: str, notice: str) -> Response:
+def done(viewer: PageViewer, path: str, notice: str) -> Response:
     """After a form was acted upon: on to a page of the namespace, which says `notice` once."""
     return sent_on(viewer.url(path), notice)
 
 
-async def viewer_of(request: Request) -> Viewer:
+async def viewer_of(request: Request) -> PageViewer:
     """Who looks. Raises Unauthenticated without a living session."""
     if (known := getattr(request.state, "viewer", None)) is not None:
         return known
@@ -98,7 +98,7 @@ async def viewer_of(request: Request) -> Viewer:
     key = await enter_session(engine, session_id, now)
     shared.limits.take(key.id, monotonic())
     spaces = await list_namespaces(engine, key, Page(SWITCHED))
-    viewer = Viewer(request, engine, key, now, form_token(session_id), spaces.items, None)
+    viewer = PageViewer(request, engine, key, now, form_token(session_id), spaces.items, None)
     request.state.viewer = viewer
     if "namespace" in request.path_params:
         viewer = await _inside(viewer, request.path_params["namespace"])
@@ -106,7 +106,7 @@ async def viewer_of(request: Request) -> Viewer:
     return viewer
 
 
-async def _inside(viewer: Viewer, slug: str) -> Viewer:
+async def _inside(viewer: PageViewer, slug: str) -> PageViewer:
     """The viewer at a namespace, which is not there for a key that does not reach it."""
     found = next((space for space in viewer.spaces if space.slug == slug), None)
     if found is None:
@@ -114,25 +114,25 @@ async def _inside(viewer: Viewer, slug: str) -> Viewer:
             raise NotFound("there is no such namespace")
         found = await open_namespace(viewer.engine, viewer.key, slug)
     parts = (viewer.request, viewer.engine, viewer.key, viewer.now, viewer.csrf, viewer.spaces)
-    return Viewer(*parts, found)
+    return PageViewer(*parts, found)
 
 
-def viewing(act: Act) -> Callable[..., Awaitable[Viewer]]:
+def viewing(act: Act) -> Callable[..., Awaitable[PageViewer]]:
     """Asks for a viewer whose key may `act`."""
 
-    async def viewer(found: "ViewerDep") -> Viewer:
+    async def viewer(found: "ViewerDep") -> PageViewer:
         found.key.require(act)
         return found
 
     return viewer
 
 
-ViewerDep = Annotated[Viewer, Depends(viewer_of)]
-Reads = Annotated[Viewer, Depends(viewing(Act.READ))]
-Remembers = Annotated[Viewer, Depends(viewing(Act.REMEMBER))]
-Retrieves = Annotated[Viewer, Depends(viewing(Act.RETRIEVE))]
-Reports = Annotated[Viewer, Depends(viewing(Act.REPORT))]
-Inspects = Annotated[Viewer, Depends(viewing(Act.INSPECT))]
-Manages = Annotated[Viewer, Depends(viewing(Act.MANAGE))]
-Operates = Annotated[Viewer, Depends(viewing(Act.OPERATE))]
+ViewerDep = Annotated[PageViewer, Depends(viewer_of)]
+Reads = Annotated[PageViewer, Depends(viewing(Act.READ))]
+Remembers = Annotated[PageViewer, Depends(viewing(Act.REMEMBER))]
+Retrieves = Annotated[PageViewer, Depends(viewing(Act.RETRIEVE))]
+Reports = Annotated[PageViewer, Depends(viewing(Act.REPORT))]
+Inspects = Annotated[PageViewer, Depends(viewing(Act.INSPECT))]
+Manages = Annotated[PageViewer, Depends(viewing(Act.MANAGE))]
+Operates = Annotated[PageViewer, Depends(viewing(Act.OPERATE))]
 FormDep = Annotated[Form, Depends(form_of)]

@@ -9,7 +9,7 @@ from memory.kernel.engine import Engine, LlmCounters, LlmLimits
 from memory.kernel.paging import Page
 from memory.kernel.ports import LlmClient
 from memory.llm.client import LlmResult, budget_of, list_llm_calls
-from memory.llm.entities import LlmCall, LlmCallFilter, Subject, TokenBudget
+from memory.llm.entities import LlmCall, LlmCallFilter, LlmSubject, TokenBudget
 from memory.llm.roles import Note
 from memory.meta_guidelines.reflection import ReflectMaterial, ReflectReply, reflect
 from memory.tenancy.entities import Call
@@ -34,7 +34,7 @@ def with_llm(
 
 
 async def a_summary(
-    engine: Engine, call: Call, subject: Subject | None = None, **changes: object
+    engine: Engine, call: Call, subject: LlmSubject | None = None, **changes: object
 ) -> LlmResult[Summary] | None:
     fields: dict[str, object] = {
         "task": "a forecast of rain",
@@ -43,13 +43,13 @@ async def a_summary(
         "run": "looked at one day only",
     }
     material = SummariseMaterial(**(fields | changes))  # pyright: ignore[reportArgumentType] - fields by name
-    return await summarise(engine, call.namespace.id, material, subject or Subject(), NOON)
+    return await summarise(engine, call.namespace.id, material, subject or LlmSubject(), NOON)
 
 
 async def a_reflection(engine: Engine, call: Call) -> LlmResult[ReflectReply] | None:
     note = Note(UUID(int=1), "experience", "rain", "look up the base rate", 1.0, trusted=True)
     material = ReflectMaterial("a forecast of rain", "weather", "advice", (note,), 0.2, 0.7)
-    return await reflect(engine, call.namespace.id, material, Subject(), NOON)
+    return await reflect(engine, call.namespace.id, material, LlmSubject(), NOON)
 
 
 async def on_record(engine: Engine, call: Call, **wanted: object) -> Sequence[LlmCall]:

@@ -10,7 +10,7 @@ from memory.erasure.service import erase
 from memory.inference.stand_ins import ScriptedLlm
 from memory.kernel.engine import Engine
 from memory.kernel.ports import Prompt, Reply
-from memory.llm.entities import Subject
+from memory.llm.entities import LlmSubject
 from memory.llm.provider import ProviderClient
 from memory.llm.store import LlmCallStore
 from memory.retrieval.model_compiler import rewrite_guidelines
@@ -297,7 +297,7 @@ async def test_an_erasure_while_the_model_thinks_leaves_no_text_behind(
             return Reply('{"situation": "s", "lesson": "the private words"}', 5)
 
     asking = with_llm(engine, Eraser())
-    await a_summary(asking, call, Subject(task_id=task.id), task="the private words")
+    await a_summary(asking, call, LlmSubject(task_id=task.id), task="the private words")
 
     [kept] = await on_record(asking, call)
     assert (kept.prompt, kept.answer) == ("", "")

@@ -13,7 +13,7 @@ from memory.inference.stand_ins import ScriptedLlm
 from memory.jobs.service import JobRequest, run_job
 from memory.kernel.engine import Engine
 from memory.kernel.ids import new_id
-from memory.llm.entities import Subject
+from memory.llm.entities import LlmSubject
 from memory.memories.entities import MemoryEdit
 from memory.meta_guidelines.entities import MetaGuidelineDraft
 from memory.meta_guidelines.service import add
@@ -66,7 +66,9 @@ async def fill(engine: Engine, operator: Key, slug: str) -> None:
         for statement in CONTRASTED:
             await connection.execute(text(statement), here)
     asking = replace(engine, llm=ScriptedLlm(['{"situation": "s", "lesson": "l"}']))
-    subject = Subject(memory_ids=(lesson.id,), task_id=task.id, agent="solver", key_id=call.key.id)
+    subject = LlmSubject(
+        memory_ids=(lesson.id,), task_id=task.id, agent="solver", key_id=call.key.id
+    )
     material = SummariseMaterial("a forecast of rain", "weather", 0.1)
     assert await summarise(asking, call.namespace.id, material, subject, NOON)
     call = await a_call(engine, operator, slug)

@@ -182,3 +182,21 @@ def test_a_type_that_no_step_names_is_a_fault(source: Path) -> None:
     [walk] = read_walks(f"## A walk\n\n{ROUTE}\n\nTypes: `Task`, `Gone`.\n")
 
     assert wrong_names(walk, source) == ["A walk: no step names the type Gone"]
+
+
+PAGE = Path(__file__).parents[2] / "docs/explanation/three-walks.md"
+MOST_MODULES, MOST_TYPES = 8, 4
+
+
+def test_the_page_tells_three_walks() -> None:
+    assert len(read_walks(PAGE.read_text(encoding="utf-8"))) == 3
+
+
+@pytest.mark.parametrize("number", range(3))
+def test_a_walk_of_the_page_is_short_and_true(number: int) -> None:
+    walk = read_walks(PAGE.read_text(encoding="utf-8"))[number]
+
+    assert wrong_names(walk, PAGE.parents[2]) == []
+    assert len(walk.modules) <= MOST_MODULES
+    assert len(walk.types) <= MOST_TYPES
+    assert walk.returns == []

@@ -178,9 +178,12 @@ class Category:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Check:
+    """One condition of readiness."""
+
     detail: str
-    """What else is to be known of it, never the text itself."""
+    """What was found, in words."""
     ok: bool
+    """Whether it is met."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -666,7 +669,7 @@ class ListedMemory:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Live:
     status: Literal["live"] = "live"
-    """the HTTP status it would have had by itself"""
+    """The process answers; nothing else was looked at."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -1138,8 +1141,9 @@ class Ready(HasReadiness):
     """Ready when every check is."""
 
     checks: Mapping[str, Check]
+    """What was looked at, by name."""
     status: Literal["ready", "not_ready"]
-    """the HTTP status it would have had by itself"""
+    """Whether every check is met."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -49,7 +49,7 @@ class SortedId(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class SortableMemory:
     """A matching memory: what it is sorted by beside its weight, and its state."""
 
     id: UUID
@@ -96,7 +96,9 @@ class BrowsingStore:
         )
         return [SortedId(row.key, row.id) for row in found], total or 0
 
-    async def lines(self, browse: Browse, snapshots: Mapping[UUID, Snapshot] | None) -> list[Line]:
+    async def lines(
+        self, browse: Browse, snapshots: Mapping[UUID, Snapshot] | None
+    ) -> list[SortableMemory]:
         """Every match, in no order; with `snapshots`, of the bank as it stood."""
         rows = _now() if snapshots is None else _past(snapshots, browse.criteria)
         states = (memory_weight.c.state, memory_weight.c.touched_at)
@@ -105,7 +107,10 @@ class BrowsingStore:
             .select_from(rows.source)
             .where(self._matching(browse.criteria, rows))
         )
-        return [Line(row.id, row.key, State(tuple(row.state), row.touched_at)) for row in found]
+        return [
+            SortableMemory(row.id, row.key, State(tuple(row.state), row.touched_at))
+            for row in found
+        ]
 
     async def nearest(self, memory_id: UUID, model_id: UUID, limit: int) -> dict[UUID, float]:
         """The memories whose situations are nearest to this one's, every one compared: cosines by

@@ -13,6 +13,7 @@ from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from memory.kernel.errors import Unavailable
+from memory.kernel.fields import OUTPUT
 from memory.kernel.postgres.migrate import at_head, head
 
 
@@ -20,8 +21,12 @@ from memory.kernel.postgres.migrate import at_head, head
 class Check:
     """One condition of readiness."""
 
+    __pydantic_config__ = OUTPUT
+
     ok: bool
+    """Whether it is met."""
     detail: str
+    """What was found, in words."""
 
 
 OLDEST_SERVER = 16

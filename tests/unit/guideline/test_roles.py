@@ -11,7 +11,7 @@ from memory.guidelines.model_role import CompileMaterial, compile_role
 from memory.kernel.text import SITUATION
 from memory.llm.prompts import RULES
 from memory.llm.replies import Malformed
-from memory.llm.roles import MAX_PART, Note, Role
+from memory.llm.roles import MAX_PART, LlmRole, Note
 from memory.memories.entities import Trust
 from memory.meta_guidelines.reflection import ReflectMaterial, reflect_role
 from memory.receipts.entities import Guideline
@@ -33,7 +33,7 @@ def a_note(number: int = 1, **changes: object) -> Note:
     return Note(**(fields | changes))  # pyright: ignore[reportArgumentType] - fields by name
 
 
-def compiling(*notes: Note, max_tokens: int = 1_000, task: str = "a task") -> Role[Guideline]:
+def compiling(*notes: Note, max_tokens: int = 1_000, task: str = "a task") -> LlmRole[Guideline]:
     plain = compiled([an_entry(note.id.int) for note in notes])
     budget = Budget(max_tokens, WordCounter())
     return compile_role(CompileMaterial(task, "weather", notes), plain, budget)

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0016"
+revision = "0012"
 down_revision = "0011"
 branch_labels = None
 depends_on = None
