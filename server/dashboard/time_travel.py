@@ -12,7 +12,7 @@ from memory.insight.entities import BankDifference, Rollback, RollbackResult
 from memory.insight.history import compare_moments
 from memory.kernel.errors import MemoryFault, Rejected
 from memory.kernel.paging import Listed
-from memory.memories.browse_entities import BankMoment, Browse, ListedMemory, MemoryCriteria
+from memory.memories.browse_entities import BankMoment, Browse, ListedMemory, MemoryCriteria, Sort
 from memory.memories.entities import Memory
 from server.dashboard.forms import Form
 from server.dashboard.guarding import guarded_at
