@@ -1,4 +1,4 @@
-"""Experiences: add, browse, edit, see how they were."""
+"""Experiences: add, import, browse, edit, see how they were; out of use, and back."""
 
 from collections.abc import Iterable, Sequence
 from typing import Annotated
@@ -24,13 +24,16 @@ from server.schemas.experiences import (
     HistoryBatch,
     RememberedBatch,
     RememberedItem,
+    StatusReason,
 )
 from server.shared import Shared
 
-router = router_at(f"{INSIDE}/experiences", "experiences")
+experiences_router = router_at(f"{INSIDE}/experiences", "experiences")
 
 
-@router.post("", status_code=201, response_model=Remembered, responses={200: {"model": Remembered}})
+@experiences_router.post(
+    "", status_code=201, response_model=Remembered, responses={200: {"model": Remembered}}
+)
 async def add_experience(
     engine: EngineDep, call: Remembers, shared: SharedDep, body: ExperienceDraft
 ) -> Response:
@@ -40,7 +43,7 @@ async def add_experience(
     return answered(remembered, _status(remembered))
 
 
-@router.post("/batch", status_code=207, response_model=RememberedBatch)
+@experiences_router.post("/batch", status_code=207, response_model=RememberedBatch)
 async def add_experiences(
     engine: EngineDep,
     call: Remembers,
@@ -54,7 +57,7 @@ async def add_experiences(
     return _answer(batch, results)
 
 
-@router.post("/import", status_code=207, response_model=RememberedBatch)
+@experiences_router.post("/import", status_code=207, response_model=RememberedBatch)
 async def import_experiences(
     engine: EngineDep, call: Remembers, batch: BatchDep, shared: SharedDep, body: HistoryBatch
 ) -> Response:
@@ -101,7 +104,7 @@ def _item(batch: Batch, index: int, result: Remembered | MemoryFault) -> Remembe
     )
 
 
-@router.get("", response_model=Listing[Memory])
+@experiences_router.get("", response_model=Listing[Memory])
 async def list_experiences(
     engine: EngineDep, call: Reads, pages: PagesDep, query: Annotated[ExperienceQuery, Query()]
 ) -> Response:
@@ -110,14 +113,14 @@ async def list_experiences(
     return pages.page_of(Memory, listed)
 
 
-@router.get("/{memory_id}", response_model=Memory)
+@experiences_router.get("/{memory_id}", response_model=Memory)
 async def get_experience(engine: EngineDep, call: Reads, memory_id: UUID) -> Response:
     """A memory as it stands."""
     memory = await bank.get_memory(engine, call, memory_id)
     return answered(memory, version=memory.version)
 
 
-@router.patch("/{memory_id}", response_model=Memory)
+@experiences_router.patch("/{memory_id}", response_model=Memory)
 async def edit_experience(
     engine: EngineDep, call: Remembers, memory_id: UUID, version: Version, body: MemoryEdit
 ) -> Response:
@@ -126,8 +129,43 @@ async def edit_experience(
     return answered(memory, version=memory.version)
 
 
-@router.get("/{memory_id}/versions", response_model=Listing[MemoryVersion])
+@experiences_router.get("/{memory_id}/versions", response_model=Listing[MemoryVersion])
 async def list_versions(engine: EngineDep, call: Reads, memory_id: UUID) -> Response:
     """The texts a memory had."""
     versions = await bank.list_versions(engine, call, memory_id)
     return all_of(MemoryVersion, versions)
+
+
+statuses_router = router_at(f"{INSIDE}/experiences/{{memory_id}}", "experiences")
+NO_REASON = StatusReason()
+
+
+@statuses_router.post("/suspend", response_model=Memory)
+async def suspend_experience(
+    engine: EngineDep, call: Remembers, memory_id: UUID, body: StatusReason = NO_REASON
+) -> Response:
+    """Stop serving a memory for now."""
+    return await _change(engine, call, memory_id, body, "suspend")
+
+
+@statuses_router.post("/retire", response_model=Memory)
+async def retire_experience(
+    engine: EngineDep, call: Remembers, memory_id: UUID, body: StatusReason = NO_REASON
+) -> Response:
+    """Stop serving a memory; its record stays."""
+    return await _change(engine, call, memory_id, body, "retire")
+
+
+@statuses_router.post("/restore", response_model=Memory)
+async def restore_experience(
+    engine: EngineDep, call: Remembers, memory_id: UUID, body: StatusReason = NO_REASON
+) -> Response:
+    """Serve a memory again."""
+    return await _change(engine, call, memory_id, body, "restore")
+
+
+async def _change(
+    engine: Engine, call: Call, memory_id: UUID, body: StatusReason, action: str
+) -> Response:
+    memory = await curation.change_status(engine, call, memory_id, body.to_change(action))
+    return answered(memory, version=memory.version)

@@ -1,15 +1,22 @@
-"""Retrievals: ask for a guideline before acting."""
+"""Retrievals: ask for a guideline before acting; receipts, read and explained."""
 
-from fastapi import Response
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import Query, Response
 
 from memory.kernel.errors import MemoryFault
+from memory.receipts.entities import Receipt
+from memory.retrieval import service as retrieval
 from memory.retrieval.entities import Advice, RetrievalRequest
 from memory.retrieval.service import retrieve
-from server.answers import BatchDep, answered, only, rejoined
-from server.dependencies import EngineDep, Retrieves, SharedDep
+from server.answers import BatchDep, PagesDep, answered, only, rejoined
+from server.dependencies import EngineDep, Reads, Retrieves, SharedDep
 from server.errors import status_of
 from server.metrics import Meters
 from server.routing import INSIDE, router_at
+from server.schemas.base import Listing
+from server.schemas.receipts import ReceiptQuery
 from server.schemas.retrievals import (
     Retrieval,
     RetrievalBatch,
@@ -17,10 +24,12 @@ from server.schemas.retrievals import (
     RetrievalsOut,
 )
 
-router = router_at(f"{INSIDE}/retrievals", "retrievals")
+retrievals_router = router_at(f"{INSIDE}/retrievals", "retrievals")
 
 
-@router.post("", status_code=201, response_model=Retrieval, responses={200: {"model": Retrieval}})
+@retrievals_router.post(
+    "", status_code=201, response_model=Retrieval, responses={200: {"model": Retrieval}}
+)
 async def create_retrieval(
     engine: EngineDep, call: Retrieves, shared: SharedDep, body: RetrievalRequest
 ) -> Response:
@@ -32,7 +41,7 @@ async def create_retrieval(
     return answered(Retrieval.of(advice), _status(advice))
 
 
-@router.post("/batch", status_code=207, response_model=RetrievalsOut)
+@retrievals_router.post("/batch", status_code=207, response_model=RetrievalsOut)
 async def create_retrievals(
     engine: EngineDep, call: Retrieves, shared: SharedDep, batch: BatchDep, body: RetrievalBatch
 ) -> Response:
@@ -59,3 +68,27 @@ def _status(advice: Advice) -> int:
 def _count(meters: Meters, advice: Advice) -> None:
     if not advice.receipt.is_preview:
         meters.retrievals.labels(advice.receipt.arm).inc()
+
+
+receipts_router = router_at(f"{INSIDE}/retrievals", "retrievals")
+
+
+@receipts_router.get("", response_model=Listing[Receipt])
+async def list_retrievals(
+    engine: EngineDep, call: Reads, pages: PagesDep, query: Annotated[ReceiptQuery, Query()]
+) -> Response:
+    """Receipts; `state=pending` are those an outcome is still awaited for."""
+    listed = await retrieval.list_receipts(engine, call, query.to_filter(), pages.page(query))
+    return pages.page_of(Receipt, listed)
+
+
+@receipts_router.get("/{retrieval_id}", response_model=Receipt)
+async def get_retrieval(engine: EngineDep, call: Reads, retrieval_id: UUID) -> Response:
+    """The receipt of a retrieval."""
+    return answered(await retrieval.get_receipt(engine, call, retrieval_id))
+
+
+@receipts_router.get("/{retrieval_id}/explain", response_model=Receipt)
+async def explain_retrieval(engine: EngineDep, call: Reads, retrieval_id: UUID) -> Response:
+    """The receipt, with a sentence for each memory on why it stands where it does."""
+    return answered(await retrieval.explain(engine, call, retrieval_id))

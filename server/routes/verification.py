@@ -1,4 +1,4 @@
-"""Tickets: try candidates before they are used."""
+"""Candidates are tried: tickets, trials, decisions."""
 
 from typing import Annotated
 from uuid import UUID
@@ -36,11 +36,11 @@ from server.schemas.tickets import (
     TicketQuery,
 )
 
-router = router_at(INSIDE, "tickets")
+tickets_router = router_at(INSIDE, "tickets")
 NO_REASON = StatusReason()
 
 
-@router.post("/tickets/claims", response_model=ClaimedTickets)
+@tickets_router.post("/tickets/claims", response_model=ClaimedTickets)
 async def claim_tickets(engine: EngineDep, call: Retrieves, body: TicketClaim) -> Response:
     """Lease candidates to try, for half an hour; none where nothing waits."""
     claimed = await tickets.claim(engine, call, body)
@@ -48,7 +48,7 @@ async def claim_tickets(engine: EngineDep, call: Retrieves, body: TicketClaim) -
     return answered(shape) if claimed else Idle(written(shape), media_type=JSON)
 
 
-@router.get("/tickets", response_model=Listing[Ticket])
+@tickets_router.get("/tickets", response_model=Listing[Ticket])
 async def list_tickets(
     engine: EngineDep, call: Reads, pages: PagesDep, query: Annotated[TicketQuery, Query()]
 ) -> Response:
@@ -57,13 +57,13 @@ async def list_tickets(
     return pages.page_of(Ticket, listed)
 
 
-@router.get("/tickets/{ticket_id}", response_model=Ticket)
+@tickets_router.get("/tickets/{ticket_id}", response_model=Ticket)
 async def get_ticket(engine: EngineDep, call: Reads, ticket_id: UUID) -> Response:
     """A ticket with its trials."""
     return answered(await tickets.get_ticket(engine, call, ticket_id))
 
 
-@router.post(
+@tickets_router.post(
     "/tickets/{ticket_id}/trials",
     status_code=201,
     response_model=Ticket,
@@ -77,13 +77,13 @@ async def report_trials(
     return answered(reported.ticket, 200 if reported.replayed else 201)
 
 
-@router.post("/tickets/{ticket_id}/release", response_model=Ticket)
+@tickets_router.post("/tickets/{ticket_id}/release", response_model=Ticket)
 async def release_ticket(engine: EngineDep, call: Retrieves, ticket_id: UUID) -> Response:
     """Give a ticket back before its lease ends."""
     return answered(await tickets.release(engine, call, ticket_id))
 
 
-@router.post("/tickets/{ticket_id}/cancel", response_model=Ticket)
+@tickets_router.post("/tickets/{ticket_id}/cancel", response_model=Ticket)
 async def cancel_ticket(
     engine: EngineDep, call: Manages, ticket_id: UUID, body: StatusReason = NO_REASON
 ) -> Response:
@@ -91,7 +91,7 @@ async def cancel_ticket(
     return answered(await tickets.cancel(engine, call, ticket_id, body.reason))
 
 
-@router.post("/tickets/{ticket_id}/approve", response_model=Ticket)
+@tickets_router.post("/tickets/{ticket_id}/approve", response_model=Ticket)
 async def approve_ticket(
     engine: EngineDep, call: Manages, ticket_id: UUID, body: StatusReason = NO_REASON
 ) -> Response:
@@ -99,13 +99,13 @@ async def approve_ticket(
     return answered(await tickets.approve(engine, call, ticket_id, body.reason))
 
 
-@router.post("/tickets/{ticket_id}/retry", response_model=Ticket)
+@tickets_router.post("/tickets/{ticket_id}/retry", response_model=Ticket)
 async def retry_ticket(engine: EngineDep, call: Manages, ticket_id: UUID) -> Response:
     """Hand out a quarantined ticket again."""
     return answered(await tickets.retry(engine, call, ticket_id))
 
 
-@router.post("/experiences/{memory_id}/refine", response_model=Memory)
+@tickets_router.post("/experiences/{memory_id}/refine", response_model=Memory)
 async def refine_experience(
     engine: EngineDep, call: Remembers, memory_id: UUID, version: Version, body: Refinement
 ) -> Response:
@@ -114,7 +114,7 @@ async def refine_experience(
     return answered(memory, version=memory.version)
 
 
-@router.get("/candidates", response_model=Listing[LessonCandidate])
+@tickets_router.get("/candidates", response_model=Listing[LessonCandidate])
 async def list_candidates(
     engine: EngineDep, call: Reads, pages: PagesDep, query: Annotated[CandidateQuery, Query()]
 ) -> Response:
@@ -123,7 +123,7 @@ async def list_candidates(
     return pages.page_of(LessonCandidate, listed)
 
 
-@router.post("/candidates/{outcome_id}/retry", response_model=LessonCandidate)
+@tickets_router.post("/candidates/{outcome_id}/retry", response_model=LessonCandidate)
 async def retry_candidate(engine: EngineDep, call: Manages, outcome_id: UUID) -> Response:
     """Work on a quarantined candidate again."""
     return answered(await acquire.retry_candidate(engine, call, outcome_id))

@@ -1,4 +1,4 @@
-"""What a language model was asked and what it answered, and the tokens it has left."""
+"""What a language model was asked and what it answered."""
 
 from typing import Annotated
 
@@ -12,10 +12,10 @@ from server.routing import INSIDE, router_at
 from server.schemas.base import Listing
 from server.schemas.llm_calls import LlmCallQuery
 
-router = router_at(f"{INSIDE}/llm-calls", "llm-calls")
+llm_calls_router = router_at(f"{INSIDE}/llm-calls", "llm-calls")
 
 
-@router.get("", response_model=Listing[LlmCall])
+@llm_calls_router.get("", response_model=Listing[LlmCall])
 async def list_llm_calls(
     engine: EngineDep, call: Inspects, pages: PagesDep, query: Annotated[LlmCallQuery, Query()]
 ) -> Response:
@@ -24,7 +24,7 @@ async def list_llm_calls(
     return pages.page_of(LlmCall, found)
 
 
-@router.get("/budget", response_model=TokenBudget)
+@llm_calls_router.get("/budget", response_model=TokenBudget)
 async def get_llm_budget(engine: EngineDep, call: Inspects) -> Response:
     """The tokens that today has left."""
     return answered(await llm.budget_of(engine, call))
