@@ -7,7 +7,7 @@ from memory.kernel.errors import Rejected
 from memory.kernel.fields import FIRST_YEAR, LAST_YEAR
 from memory.memories.browse_entities import BankMoment
 from server.dashboard.forms import Form
-from server.schemas.history import MAX_VERSION
+from server.schemas.insight import MAX_VERSION
 
 Given = Callable[[str], str]
 

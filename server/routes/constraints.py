@@ -30,17 +30,18 @@ from server.dependencies import EngineDep, Manages, Reads, Remembers, SeenVersio
 from server.errors import status_of
 from server.routing import INSIDE, router_at
 from server.schemas.base import Listing, ListQuery
-from server.schemas.constraints import ConstraintQuery, ContradictionQuery
-from server.schemas.experiences import StatusReason
-from server.schemas.taxonomy import TaxonomyPut
-from server.schemas.trajectories import (
+from server.schemas.constraints import (
     AddedTrajectories,
     AddedTrajectoryItem,
     CompetenceQuery,
+    ConstraintQuery,
+    ContradictionQuery,
     ContrastQuery,
+    TaxonomyPut,
     TrajectoryBatch,
     TrajectoryQuery,
 )
+from server.schemas.experiences import StatusReason
 
 taxonomy_router = router_at(f"{INSIDE}/taxonomy", "categories")
 

@@ -21,20 +21,18 @@ from server.errors import status_of
 from server.metrics import Meters
 from server.routing import INSIDE, router_at
 from server.schemas.base import Listing
-from server.schemas.predictions import (
+from server.schemas.forecasts import (
     ForecastBatch,
     Prediction,
     PredictionHistory,
     PredictionItem,
     PredictionQuery,
     PredictionsTaken,
-    status_of_prediction,
-)
-from server.schemas.settlements import (
     SettlementBatch,
     SettlementItem,
     SettlementQuery,
     SettlementsTaken,
+    status_of_prediction,
     status_of_settlement,
 )
 

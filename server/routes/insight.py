@@ -26,8 +26,7 @@ from server.answers import PagesDep, answered
 from server.dependencies import EngineDep, Manages, Reads
 from server.routing import INSIDE, router_at
 from server.schemas.base import Listing, ListQuery, Rows
-from server.schemas.history import DifferenceQuery, MomentQuery
-from server.schemas.learning import AgentOnly, EffectQuery, WeightQuery
+from server.schemas.insight import AgentOnly, DifferenceQuery, EffectQuery, MomentQuery, WeightQuery
 
 weights_router = router_at(INSIDE, "weights")
 

@@ -11,7 +11,7 @@ from server.answers import PagesDep, answered
 from server.dependencies import EngineDep, Manager, Manages, Reads
 from server.routing import INSIDE, router_at
 from server.schemas.base import Listing
-from server.schemas.learning import JobTimetable, RunQuery, TimetableEntry
+from server.schemas.insight import JobTimetable, RunQuery, TimetableEntry
 
 router = router_at("", "jobs")
 

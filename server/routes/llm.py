@@ -10,7 +10,7 @@ from server.answers import PagesDep, answered
 from server.dependencies import EngineDep, Inspects
 from server.routing import INSIDE, router_at
 from server.schemas.base import Listing
-from server.schemas.llm_calls import LlmCallQuery
+from server.schemas.llm import LlmCallQuery
 
 llm_calls_router = router_at(f"{INSIDE}/llm-calls", "llm-calls")
 

@@ -16,8 +16,8 @@ from server.errors import status_of
 from server.metrics import Meters
 from server.routing import INSIDE, router_at
 from server.schemas.base import Listing
-from server.schemas.receipts import ReceiptQuery
-from server.schemas.retrievals import (
+from server.schemas.retrieval import (
+    ReceiptQuery,
     Retrieval,
     RetrievalBatch,
     RetrievalItem,

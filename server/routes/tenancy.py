@@ -32,8 +32,8 @@ from server.dependencies import (
     Version,
 )
 from server.routing import INSIDE, router_at
-from server.schemas.access import Me
 from server.schemas.base import Listing, ListQuery
+from server.schemas.tenancy import Me
 
 namespaces_router = router_at("/v1/namespaces", "namespaces")
 

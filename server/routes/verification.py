@@ -29,7 +29,7 @@ from server.idempotency import Idle
 from server.routing import INSIDE, router_at
 from server.schemas.base import Listing
 from server.schemas.experiences import StatusReason
-from server.schemas.tickets import (
+from server.schemas.verification import (
     CandidateQuery,
     ClaimedTickets,
     Refinement,

@@ -1,18 +1,127 @@
-"""Shapes of constraints: as they are brought, served and filtered."""
+"""Shapes of runs, contrasts, constraints and the taxonomy where the wire differs."""
 
-from typing import Literal
+from typing import Annotated, Literal
 from uuid import UUID
 
 from pydantic import Field
 
+from memory.constraints.contrast_entities import ContrastFilter, ContrastState, PairClass
 from memory.constraints.entities import (
     Origin,
     ServedConstraint,
     SupportCounts,
 )
+from memory.constraints.taxonomy import shipped_draft
+from memory.constraints.taxonomy_entities import MAX_ENTRIES, Branch, TaxonomyDraft
+from memory.constraints.trajectory_entities import TrajectoryDraft, TrajectoryFilter, Verifier
+from memory.kernel.errors import Rejected
 from memory.memories.entities import MemoryFilter, Status
 from memory.receipts.entities import Item
-from server.schemas.base import AgentQuery, ListQuery, Name, Out, UtcTime, named
+from memory.retrieval.entities import MAX_BATCH
+from server.schemas.base import (
+    AgentQuery,
+    Flag,
+    In,
+    ListQuery,
+    Moment,
+    Name,
+    Out,
+    Refusable,
+    UtcTime,
+    named,
+)
+from server.schemas.problems import Problem
+
+
+class TaxonomyPut(In):
+    """A taxonomy of one's own, or the shipped one; at most 500 entries. Differs from
+    `TaxonomyDraft`: the shipped one can be named instead of brought.
+    """
+
+    categories: Annotated[
+        tuple[Branch, ...] | None,
+        Field(
+            description="the first level, each with its second",
+            json_schema_extra={"maxItems": MAX_ENTRIES},
+        ),
+    ] = None
+    default: Flag = Field(default=False, description="whether the shipped taxonomy is meant")
+    allow_new: Flag = Field(
+        default=False, description="whether categories are accepted that it does not name"
+    )
+
+    def to_draft(self) -> TaxonomyDraft:
+        if self.default == (self.categories is not None):
+            raise Rejected("give exactly one of categories and default", field="categories")
+        if self.categories is None:
+            return shipped_draft(allow_new=self.allow_new)
+        return TaxonomyDraft(self.categories, self.allow_new)
+
+
+class TrajectoryBatch(In):
+    """Runs that are taken in one by one: a bad one does not lose the rest."""
+
+    items: list[Annotated[TrajectoryDraft, Refusable]] = Field(
+        min_length=1, max_length=MAX_BATCH, description="each run by itself"
+    )
+
+
+class AddedTrajectoryItem(Out):
+    """What became of one item of a batch: a run that was kept, or a problem."""
+
+    index: int = Field(description="its place in the batch, from 0")
+    status: int = Field(description="the HTTP status it would have had by itself")
+    id: Annotated[UUID | None, Field(description="names the run for ever")] = None
+    task_id: Annotated[UUID | None, Field(description="the task that was run")] = None
+    category: Annotated[str | None, Field(description="the task's category")] = None
+    subcategory: Annotated[
+        str | None, Field(description="the task's second level, if it has one")
+    ] = None
+    right: Annotated[
+        bool | None, Field(description="whether it succeeded; null: nobody vouches")
+    ] = None
+    problem: Annotated[Problem | None, Field(description="why it was not kept")] = None
+
+
+class AddedTrajectories(Out):
+    """What became of a batch of runs."""
+
+    items: list[AddedTrajectoryItem] = Field(description="in the order of the batch")
+
+
+class TrajectoryQuery(AgentQuery):
+    """Which runs to list. Differs from `TrajectoryFilter`: it is paged, and names are as they were
+    typed.
+    """
+
+    task_id: UUID | None = None
+    category: Name | None = None
+    verifier: Verifier | None = None
+
+    def to_filter(self) -> TrajectoryFilter:
+        return TrajectoryFilter(
+            agent=self.agent_name(),
+            task_id=self.task_id,
+            category=named(self.category, "category"),
+            verifier=named(self.verifier, "verifier"),
+        )
+
+
+class CompetenceQuery(ListQuery):
+    """From runs known by `as_of`; without it, from all."""
+
+    as_of: Moment | None = None
+
+
+class ContrastQuery(ListQuery):
+    """Which contrasts to list. Differs from `ContrastFilter`: it is paged."""
+
+    state: ContrastState | None = None
+    pair_class: PairClass | None = None
+    task_id: UUID | None = None
+
+    def to_filter(self) -> ContrastFilter:
+        return ContrastFilter(self.state, self.pair_class, self.task_id)
 
 
 class ConstraintServed(Out):

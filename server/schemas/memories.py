@@ -8,7 +8,7 @@ from pydantic import Field
 from memory.memories.browse_entities import SOUGHT, BankMoment, Browse, MemoryCriteria, Sort
 from memory.memories.entities import MAX_WEIGHT, Kind, Memory, Status, Trust
 from server.schemas.base import AgentQuery, Moment, Name, Out, named
-from server.schemas.history import MAX_VERSION
+from server.schemas.insight import MAX_VERSION
 from server.schemas.problems import Problem
 
 

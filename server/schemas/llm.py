@@ -1,4 +1,4 @@
-"""Which calls of the language model to list."""
+"""Shapes of language-model calls where the wire differs."""
 
 from uuid import UUID
 

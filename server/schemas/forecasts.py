@@ -1,4 +1,4 @@
-"""Shapes of predictions where the wire differs from the nouns."""
+"""Shapes of predictions and settlements where the wire differs."""
 
 from typing import Annotated
 from uuid import UUID
@@ -13,10 +13,13 @@ from memory.forecasts.entities import (
     PredictionState,
     RevisedPrediction,
     Revision,
+    Settled,
+    Settlement,
+    SettlementDraft,
 )
 from memory.kernel.text import KEY
 from memory.retrieval.entities import MAX_BATCH
-from server.schemas.base import AgentQuery, In, Out, Refusable, UtcTime, named
+from server.schemas.base import AgentQuery, In, ListQuery, Out, Refusable, UtcTime, named
 from server.schemas.problems import Problem
 
 
@@ -111,3 +114,37 @@ def _parts(prediction: RevisedPrediction) -> dict[str, object]:
         "recorded_at": newest.recorded_at,
         "score": prediction.score,
     }
+
+
+class SettlementBatch(In):
+    """Settlements that are taken in one by one, in the order given."""
+
+    items: list[Annotated[SettlementDraft, Refusable]] = Field(min_length=1, max_length=MAX_BATCH)
+
+
+class SettlementItem(Out):
+    """What became of one item of a batch."""
+
+    index: int
+    status: int
+    settlement: Settlement | None = None
+    problem: Problem | None = None
+
+
+class SettlementsTaken(Out):
+    """What became of each settlement of a batch."""
+
+    items: list[SettlementItem]
+
+
+class SettlementQuery(ListQuery):
+    """Settlements, all or those of an event."""
+
+    event: str | None = Field(None, max_length=KEY)
+
+    def event_name(self) -> str | None:
+        return named(self.event, "event")
+
+
+def status_of_settlement(settled: Settled) -> int:
+    return 201 if settled.created else 200

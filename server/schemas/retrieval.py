@@ -1,13 +1,13 @@
-"""Shapes of what an agent asks and what it gets."""
+"""Shapes of retrievals and receipts where the wire differs."""
 
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Literal
 from uuid import UUID
 
 from pydantic import Field
 
 from memory.kernel.errors import MemoryFault
-from memory.receipts.entities import Arm, Gates, Guideline, Purpose, Reason, Timings
+from memory.receipts.entities import Arm, Gates, Guideline, Purpose, Reason, ReceiptFilter, Timings
 from memory.retrieval.entities import (
     MAX_BATCH,
     Advice,
@@ -15,10 +15,30 @@ from memory.retrieval.entities import (
     RetrievalRequest,
     ServedMemory,
 )
-from server.schemas.base import In, Out, Refusable, UtcTime
+from server.schemas.base import AgentQuery, In, Name, Out, Refusable, UtcTime, named
 from server.schemas.constraints import ConstraintServed
 from server.schemas.meta_guidelines import MetaGuidelineServed
 from server.schemas.problems import Problem
+
+
+class ReceiptQuery(AgentQuery):
+    """pending: neither answered nor expired; answered: with an outcome in effect; expired: without
+    one, too late; all: every receipt. `order` is by when they were made.
+    """
+
+    state: Literal["pending", "answered", "expired", "all"] = "all"
+    category: Name | None = None
+    arm: Arm | None = None
+    order: Literal["oldest", "newest"] = "oldest"
+
+    def to_filter(self) -> ReceiptFilter:
+        return ReceiptFilter(
+            state=self.state,
+            agent=self.agent_name(),
+            category=named(self.category, "category"),
+            arm=self.arm,
+            newest_first=self.order == "newest",
+        )
 
 
 class RetrievalBatch(In):

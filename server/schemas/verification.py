@@ -1,4 +1,4 @@
-"""Shapes of verification where the wire differs from the nouns."""
+"""Shapes of tickets and trials where the wire differs."""
 
 from uuid import UUID
 

@@ -1,4 +1,4 @@
-"""Shapes of who one is."""
+"""Shapes of keys and namespaces where the wire differs."""
 
 from uuid import UUID
 
