@@ -168,9 +168,10 @@ def _describe_alike(schemas: Document) -> None:
         own = [schemas[noun]["properties"] for noun in nouns if noun in schemas]
         for name, part in schema.get("properties", {}).items():
             words = [noun[name].get("description") for noun in own if name in noun]
-            said = next(filter(None, (part.get("description"), *words, spoken.get(name))), None)
-            if said is not None:
-                part["description"] = said
+            target = schemas.get(str(part.get("$ref", "")).rpartition("/")[2], {})
+            found = (part.get("description"), *words, spoken.get(name), target.get("description"))
+            if (text := next(filter(None, found), None)) is not None:
+                part["description"] = text
 
 
 def _add_words(operation: Document) -> None:

@@ -7,6 +7,7 @@ from typing import Literal
 from uuid import UUID
 
 from memory.kernel.fields import OUTPUT
+from memory.tenancy.entities import PolicyName
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +26,7 @@ class WeightEvent:
     """Whether an outcome moved it, or something else set it."""
     reason: str
     """The kind of evidence, or the operation: created, edit, decay, correction."""
-    policy: str
+    policy: PolicyName
     """The policy by which it moved."""
     weight_before: float | None
     """Effective weight before, of a memory's own state only."""

@@ -15,7 +15,7 @@ from memory.kernel.text import NAME, optional
 from memory.memories.entities import Kind, MemoryVersion, Status
 from memory.receipts.entities import Outcome, Receipt
 from memory.tasks.entities import Task
-from memory.tenancy.entities import utc
+from memory.tenancy.entities import PolicyName, utc
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,7 +246,7 @@ class WhatIf:
 
     __pydantic_config__ = INPUT
 
-    policy: Annotated[str, Field(min_length=1, max_length=64)]
+    policy: PolicyName
     """Name of the other policy."""
     limit: Annotated[Whole, Field(ge=1, le=MAX_CHANGES)] = 100
     """How many changes of each kind are listed at most."""
@@ -262,7 +262,7 @@ class WhatIfResult:
 
     __pydantic_config__ = OUTPUT
 
-    policy: str
+    policy: PolicyName
     """The policy that was tried."""
     instead_of: str
     """The policy of the namespace."""

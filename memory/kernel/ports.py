@@ -11,6 +11,9 @@ from typing import Literal, Protocol
 import numpy as np
 import numpy.typing as npt
 
+RoleName = Literal["compile", "reflect", "summarise", "distil"]
+"""What a language model is asked to be."""
+
 
 @dataclass(frozen=True, slots=True)
 class ModelIdentity:
@@ -77,7 +80,7 @@ class Prompt:
     `schema` is a JSON schema of an object, `max_tokens` the most the answer may take.
     """
 
-    role: str
+    role: RoleName
     system: str
     material: str
     schema: Mapping[str, object]

@@ -6,8 +6,8 @@ from typing import Literal
 from uuid import UUID
 
 from memory.kernel.fields import OUTPUT
+from memory.kernel.ports import RoleName
 
-RoleName = Literal["compile", "reflect", "summarise", "distil"]
 CallStatus = Literal["done", "failed", "stopped"]
 
 
@@ -36,7 +36,7 @@ class LlmCall:
 
     id: UUID
     """Names the call for ever; later calls have larger ids."""
-    role: str
+    role: RoleName
     """What it was asked for: `compile`, `reflect`, `summarise` or `distil`."""
     model: str
     """The model, as its provider calls it."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 from uuid import UUID
 
-from memory.kernel.ports import Prompt
+from memory.kernel.ports import Prompt, RoleName
 from memory.kernel.quoting import neutral, quoted
 from memory.llm import prompts
 from memory.llm.redaction import redacted
@@ -53,7 +53,7 @@ class Note:
 
 
 def prompt_of(
-    role: str,
+    role: RoleName,
     asked: str,
     parts: Sequence[tuple[str, str]],
     schema: Mapping[str, object],

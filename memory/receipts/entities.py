@@ -16,6 +16,7 @@ from memory.kernel.fields import INPUT, OUTPUT, Share
 from memory.kernel.text import cleaned_json
 from memory.memories.entities import Kind
 from memory.tasks.entities import CategoryName
+from memory.tenancy.entities import PolicyName
 
 
 class Format(StrEnum):
@@ -278,7 +279,7 @@ class Receipt:
     """Each ranker's probability of being drawn; with all rankers, its share of the answer."""
     strength: float
     """How far memory was to be followed, from 0 to 1."""
-    policy: str
+    policy: PolicyName
     """How weights were learned."""
     compiler: str
     """What wrote the guideline; `none` where data was asked for."""

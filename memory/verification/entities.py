@@ -59,6 +59,16 @@ class TicketState(StrEnum):
     QUARANTINED = "quarantined"
 
 
+class TrialPurpose(StrEnum):
+    """`source`: the task the candidate came from. `other`: another task of the category, for a
+    lesson that holds only where it was learned is a copy. `anchor`: a task that went well before.
+    """
+
+    SOURCE = "source"
+    OTHER = "other"
+    ANCHOR = "anchor"
+
+
 @dataclass(frozen=True, slots=True)
 class TrialSlot:
     """A run that is asked for, and its reward once it is there."""
@@ -67,7 +77,7 @@ class TrialSlot:
 
     slot: int
     """Which trial of its ticket, counted from 0."""
-    purpose: str
+    purpose: TrialPurpose
     """What it is to show, such as whether the lesson helps its own task or harms another."""
     task_id: UUID
     """The task to run."""

@@ -8,7 +8,7 @@ from math import ceil, comb, fsum, sqrt
 from uuid import UUID
 
 from memory.memories.entities import Trust
-from memory.verification.entities import Run
+from memory.verification.entities import Run, TrialPurpose
 
 GAIN = 0.05
 
@@ -186,16 +186,6 @@ def _badness(run: Run) -> tuple[float, UUID]:
 
 
 ANCHORS = 2
-
-
-class TrialPurpose(StrEnum):
-    """`source`: the task the candidate came from. `other`: another task of the category, for a
-    lesson that holds only where it was learned is a copy. `anchor`: a task that went well before.
-    """
-
-    SOURCE = "source"
-    OTHER = "other"
-    ANCHOR = "anchor"
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,6 +59,7 @@ class PredictionHistory(Prediction):
     """A prediction with every revision, oldest first."""
 
     revisions: list[Revision]
+    """What was forecast, the oldest first."""
 
     @classmethod
     def of(cls, prediction: RevisedPrediction) -> "PredictionHistory":
@@ -72,6 +73,7 @@ class PredictionItem(Out):
     index: int
     status: int
     prediction: Prediction | None = None
+    """The prediction; null where it was refused."""
     problem: Problem | None = None
 
 
@@ -128,6 +130,7 @@ class SettlementItem(Out):
     index: int
     status: int
     settlement: Settlement | None = None
+    """The settlement; null where it was refused."""
     problem: Problem | None = None
 
 

@@ -50,6 +50,7 @@ class TimetableEntry(Out):
 
     name: str
     every_seconds: float
+    """How often it runs."""
     description: str
 
 

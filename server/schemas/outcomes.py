@@ -59,6 +59,7 @@ class OutcomeItem(Out):
     index: int
     status: int
     outcome: OutcomeTaken | None = None
+    """The outcome; null where it was refused."""
     problem: Problem | None = None
 
 

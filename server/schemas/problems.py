@@ -7,6 +7,7 @@ class FieldProblem(Out):
     """One field that cannot be taken, by its path in the body (`items.3.reward`)."""
 
     field: str
+    """Its path in the body."""
     detail: str
 
 
@@ -14,11 +15,19 @@ class Problem(Out):
     """`code` is stable and made for programs; `detail` is for people and may change."""
 
     type: str
+    """A URN of the code."""
     title: str
+    """The name of the status."""
     status: int
+    """The status of the answer."""
     code: str
+    """What went wrong, for programs; it does not change."""
     detail: str
     field: str | None = None
+    """The field it is about."""
     limit: object = None
+    """What the field must keep to."""
     errors: list[FieldProblem] | None = None
+    """Every field that cannot be taken."""
     request_id: str | None = None
+    """Names the request in the log of the server."""

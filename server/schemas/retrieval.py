@@ -15,6 +15,7 @@ from memory.retrieval.entities import (
     RetrievalRequest,
     ServedMemory,
 )
+from memory.tenancy.entities import PolicyName
 from server.schemas.base import AgentQuery, In, Name, Out, Refusable, UtcTime, named
 from server.schemas.constraints import ConstraintServed
 from server.schemas.meta_guidelines import MetaGuidelineServed
@@ -74,17 +75,21 @@ class Retrieval(Out):
     ranker: str
     rankers: dict[str, float]
     strength: float
-    policy: str
+    policy: PolicyName
     compiler: str
     guideline: Guideline
     memories: tuple[ServedMemory, ...]
     constraints: list[ConstraintServed]
+    """The served constraints."""
     meta_guideline: MetaGuidelineServed | None
+    """The meta-guideline that the guideline was compiled by."""
     gates: Gates
     expires_at: UtcTime
     timings: Timings
     sentences: dict[UUID, str] | None = None
+    """Why each memory was served, where it was asked."""
     explanation: Explanation | None = None
+    """Every stage with its numbers, where it was asked."""
 
     @classmethod
     def of(cls, advice: Advice) -> "Retrieval":
@@ -145,6 +150,7 @@ class RetrievalItem(Out):
     index: int
     status: int
     retrieval: Retrieval | None = None
+    """The retrieval; null where it was refused."""
     problem: Problem | None = None
 
 

@@ -96,6 +96,34 @@ def test_every_parameter_is_described(document):
     assert silent == []
 
 
+def test_every_property_is_described(document):
+    silent = [
+        f"{name}.{part}"
+        for name, schema in document["components"]["schemas"].items()
+        for part, property_ in schema.get("properties", {}).items()
+        if not property_.get("description")
+    ]
+
+    assert silent == []
+
+
+def test_what_is_enumerated_lists_its_values(document):
+    """`arm`, `purpose`, `policy`, `status` and their like are no plain strings."""
+    schemas = document["components"]["schemas"]
+    plain = [
+        f"{name}.{part}"
+        for name, schema in schemas.items()
+        for part, property_ in schema.get("properties", {}).items()
+        if part in {"arm", "purpose", "policy", "kind", "trust", "visibility", "role", "clock"}
+        # An episode is a noun of memories, which stand below receipts and their arms.
+        and name not in {"Step", "Episode"}
+        and property_.get("type") == "string"
+        and "enum" not in property_
+    ]
+
+    assert plain == []
+
+
 def test_problems_stand_in_the_document_once(document):
     for path, method, operation in operations(document):
         for status, response in operation["responses"].items():

@@ -708,7 +708,7 @@ class LlmCall:
     """When it was made."""
     retrieval_id: str | None
     """The receipt whose guideline it was to compile."""
-    role: str
+    role: Literal["compile", "reflect", "summarise", "distil"]
     """What it was asked for: `compile`, `reflect`, `summarise` or `distil`."""
     status: Literal["done", "failed", "stopped"]
     """`stopped`: the day's tokens were spent, so nothing was sent."""
@@ -1396,6 +1396,7 @@ class TimetableEntry:
     description: str
     """What it is, in a line; tasks are compared with this and the name."""
     every_seconds: float
+    """How often it runs."""
     name: str
     """How the agent is known within its namespace."""
 
@@ -1518,7 +1519,7 @@ class TrialSlot:
 
     agent: str | None
     """Who ran it."""
-    purpose: str
+    purpose: Literal["source", "other", "anchor"]
     """What it is to show, such as whether the lesson helps its own task or harms another."""
     reference: float | None
     """The reward without the candidate; null where the trial brings its own, as `without`."""
@@ -1608,7 +1609,7 @@ class WeightEvent:
     """When its cause was known."""
     outcome_id: str | None
     """The outcome that moved it."""
-    policy: str
+    policy: Literal["belief", "paper", "steps", "delta"]
     """The policy by which it moved."""
     position: int
     """Its place within that version, from 0."""
@@ -1920,6 +1921,7 @@ class Explanation:
     matching: int
     """How many memories the agent may see."""
     routing: Routing
+    """How the category was found."""
     shares: Mapping[str, float]
     """How far each ranker is believed (π)."""
     timings: Mapping[str, float]
@@ -2065,6 +2067,7 @@ class PredictionHistory:
     revision: int
     """The revision that counts; null where none was in time."""
     revisions: tuple[Revision, ...]
+    """What was forecast, the oldest first."""
     score: PredictionScore | None
     """Effective weight times relevance."""
     state: Literal["pending", "settled", "late"]
@@ -2117,7 +2120,7 @@ class Receipt(HasReceipt):
     """When it happened: the server's clock, or the stream's."""
     max_tokens: int
     """The budget of the guideline."""
-    policy: str
+    policy: Literal["belief", "paper", "steps", "delta"]
     """How weights were learned."""
     propensity: float
     """The probability that chance gave to the arm."""
@@ -2181,6 +2184,7 @@ class Retrieval(HasReceipt):
     confidence: float
     """How sure the category is, from 0 to 1; 1 where it was given."""
     constraints: tuple[ConstraintServed, ...]
+    """The served constraints."""
     eligible: bool
     """Whether anything passed the gates."""
     expires_at: datetime
@@ -2192,7 +2196,8 @@ class Retrieval(HasReceipt):
     memories: tuple[ServedMemory, ...]
     """Those that came, changed status or changed text; only between two moments."""
     meta_guideline: MetaGuidelineServed | None
-    policy: str
+    """The meta-guideline that the guideline was compiled by."""
+    policy: Literal["belief", "paper", "steps", "delta"]
     """How weights were learned."""
     propensity: float
     """The probability that chance gave to the arm."""
@@ -2227,7 +2232,9 @@ class Retrieval(HasReceipt):
     timings: Timings
     """How long it took."""
     explanation: Explanation | None = None
+    """Every stage with its numbers, where it was asked."""
     sentences: Mapping[str, str] | None = None
+    """Why each memory was served, where it was asked."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -2346,7 +2353,7 @@ class WhatIfResult:
     """The policy of the namespace."""
     outcomes: int
     """How many recorded outcomes were folded."""
-    policy: str
+    policy: Literal["belief", "paper", "steps", "delta"]
     """The policy that was tried."""
 
 

@@ -1493,6 +1493,8 @@ def list_weights(
     )
 
 
-def what_if(policy: str, limit: int | None = None) -> Call[m.WhatIfResult]:
+def what_if(
+    policy: Literal["belief", "paper", "steps", "delta"], limit: int | None = None
+) -> Call[m.WhatIfResult]:
     """What the recorded outcomes would have made of the bank under another policy."""
     return call("POST", "/what-if", one(m.WhatIfResult), body={"policy": policy, "limit": limit})
