@@ -16,9 +16,9 @@ from memory.tasks.entities import AgentDraft, CategoryName, TaskDraft
 from memory.tasks.service import add_agent, add_task
 from memory.tenancy.entities import Call, Key, Role
 from tests.fixtures.builders import a_draft
+from tests.fixtures.constraint_builders import Pair, a_task, contrasted
 from tests.fixtures.engine import DAY, NOON, Caller, a_namespace
-from tests.flows.constraint_builders import Pair, a_task, contrasted
-from tests.flows.verification_steps import a_candidate, claimed, memory_of, tried
+from tests.fixtures.verification_steps import a_candidate, claimed, memory_of, tried
 from tests.storage.steps import a_call, remembered, reported, served
 
 WEATHER = CategoryName("weather")

@@ -3,7 +3,6 @@
 import asyncio
 
 import pytest
-from llm_builders import a_reflection, a_summary, on_record, spent, with_llm
 
 from memory.erasure.entities import Erasure
 from memory.erasure.service import erase
@@ -18,6 +17,7 @@ from memory.tasks.entities import TaskDraft
 from memory.tasks.service import add_task
 from tests.fixtures.engine import DAY, NOON, Caller
 from tests.fixtures.language_model import API_KEY, GOOD, TOKENS, Script
+from tests.fixtures.llm_builders import a_reflection, a_summary, on_record, spent, with_llm
 
 BUSY_TWICE = ("busy", "busy")
 

@@ -8,17 +8,6 @@ from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
-from contrast_steps import (
-    ENTRY,
-    SAID,
-    TASK,
-    a_run,
-    contrasted,
-    contrasts,
-    memories_of,
-    ran,
-)
-from llm_builders import on_record, spent, with_llm
 
 from memory.constraints.contrast_entities import ContrastRequest, ContrastState, PairClass
 from memory.constraints.distillation_queue import CLAIM, NO_MODEL, PAUSE, distil_queue
@@ -40,8 +29,19 @@ from memory.memories.entities import Kind, MemoryFilter, Status, Trust
 from memory.memories.service import list_memories
 from memory.tasks.entities import TaskDraft
 from memory.tenancy.entities import Act, Call, Clock, Key, Role
+from tests.fixtures.contrast_steps import (
+    ENTRY,
+    SAID,
+    TASK,
+    a_run,
+    contrasted,
+    contrasts,
+    memories_of,
+    ran,
+)
 from tests.fixtures.engine import DAY, NOON, OPEN, Caller, a_namespace
-from tests.flows.verification_steps import job
+from tests.fixtures.llm_builders import on_record, spent, with_llm
+from tests.fixtures.verification_steps import job
 from tests.storage.steps import a_call
 
 TASKS = tuple(replace(TASK, key=f"pens {number}") for number in range(3))

@@ -4,7 +4,6 @@ from dataclasses import replace
 from uuid import UUID
 
 import pytest
-from llm_builders import with_llm
 from sqlalchemy import text
 
 from memory.inference.stand_ins import ScriptedLlm
@@ -22,9 +21,10 @@ from memory.retrieval.service import explain, get_receipt
 from memory.tasks.entities import AgentDraft, CategoryName, TaskDraft
 from memory.tasks.service import add_agent
 from memory.tenancy.entities import Call, Key, Role
+from tests.fixtures.binding_builders import MATHS, Laid, copies, lay
 from tests.fixtures.builders import a_draft, sentences_of
 from tests.fixtures.engine import DAY, NOON, OPEN, Caller, a_namespace
-from tests.flows.binding_builders import MATHS, Laid, copies, lay
+from tests.fixtures.llm_builders import with_llm
 from tests.storage.steps import a_call, remembered, reported, served
 
 TICKET = "solve for the price of a ticket"

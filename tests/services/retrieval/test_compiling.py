@@ -3,7 +3,6 @@
 from uuid import UUID
 
 import pytest
-from llm_builders import on_record, spent, with_llm
 
 from memory.erasure.entities import Erasure
 from memory.erasure.service import erase
@@ -16,6 +15,7 @@ from memory.retrieval.service import explain, get_receipt
 from tests.fixtures.builders import a_draft, sentences_of
 from tests.fixtures.engine import Caller
 from tests.fixtures.language_model import Script
+from tests.fixtures.llm_builders import on_record, spent, with_llm
 from tests.storage.steps import remembered, reported, served
 
 PLAIN = "deterministic/1"

@@ -13,7 +13,7 @@ from memory.tasks.entities import CategoryName, TaskDraft
 from memory.tasks.service import add_task, get_task
 from tests.fixtures.builders import a_draft
 from tests.fixtures.engine import DAY, NOON
-from tests.flows.verification_steps import job
+from tests.fixtures.verification_steps import job
 from tests.storage.steps import remembered
 
 WEATHER = Branch("weather", "rain sun clouds thunder")

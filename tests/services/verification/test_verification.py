@@ -16,7 +16,7 @@ from memory.verification.entities import Ticket, TicketClaim, TicketState, Trial
 from memory.verification.service import LEASE, approve, cancel, claim, get_ticket, release
 from tests.fixtures.builders import a_draft
 from tests.fixtures.engine import DAY, NOON, Caller
-from tests.flows.verification_steps import (
+from tests.fixtures.verification_steps import (
     a_candidate,
     a_run,
     a_task_draft,

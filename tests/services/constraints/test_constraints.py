@@ -24,8 +24,7 @@ from memory.kernel.paging import Page
 from memory.memories.entities import Kind, Memory, MemoryFilter, Status, Trust, Visibility
 from memory.memories.service import get_memory, list_memories
 from memory.tenancy.entities import Call, Key
-from tests.fixtures.engine import DAY, NOON, OPEN, a_namespace
-from tests.flows.constraint_builders import (
+from tests.fixtures.constraint_builders import (
     AVOID,
     ENFORCE,
     TRIGGER,
@@ -35,6 +34,7 @@ from tests.flows.constraint_builders import (
     admitted,
     contrasted,
 )
+from tests.fixtures.engine import DAY, NOON, OPEN, a_namespace
 from tests.storage.steps import a_call, live_and_rebuilt
 
 PAGE = Page(200)

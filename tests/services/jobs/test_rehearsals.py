@@ -4,8 +4,6 @@ from dataclasses import replace
 from typing import cast
 
 import pytest
-from contrast_steps import a_run as a_trajectory
-from contrast_steps import ran
 from sqlalchemy import text
 
 from memory.jobs.service import JOBS
@@ -15,8 +13,10 @@ from memory.outcomes.applying import apply_now
 from memory.tasks.entities import CategoryName
 from memory.tenancy.entities import Call, Key
 from tests.fixtures.builders import a_draft
+from tests.fixtures.contrast_steps import a_run as a_trajectory
+from tests.fixtures.contrast_steps import ran
 from tests.fixtures.engine import DAY, NOON, OPEN, a_namespace
-from tests.flows.verification_steps import a_run, a_task_draft, job
+from tests.fixtures.verification_steps import a_run, a_task_draft, job
 from tests.storage.steps import a_call, remembered
 
 LATER = NOON + 40 * DAY

@@ -20,7 +20,7 @@ from server.settings import (
 )
 from server.settings_page import page
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 Put = Callable[[str, str], None]
 
 

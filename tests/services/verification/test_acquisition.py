@@ -27,7 +27,7 @@ from memory.verification.refining import refine
 from memory.verification.service import LEASE, claim, retry
 from tests.fixtures.builders import a_draft
 from tests.fixtures.engine import DAY, NOON, Caller, an_engine
-from tests.flows.verification_steps import (
+from tests.fixtures.verification_steps import (
     PAGE,
     a_candidate,
     a_run,
