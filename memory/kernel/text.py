@@ -23,6 +23,9 @@ SITUATION = 4_000
 LESSON = 4_000
 
 
+NOTE = 1_000
+
+
 TASK = 8_000
 
 
