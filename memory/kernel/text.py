@@ -23,9 +23,6 @@ SITUATION = 4_000
 LESSON = 4_000
 
 
-NOTE = 1_000
-
-
 TASK = 8_000
 
 

@@ -12,8 +12,8 @@ from pydantic import Field, computed_field
 from pydantic.json_schema import SkipJsonSchema
 
 from memory.kernel.errors import Rejected
-from memory.kernel.fields import INPUT, OUTPUT, Flag, Lesson, Moment, Name, Number, Situation, hint
-from memory.kernel.text import LESSON, NAME, NOTE, SITUATION, cleaned, cleaned_json, optional
+from memory.kernel.fields import INPUT, OUTPUT, Flag, Lesson, Moment, Name, Number, Situation
+from memory.kernel.text import LESSON, NAME, SITUATION, cleaned, cleaned_json
 from memory.tasks.entities import CategoryName, TaskDraft, category_of
 
 MIN_WEIGHT, MAX_WEIGHT = 0.1, 2.0
@@ -59,10 +59,6 @@ Weight = Annotated[Number, Field(ge=MIN_WEIGHT, le=MAX_WEIGHT)]
 """Where a memory starts."""
 
 
-Note = Annotated[str, Field(json_schema_extra=hint(NOTE))]  # pyright: ignore[reportArgumentType] - JSON values
-"""What its author says beside the lesson."""
-
-
 @dataclass(frozen=True, slots=True)
 class ExperienceDraft:
     """What a past task taught: when it applies, and what to do."""
@@ -91,8 +87,6 @@ class ExperienceDraft:
     """Where it starts; 1 is neutral."""
     learned_at: Moment | None = None
     """When it became known; set in `replay` namespaces alone."""
-    note: Note | None = None
-    """What its author says beside the lesson."""
     metadata: Mapping[str, object] = field(default_factory=dict[str, object])
     """Free JSON of its author."""
     verify: Flag = False
@@ -102,7 +96,6 @@ class ExperienceDraft:
         object.__setattr__(self, "agent", cleaned(self.agent, "agent", NAME))
         object.__setattr__(self, "situation", cleaned(self.situation, "situation", SITUATION))
         object.__setattr__(self, "lesson", cleaned(self.lesson, "lesson", LESSON))
-        object.__setattr__(self, "note", optional(self.note, "note", NOTE))
         object.__setattr__(self, "metadata", cleaned_json(self.metadata, "metadata"))
         if (name := self.category_name) is not None:
             object.__setattr__(self, "category", name.name)
@@ -173,8 +166,6 @@ class MemoryEdit:
     """When it applies, in other words."""
     lesson: Lesson | None = None
     """What to do, in other words."""
-    note: Note | None = None
-    """What its author says beside the lesson, in other words."""
     metadata: Mapping[str, object] | None = None
     """Free JSON in place of what there is."""
     pinned: Flag | None = None
@@ -187,11 +178,9 @@ class MemoryEdit:
             object.__setattr__(self, "situation", cleaned(self.situation, "situation", SITUATION))
         if self.lesson is not None:
             object.__setattr__(self, "lesson", cleaned(self.lesson, "lesson", LESSON))
-        object.__setattr__(self, "note", optional(self.note, "note", NOTE))
         if self.metadata is not None:
             object.__setattr__(self, "metadata", cleaned_json(self.metadata, "metadata"))
-        parts = (self.situation, self.lesson, self.note, self.metadata, self.pinned)
-        if all(part is None for part in parts):
+        if all(part is None for part in (self.situation, self.lesson, self.metadata, self.pinned)):
             raise Rejected("the edit changes nothing", field="body")
 
 
@@ -227,8 +216,6 @@ class Memory:
     """When it applies."""
     lesson: str
     """What to do then."""
-    note: str | None
-    """What its author says beside the lesson; null where nothing was said."""
     detail: Annotated[Mapping[str, object], Field(exclude=True)]
     """What its kind adds to a memory."""
     metadata: Mapping[str, object]

@@ -79,7 +79,6 @@ memory = Table(
     Column("returned_credits", Integer, nullable=False, server_default="0"),
     bank_version(),
     key_id(),
-    Column("note", Text),
     one_of("kind", KINDS),
     one_of("status", STATUSES),
     one_of("trust", ("trusted", "unverified", "quarantined")),
@@ -99,12 +98,7 @@ memory = Table(
 )
 
 
-ERASED_COLUMNS: dict[str, object] = {
-    "metadata": {},
-    "detail": {},
-    "sha256": b"",
-    "note": None,
-}
+ERASED_COLUMNS: dict[str, object] = {"metadata": {}, "detail": {}, "sha256": b""}
 """What the free text of a memory is replaced by when it is erased."""
 
 

@@ -166,8 +166,6 @@ class ServedMemory:
     """When it applies."""
     lesson: str
     """What to do then."""
-    note: str | None
-    """What its author says beside the lesson; null where nothing was said."""
     metadata: Mapping[str, object]
     """What its author attached."""
     agent: str

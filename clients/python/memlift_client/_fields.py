@@ -120,8 +120,6 @@ class MemoryEditFields(TypedDict, total=False):
     """What to do, in other words."""
     metadata: Mapping[str, object] | None
     """Free JSON in place of what there is."""
-    note: str | None
-    """What its author says beside the lesson, in other words."""
     pinned: bool | None
     """Whether nothing retires it by itself."""
     situation: str | None
@@ -507,8 +505,6 @@ class ExperienceFields(TypedDict, total=False):
     """What to do then."""
     metadata: Mapping[str, object]
     """Free JSON of its author."""
-    note: str | None
-    """What its author says beside the lesson."""
     pinned: bool
     """Whether nothing retires it by itself."""
     situation: Required[str]
@@ -543,8 +539,6 @@ class HistoryFields(TypedDict, total=False):
     """What to do then."""
     metadata: Mapping[str, object]
     """Free JSON of its author."""
-    note: str | None
-    """What its author says beside the lesson."""
     situation: Required[str]
     """When it applies."""
     subcategory: str | None

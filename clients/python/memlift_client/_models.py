@@ -640,8 +640,6 @@ class ListedMemory:
     """What to do then."""
     metadata: Mapping[str, object]
     """Free JSON of its author."""
-    note: str | None
-    """What its author says beside the lesson; null where nothing was said."""
     pinned: bool
     """Whether nothing retires it by itself."""
     recorded_at: datetime
@@ -768,8 +766,6 @@ class Memory:
     """What to do then."""
     metadata: Mapping[str, object]
     """Free JSON of its author."""
-    note: str | None
-    """What its author says beside the lesson; null where nothing was said."""
     pinned: bool
     """Whether nothing retires it by itself."""
     recorded_at: datetime
@@ -1228,8 +1224,6 @@ class ServedMemory:
     """Which memory."""
     metadata: Mapping[str, object]
     """What its author attached."""
-    note: str | None
-    """What its author says beside the lesson; null where nothing was said."""
     propensity: float
     """The probability it had of being selected."""
     rank: int

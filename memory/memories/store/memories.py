@@ -166,7 +166,6 @@ class MemoryStore:
             "task_id": new.task_id,
             "source_group": new.source_group,
             "detail": dict(new.detail),
-            "note": draft.note,
             "metadata": dict(draft.metadata),
             "version": 1,
             "sha256": draft.digest,
@@ -299,7 +298,6 @@ class MemoryStore:
 def edited_columns(edit: MemoryEdit) -> dict[str, object]:
     """The columns that an edit changes beside the words, which make a new version."""
     given = {
-        "note": edit.note,
         "metadata": None if edit.metadata is None else dict(edit.metadata),
         "pinned": edit.pinned,
     }

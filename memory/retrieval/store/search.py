@@ -62,7 +62,6 @@ class FoundRow:
     source_group: str
     situation: str
     lesson: str
-    note: str | None
     metadata: dict[str, object]
     agent_id: UUID
     agent: str
@@ -266,9 +265,8 @@ _NEAR = {
 
 
 _COLUMNS = """m.id, h.version, m.kind, m.status, m.source_group, v.situation, v.lesson,
-        m.note, m.metadata, m.agent_id, a.name AS agent, c.name AS category,
-        sub.name AS subcategory, m.trust, m.start_weight, m.learned_at,
-        w.state, w.touched_at, w.n_credited,
+        m.metadata, m.agent_id, a.name AS agent, c.name AS category, sub.name AS subcategory,
+        m.trust, m.start_weight, m.learned_at, w.state, w.touched_at, w.n_credited,
         d.state AS deviation, d.touched_at AS deviation_touched_at, e.fields, e.vectors"""
 
 
@@ -335,7 +333,6 @@ def _to_row(row: dict[str, Any]) -> FoundRow:
         source_group=row["source_group"],
         situation=row["situation"],
         lesson=row["lesson"],
-        note=row["note"],
         metadata=row["metadata"],
         agent_id=row["agent_id"],
         agent=row["agent"],
