@@ -4,7 +4,7 @@ No I/O: whatever is needed was loaded before.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from datetime import datetime
 
 from memory.belief.rankers import Candidate
@@ -171,27 +171,26 @@ def _memories(ranking: Ranking, items: Sequence[Item]) -> tuple[ServedMemory, ..
     )
 
 
+def _shared_names() -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The fields of a served memory that its item has, and those that its row has. Raises TypeError
+    where one has neither, so that drift is found at import.
+    """
+    names = [field.name for field in fields(ServedMemory)]
+    of_item = {field.name for field in fields(Item)}
+    of_row = {field.name for field in fields(FoundRow)} - of_item
+    if missing := [name for name in names if name not in of_item | of_row]:
+        raise TypeError(f"ServedMemory: neither item nor row has {missing}")
+    return tuple(n for n in names if n in of_item), tuple(n for n in names if n in of_row)
+
+
+_OF_ITEM, _OF_ROW = _shared_names()
+
+
 def _served_memory(row: FoundRow, item: Item) -> ServedMemory:
-    return ServedMemory(
-        memory_id=item.memory_id,
-        version=item.version,
-        rank=item.rank,
-        similarity=item.similarity,
-        relevance=item.relevance,
-        effective_weight=item.effective_weight,
-        ranking_weight=item.ranking_weight,
-        score=item.score,
-        scores=item.scores,
-        propensity=item.propensity,
-        cited=item.cited,
-        situation=row.situation,
-        lesson=row.lesson,
-        metadata=row.metadata,
-        agent=row.agent,
-        category=row.category,
-        subcategory=row.subcategory,
-        learned_at=row.learned_at,
-    )
+    """The numbers are the item's, the words and where they come from the row's; each by name."""
+    numbers = {name: getattr(item, name) for name in _OF_ITEM}
+    words = {name: getattr(row, name) for name in _OF_ROW}
+    return ServedMemory(**numbers, **words)
 
 
 def _receipt(
