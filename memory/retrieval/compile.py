@@ -4,7 +4,7 @@ No I/O: whatever is needed was loaded before.
 """
 
 from collections.abc import Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from datetime import datetime
 
 from memory.belief.rankers import Candidate
@@ -27,7 +27,6 @@ from memory.retrieval.selection import (
     select,
     select_by_all,
 )
-from memory.retrieval.store.search import FoundRow
 from memory.tasks.entities import CategoryName
 from memory.tenancy.entities import Call, Clock
 
@@ -166,31 +165,7 @@ def _mark_served(
 
 def _memories(ranking: Ranking, items: Sequence[Item]) -> tuple[ServedMemory, ...]:
     rows = ranking.rows
-    return tuple(
-        _served_memory(rows[item.memory_id], item) for item in items if item.memory_id in rows
-    )
-
-
-def _shared_names() -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The fields of a served memory that its item has, and those that its row has. Raises TypeError
-    where one has neither, so that drift is found at import.
-    """
-    names = [field.name for field in fields(ServedMemory)]
-    of_item = {field.name for field in fields(Item)}
-    of_row = {field.name for field in fields(FoundRow)} - of_item
-    if missing := [name for name in names if name not in of_item | of_row]:
-        raise TypeError(f"ServedMemory: neither item nor row has {missing}")
-    return tuple(n for n in names if n in of_item), tuple(n for n in names if n in of_row)
-
-
-_OF_ITEM, _OF_ROW = _shared_names()
-
-
-def _served_memory(row: FoundRow, item: Item) -> ServedMemory:
-    """The numbers are the item's, the words and where they come from the row's; each by name."""
-    numbers = {name: getattr(item, name) for name in _OF_ITEM}
-    words = {name: getattr(row, name) for name in _OF_ROW}
-    return ServedMemory(**numbers, **words)
+    return tuple(rows[item.memory_id].served(item) for item in items if item.memory_id in rows)
 
 
 def _receipt(

@@ -76,6 +76,12 @@ def test_without_a_valid_key_there_is_no_access(server: Server, key: str | None)
 
 def test_the_loop_is_closed_over_http(memory: MemLift) -> None:
     lesson = memory.remember(agent="solver", situation=SITUATION, lesson=LESSON, category="weather")
+    memory.add_meta_guideline(
+        agent="solver",
+        category="weather",
+        failure_reason=f"Notes were followed blindly: {TASK}",
+        instruction="Weigh the notes against the base rate of the month",
+    )
     before = memory.get_weight(lesson.id)
 
     served = memory.retrieve(

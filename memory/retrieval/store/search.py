@@ -18,6 +18,9 @@ import psycopg
 from psycopg.rows import dict_row
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from memory.receipts.entities import Item
+from memory.retrieval.entities import ServedMemory
+
 Half = npt.NDArray[np.float16]
 
 
@@ -76,6 +79,29 @@ class FoundRow:
     n_credited: int
     deviation: tuple[float, ...] | None
     deviation_touched_at: datetime | None
+
+    def served(self, item: Item) -> ServedMemory:
+        """As an agent gets it, with the numbers it was chosen by."""
+        return ServedMemory(
+            memory_id=item.memory_id,
+            version=item.version,
+            rank=item.rank,
+            similarity=item.similarity,
+            relevance=item.relevance,
+            effective_weight=item.effective_weight,
+            ranking_weight=item.ranking_weight,
+            score=item.score,
+            scores=item.scores,
+            propensity=item.propensity,
+            cited=item.cited,
+            situation=self.situation,
+            lesson=self.lesson,
+            metadata=self.metadata,
+            agent=self.agent,
+            category=self.category,
+            subcategory=self.subcategory,
+            learned_at=self.learned_at,
+        )
 
 
 @dataclass(frozen=True, slots=True)

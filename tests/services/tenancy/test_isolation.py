@@ -198,7 +198,7 @@ async def test_an_event_of_the_same_name_is_settled_here_alone(foreign: Foreign)
 
 
 async def test_a_verdict_on_a_foreign_memory_is_refused(foreign: Foreign) -> None:
-    verdict = ReceiptReport(foreign.own.receipt.id, a_report(helpful=(foreign.memory,)))
+    verdict = ReceiptReport(foreign.own.receipt.retrieval_id, a_report(helpful=(foreign.memory,)))
 
     with pytest.raises(MemoryFault, match="was not served"):
         await single(report(foreign.engine, foreign.here, [verdict]))
