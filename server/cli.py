@@ -11,8 +11,8 @@ from typing import ParamSpec
 import click
 
 from memory.kernel.errors import MemoryFault
-from server import doctor as physician
 from server import hosting
+from server.doctor import examine
 from server.settings import load, prepare_environment, publish
 
 Arguments = ParamSpec("Arguments")
@@ -78,7 +78,7 @@ def migrate(data: Path | None) -> None:
 def doctor(**given: object) -> None:
     """Say what is wrong and what to change, one line a check."""
     findings = []
-    for finding in physician.examine(load(given)):
+    for finding in examine(load(given)):
         click.echo(str(finding))
         findings.append(finding)
     if not all(finding.ok for finding in findings):

@@ -49,7 +49,7 @@ TAGS: Mapping[str, str] = {
     "experiences": "What a task taught: when it applies, and what to do.",
     "memories": "Memories of all kinds: browse, explain, change in bulk.",
     "meta-guidelines": "How memory is to be used when a guideline is compiled.",
-    "contrasts": "Pairs of runs of one task, and what became of them.",
+    "contrasts": "Pairs of runs of one task, and their results.",
     "constraints": "What separates success from failure, whoever ran the task.",
     "contradictions": "Constraints that cannot both hold; decided by evidence or a person.",
     "erasures": "Texts and vectors go, wherever they are kept; numbers stay.",

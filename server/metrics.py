@@ -93,7 +93,7 @@ class Gauges(Collector):
 
 
 class Writings(Collector):
-    """Tries of the language model by role and result, `done` or the fault, and its tokens."""
+    """Calls of the language model by role and result, `done` or the fault, and its tokens."""
 
     def __init__(self, counters: LlmCounters) -> None:
         self._counters = counters
@@ -104,7 +104,7 @@ class Writings(Collector):
 
     def collect(self) -> Iterator[Metric]:
         tries = CounterMetricFamily(
-            "memlift_llm_calls", "Tries of the language model", labels=("role", "result")
+            "memlift_llm_calls", "Calls of the language model", labels=("role", "result")
         )
         for (role, result), count in self._counters.results.items():
             tries.add_metric((role, result), count)

@@ -156,7 +156,7 @@ class Settings(BaseSettings):
     llm_timeout: Duration = Field(
         timedelta(seconds=60),
         gt=timedelta(0),
-        description="longest time for a lesson from the language model, all tries together",
+        description="longest time for a lesson from the language model, all attempts together",
     )
     llm_compile_timeout: Duration = Field(
         timedelta(seconds=5),

@@ -38,7 +38,7 @@ class Step:
     caller: int | None
 
     @property
-    def room(self) -> str:
+    def folder(self) -> str:
         """The folder of its capability, such as `memory/retrieval`."""
         return "/".join(self.path.split("/")[:-1][:2])
 
@@ -64,10 +64,10 @@ class Walk:
 
     @property
     def returns(self) -> list[Step]:
-        """The steps that climb into a room which the walk had left.
+        """The steps that climb into a folder which the walk had left.
 
-        A step in its caller's room, or in that of the step before under the same caller, goes on
-        where the reader is. Any other enters a room, and must be the first to.
+        A step in its caller's folder, or in that of the step before under the same caller, goes on
+        where the reader is. Any other enters a folder, and must be the first to.
         """
         seen: set[str] = set()
         latest: dict[int | None, str] = {}
@@ -77,11 +77,11 @@ class Walk:
                 continue
             here = {latest.get(step.caller)}
             if step.caller is not None:
-                here.add(self.steps[step.caller].room)
-            if step.room in seen and step.room not in here:
+                here.add(self.steps[step.caller].folder)
+            if step.folder in seen and step.folder not in here:
                 found.append(step)
-            seen.add(step.room)
-            latest[step.caller] = step.room
+            seen.add(step.folder)
+            latest[step.caller] = step.folder
         return found
 
 

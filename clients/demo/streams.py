@@ -1,7 +1,7 @@
 """Streams of resolved questions, read without a look ahead.
 
 A stream is two files, NAME_questions.jsonl.gz (what a forecaster may see) and
-NAME_resolutions.jsonl.gz (what became of it). `Stream.batches` owns the clock: an outcome of a day
+NAME_resolutions.jsonl.gz (how they resolved). `Stream.batches` owns the clock: an outcome of a day
 is handed out once, in the first batch of a later day, and never before the batch that asked.
 """
 

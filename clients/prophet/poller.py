@@ -1,4 +1,4 @@
-"""The outcome poller: what still waits → what came of it → remembered → settled.
+"""The outcome poller: what still waits → its result → remembered → settled.
 
 It keeps nothing itself. What waits is what the memory server lists as pending; an event is
 remembered before it is settled and only where no memory of it is there, so a poller that was
@@ -42,7 +42,7 @@ class Ledger:
 
 @dataclass(slots=True)
 class Round:
-    """What one look at everything that waits came to: events by what became of them."""
+    """What one look at everything that waits came to: events by their result."""
 
     settled: list[str] = field(default_factory=list[str])
     open: list[str] = field(default_factory=list[str])

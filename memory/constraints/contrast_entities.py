@@ -1,4 +1,4 @@
-"""Pairs of runs: which are compared, and what became of them."""
+"""Pairs of runs: which are compared, and with what result."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -41,7 +41,7 @@ PAIR, MAX_GROUP = 2, 16
 
 @dataclass(frozen=True, slots=True)
 class Contrast:
-    """A pair of runs of one task, and what became of it."""
+    """A pair of runs of one task, and its result."""
 
     __pydantic_config__ = OUTPUT
 
@@ -64,7 +64,7 @@ class Contrast:
     supports: bool
     """Whether it may be counted for a constraint."""
     reason: str | None
-    """Why it may not be counted, or why nothing came of it yet."""
+    """Why it may not be counted, or why it has no result yet."""
     state: ContrastState
     """How far it is on its way to constraints."""
     distiller: str | None
@@ -76,7 +76,7 @@ class Contrast:
     duration_ms: float | None
     """How long the distiller took, in milliseconds."""
     tokens: int
-    """What the distiller took in all tries."""
+    """What the distiller took in all attempts."""
     known_at: datetime
     """When both runs were known."""
     recorded_at: datetime
@@ -196,5 +196,5 @@ class Contrasts:
     __pydantic_config__ = OUTPUT
 
     contrasts: list[Contrast]
-    """Each pair, and what became of it."""
+    """Each pair and its result."""
     new: Annotated[bool, Field(exclude=True)]

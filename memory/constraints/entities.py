@@ -75,7 +75,7 @@ class Wording:
 
 @dataclass(frozen=True, slots=True)
 class SupportCounts:
-    """What speaks for a constraint, in numbers."""
+    """The support of a constraint, in numbers."""
 
     __pydantic_config__ = OUTPUT
 
@@ -206,14 +206,14 @@ class Support:
 
 @dataclass(frozen=True, slots=True)
 class Constraint:
-    """A constraint as it stands, with what speaks for it in numbers."""
+    """A constraint as it stands, with its support in numbers."""
 
     __pydantic_config__ = OUTPUT
 
     id: UUID
     """Names the constraint for ever; it is a memory of that id as well."""
     origin: Origin
-    """Whether it came of a contrast or of a caller."""
+    """Whether it comes from a contrast or from a caller."""
     status: Status
     """Whether it is in use."""
     status_reason: str | None
@@ -239,7 +239,7 @@ class Constraint:
     lint: list[str]
     """What its wording fails, where it was rejected."""
     support: SupportCounts
-    """What speaks for it, in numbers."""
+    """Its support in numbers."""
     task_ids: list[UUID]
     """The tasks it comes from."""
     metadata: Mapping[str, object]
@@ -247,7 +247,7 @@ class Constraint:
     version: int
     """Grows with each edit of its text."""
     evidence: int
-    """How often the same was said."""
+    """How many pieces of evidence say the same."""
     effective_weight: float
     """What it counts for no agent in particular, aged to the time of reading."""
     learned_at: datetime
@@ -265,9 +265,7 @@ class Constraint:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AddedConstraint(Remembered):
-    """What became of a constraint: `deduplicated` where it is one more support of one that says the
-    same.
-    """
+    """The result of adding a constraint; `deduplicated`: it supports one that says the same."""
 
     __pydantic_config__ = OUTPUT
 

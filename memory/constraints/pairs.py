@@ -1,4 +1,4 @@
-"""Runs of one task become pairs: which run is held against which, and as what. Pure.
+"""Runs of one task become pairs: which run is compared with which, and as what. Pure.
 
 MemCollab (arXiv 2603.23234) prefers the weaker agent's run when it is right, else the stronger
 one's: of two wrong runs one is then called the better, and of two right ones one the worse. Here

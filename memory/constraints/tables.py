@@ -1,4 +1,4 @@
-"""Contrasts and what came of them: pairs of runs, the support of constraints, contradictions."""
+"""Contrasts and their results: pairs of runs, the support of constraints, contradictions."""
 
 from pgvector.sqlalchemy import HALFVEC
 from sqlalchemy import (

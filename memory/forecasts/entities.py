@@ -53,7 +53,7 @@ class Forecast:
     full_probabilities: Probabilities | None = None
     """The agent's had memory been followed wholly."""
     answers: Annotated[dict[str, Probabilities], Field(max_length=len(RANKERS))] | None = None
-    """One forecast for each ranker, where the receipt has rivals."""
+    """One forecast for each ranker, where the receipt has `all_rankers`."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "probabilities", fractions(self.probabilities, "probabilities"))
@@ -151,7 +151,7 @@ class PredictionScore:
     skill: float | None
     """The crowd's Brier score less this one; positive is better than the crowd."""
     outcome_id: UUID | None
-    """The outcome of the receipt that came of it."""
+    """The outcome of the receipt that it became."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -238,7 +238,7 @@ class SettlementDraft:
     ) = None
     """Keys of tasks of the event; without them all that are unresolved are settled."""
     crowd: Probabilities | None = None
-    """What the crowd said, by name of outcome; skill is measured against it."""
+    """The crowd's probabilities, by name of outcome; skill is measured against it."""
     known_at: Moment | None = None
     """When it became known: required in `replay` namespaces, refused in `wall` ones."""
     corrects: UUID | None = None
@@ -270,7 +270,7 @@ class Settlement:
     resolutions: Mapping[str, str]
     """What each outcome came to, by its name."""
     crowd: Mapping[str, float] | None
-    """What the crowd said, by name of outcome."""
+    """The crowd's probabilities, by name of outcome."""
     correction: int
     """How often its windows had been settled before."""
     corrects: UUID | None

@@ -213,15 +213,15 @@ def _lock_order(draft: PredictionDraft) -> tuple[str, str]:
 
 
 def _require_answers(forecast: Forecast, claim: ReceiptOwner | None) -> None:
-    """All rankers' answers or none, and only where the receipt has rivals."""
+    """All rankers' answers or none, and only where the receipt has `all_rankers`."""
     if forecast.answers is not None:
-        rivals = None if claim is None or not claim.all_rankers else all_rankers(claim.rankers)
-        require_answers(forecast.answers, rivals)
+        names = None if claim is None or not claim.all_rankers else all_rankers(claim.rankers)
+        require_answers(forecast.answers, names)
 
 
 @dataclass(frozen=True, slots=True)
 class AcceptedDraft:
-    """What became of a draft: the prediction, and the revision that it stands at."""
+    """The result of a draft: the prediction, and the revision that it stands at."""
 
     prediction_id: UUID
     revision: int
@@ -326,7 +326,7 @@ async def _open_batch(
 async def _score_late(
     connection: Connection, call: Call, batch: PredictionBatch
 ) -> dict[UUID, Sequence[str]]:
-    """Score what arrived after the settlement of its window; the statuses of what came of it."""
+    """Score what arrived after the settlement of its window; the statuses of the outcomes."""
     if not batch.late:
         return {}
     store = PredictionStore(connection, call.namespace.id)

@@ -1,4 +1,4 @@
-"""Forecasts and what came of them: predictions with their revisions, settlements with the windows
+"""Forecasts and their results: predictions with their revisions, settlements with the windows
 that they resolve, and the scores between the two.
 """
 

@@ -47,13 +47,13 @@ class Directives:
     __pydantic_config__ = BOTH_WAYS
 
     order: Order = Order.STRONGEST
-    """In which order memories are told."""
+    """The order in which memories are listed."""
     max_memories: Annotated[Whole, Field(ge=1, le=MAX_MEMORIES)] | None = None
-    """How many memories are told at most."""
+    """The largest number of memories that are listed."""
     cross_category: CrossCategory = CrossCategory.ALLOW
-    """Whether what was learned on another kind of task is told."""
+    """Whether memories of other categories are listed."""
     on_disagreement: OnDisagreement | None = None
-    """What becomes of memories that point in opposite directions."""
+    """What happens to memories that point in opposite directions."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "order", Order(self.order))

@@ -15,7 +15,7 @@ CallStatus = Literal["done", "failed", "stopped"]
 class LlmSubject:
     """What a call belongs to, and whose text its prompt carries.
 
-    `retrieval_id`, `memory_id` and `ticket_id` name what came of it; `memory_ids`, `task_id` and
+    `retrieval_id`, `memory_id` and `ticket_id` name its result; `memory_ids`, `task_id` and
     `agent` are the sources that an erasure may reach.
     """
 
@@ -59,7 +59,7 @@ class LlmCall:
     retrieval_id: UUID | None
     """The receipt whose guideline it was to compile."""
     memory_id: UUID | None
-    """The candidate that came of it."""
+    """The candidate that resulted."""
     ticket_id: UUID | None
     """The ticket under which the candidate is tried."""
     task_id: UUID | None

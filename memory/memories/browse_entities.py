@@ -164,7 +164,7 @@ class Episode:
     similarity: float
     """Of its text to the task, in [0, 1]."""
     cited: bool
-    """Whether the guideline said it."""
+    """Whether the guideline cited it."""
     outcome_id: UUID | None
     """The outcome in effect; null while there is none, as is all that follows."""
     status: str | None

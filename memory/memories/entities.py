@@ -197,7 +197,7 @@ class Memory:
     status: Status
     """Where it stands between being proposed and being retired."""
     status_reason: str | None
-    """Why it has its status, in words or by a code; null where nothing was said."""
+    """Why it has its status, in words or by a code; null where none was given."""
     trust: Trust
     """Whether its source is believed."""
     visibility: Visibility
@@ -236,7 +236,7 @@ class Memory:
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """What became of a draft: a new memory, or one that already said the same."""
+    """The result of adding a draft: a new memory, or one that already said the same."""
 
     __pydantic_config__ = OUTPUT
 

@@ -132,7 +132,7 @@ class MetaGuideline:
     status: Status
     """Where it stands between being proposed and being retired."""
     status_reason: str | None
-    """Why it has its status, in words or by a code; null where nothing was said."""
+    """Why it has its status, in words or by a code; null where none was given."""
     trust: Trust
     """Whether its source is believed."""
     pinned: bool

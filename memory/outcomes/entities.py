@@ -23,7 +23,7 @@ Answers = Annotated[Free, Field(max_length=MAX_ANSWERS)]
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What became of an attempt: `reward`, or `metric` with `value`."""
+    """The result of an attempt: `reward`, or `metric` with `value`."""
 
     __pydantic_config__ = INPUT
 

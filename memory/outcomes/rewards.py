@@ -87,7 +87,7 @@ def _reward(report: Report, value: object, field: str) -> float:
 def require_answers(answers: Collection[str], rankers: Sequence[str] | None) -> None:
     """All rankers' answers, and only where all were asked."""
     if rankers is None:
-        raise Rejected("only a retrieval with rivals has an answer a ranker", field="answers")
+        raise Rejected("only a retrieval with all_rankers takes answers", field="answers")
     if set(answers) != set(rankers):
         raise Rejected(
             f"answers has one entry for each of {', '.join(rankers)}",

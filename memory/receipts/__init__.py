@@ -1,1 +1,1 @@
-"""What was served and what became of it, as stored; and the states folded from both."""
+"""What was served and with what result, as stored; and the states folded from both."""

@@ -1,4 +1,4 @@
-"""Receipts and outcomes: what was served, and what became of it, as stored."""
+"""Receipts and outcomes: what was served, and with what result, as stored."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -370,7 +370,7 @@ HOLDING = ("half_missing", "observational", "half_of_pair")
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of an attempt, as stored."""
+    """The result of an attempt, as stored."""
 
     __pydantic_config__ = OUTPUT
 
@@ -409,7 +409,7 @@ class Outcome:
     partner_id: UUID | None
     """The outcome of the run that makes a pair with this one."""
     muted: tuple[UUID, ...]
-    """Memories it does not count for: erased, or its key had spoken of them enough that day."""
+    """Memories it does not count for: erased, or its key had reached the daily limit for them."""
     known_at: datetime
     """When it became known; outcomes are applied in this order."""
     recorded_at: datetime

@@ -1,4 +1,4 @@
-"""Every state is a fold of the ledger: this flow reads the ledger and folds it."""
+"""Every state is a fold of the ledger: reads the ledger and folds it."""
 
 from collections.abc import Collection
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""The loop's records: what was served, and what became of it."""
+"""The loop's records: what was served, and with what result."""
 
 from sqlalchemy import (
     BigInteger,

@@ -231,7 +231,7 @@ class RankerView:
 
 @dataclass(frozen=True, slots=True)
 class Considered:
-    """A candidate and what became of it.
+    """A candidate, and whether it was served.
 
     An agent that acts reads what it was served and nothing else, or the comparison with those who
     went without would be spoilt: texts are for a preview alone.

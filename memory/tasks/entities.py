@@ -83,7 +83,7 @@ class TaskDraft:
     __pydantic_config__ = INPUT
 
     text: TaskText
-    """What is to be done, as the agent was told."""
+    """What the agent is to do, in the caller's words."""
     key: CallerKey | None = None
     """The caller's own id: the same key is the same task."""
     category: Name | None = None

@@ -48,8 +48,8 @@ class Run:
 
 
 class TicketState(StrEnum):
-    """`decided`: trials or a manager said so. `expired`: nobody did in time, or the text changed.
-    `quarantined`: claimed too often without a word.
+    """`decided`: by trials or by a manager. `expired`: nobody did in time, or the text changed.
+    `quarantined`: claimed too often without a result.
     """
 
     OPEN = "open"
@@ -99,7 +99,7 @@ class TrialSlot:
 
 @dataclass(frozen=True, slots=True)
 class Ticket:
-    """A request to try a candidate before it is used, and what came of it."""
+    """A request to try a candidate before it is used, and the result."""
 
     __pydantic_config__ = OUTPUT
 
@@ -130,7 +130,7 @@ class Ticket:
     lease_until: datetime | None
     """Until when it is held."""
     decision: str | None
-    """What became of the candidate: `admitted`, `rejected` or `probation`."""
+    """The result for the candidate: `admitted`, `rejected` or `probation`."""
     reason: str | None
     """Why."""
     evidence: str | None
@@ -240,7 +240,7 @@ class CandidateState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class LessonCandidate:
-    """An outcome that was bad enough to learn from, and what became of its lesson."""
+    """An outcome that was bad enough to learn from, and the state of its lesson."""
 
     __pydantic_config__ = OUTPUT
 

@@ -150,7 +150,7 @@ WORST = 0.3
 
 
 WINDOW = 50
-"""A stream has no batches: each run is held against the last so many."""
+"""A stream has no batches: each run is compared with the last so many."""
 
 
 def worst(runs: Sequence[Run]) -> list[Run]:

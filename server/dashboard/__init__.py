@@ -1,4 +1,4 @@
-"""The dashboard: pages that show how the memory learns, over the same flows as the API.
+"""The dashboard: pages that show how the memory learns, over the same use cases as the API.
 
 README.md beside this file says how a page is added.
 """

@@ -30,7 +30,7 @@ router = guarded_at("/dashboard/ns/{namespace}/constraints")
 
 @router.get("")
 async def show_constraints(viewer: Reads) -> Response:
-    """Constraints by filter, each with what speaks for it in numbers."""
+    """Constraints by filter, each with its support in numbers."""
     wanted = MemoryFilter(
         status=_status(viewer),
         category=_wanted(viewer, "category"),

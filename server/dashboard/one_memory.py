@@ -197,7 +197,7 @@ async def _life(viewer: PageViewer, memory_id: UUID) -> Life:
 
 
 async def _near(viewer: PageViewer, memory_id: UUID) -> tuple[Sequence[Neighbour], str | None]:
-    """Its neighbours, or why they cannot be told now."""
+    """Its neighbours, or why they cannot be found now."""
     try:
         return await list_neighbours(viewer.engine, viewer.call, memory_id), None
     except MemoryFault as fault:

@@ -43,7 +43,7 @@ class PageViewer:
 
     @property
     def call(self) -> Call:
-        """What flows ask for. Raises NotFound outside a namespace."""
+        """What use cases ask for. Raises NotFound outside a namespace."""
         if self.namespace is None:
             raise NotFound("this page belongs to a namespace")
         return Call(self.key, self.namespace, self.now)
@@ -77,7 +77,7 @@ class PageViewer:
 
 
 def page(viewer: PageViewer, template: str, status: int = 200, **context: Any) -> Response:
-    """A page of `templates/`, with what it is told and with `viewer`."""
+    """A page of `templates/`, with its values and with `viewer`."""
     return rendered(viewer.request, template, status, **context)
 
 

@@ -155,7 +155,7 @@ async def list_contrasts(
 
 @contrasts_router.get("/{contrast_id}", response_model=Contrast)
 async def get_contrast(engine: EngineDep, call: Reads, contrast_id: UUID) -> Response:
-    """A pair with the constraints that came of it, and what was rejected."""
+    """A pair with the constraints it yielded, and what was rejected."""
     return answered(await service.get_contrast(engine, call, contrast_id))
 
 
@@ -190,7 +190,7 @@ async def list_constraints(
 
 @constraints_router.get("/{memory_id}", response_model=Constraint)
 async def get_constraint(engine: EngineDep, call: Reads, memory_id: UUID) -> Response:
-    """A constraint as it stands, with what speaks for it in numbers."""
+    """A constraint as it stands, with its support in numbers."""
     return answered(await bank.get_constraint(engine, call, memory_id))
 
 

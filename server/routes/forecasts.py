@@ -45,9 +45,7 @@ predictions_router = router_at(f"{INSIDE}/predictions", "predictions")
 async def predict(
     engine: EngineDep, call: Predicts, shared: SharedDep, body: PredictionDraft
 ) -> Response:
-    """Forecast a window of an event; 200 where the agent's prediction was revised, or said so
-    already.
-    """
+    """Forecast a window of an event; 200 where it was revised or is unchanged."""
     predicted = only(await predicting.predict(engine, call, [body]))
     _count(shared.meters, predicted)
     return answered(Prediction.of(predicted.prediction), status_of_prediction(predicted))
@@ -108,7 +106,7 @@ settlements_router = router_at(f"{INSIDE}/settlements", "settlements")
 async def settle(
     engine: EngineDep, call: Settles, shared: SharedDep, body: SettlementDraft
 ) -> Response:
-    """Settle an event, or some windows of it; 200 where the same was said before."""
+    """Settle an event, or some windows of it; 200 where an equal settlement exists."""
     settled = only(await events.settle(engine, call, [body]))
     _settlements_count(shared.meters, settled)
     return answered(settled.settlement, status_of_settlement(settled))

@@ -94,5 +94,5 @@ async def list_outcomes(
 
 @router.get("/outcomes/{outcome_id}", response_model=Outcome)
 async def get_outcome(engine: EngineDep, call: Reads, outcome_id: UUID) -> Response:
-    """An outcome, and what became of it."""
+    """An outcome and its status."""
     return answered(await outcomes.get_outcome(engine, call, outcome_id))

@@ -67,7 +67,7 @@ class TrajectoryBatch(In):
 
 
 class AddedTrajectoryItem(Out):
-    """What became of one item of a batch: a run that was kept, or a problem."""
+    """The result of one item of a batch: a run that was kept, or a problem."""
 
     index: int = Field(description="its place in the batch, from 0")
     status: int = Field(description="the HTTP status it would have had by itself")
@@ -84,7 +84,7 @@ class AddedTrajectoryItem(Out):
 
 
 class AddedTrajectories(Out):
-    """What became of a batch of runs."""
+    """The result of a batch of runs."""
 
     items: list[AddedTrajectoryItem] = Field(description="in the order of the batch")
 
@@ -143,9 +143,9 @@ class ConstraintServed(Out):
     ranking_weight: float = Field(description="the weight that the policy ranks by")
     score: float = Field(description="effective weight times relevance")
     cited: bool = Field(description="whether it stands in the guideline")
-    origin: Origin = Field(description="whether it came of a contrast or of a caller")
+    origin: Origin = Field(description="whether it comes from a contrast or from a caller")
     agent: str = Field(description="who says so")
-    support: SupportCounts = Field(description="what speaks for it, in numbers")
+    support: SupportCounts = Field(description="its support in numbers")
     task_ids: list[UUID] = Field(description="the near tasks it comes from, the nearest first")
     learned_at: UtcTime = Field(description="when it was learned")
 

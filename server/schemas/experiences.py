@@ -28,7 +28,7 @@ class HistoryBatch(In):
 
 
 class RememberedItem(Out):
-    """What became of one item of a batch. Differs from `Remembered`: an item may have a problem
+    """The result of one item of a batch. Differs from `Remembered`: an item may have a problem
     instead.
     """
 

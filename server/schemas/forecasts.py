@@ -68,7 +68,7 @@ class PredictionHistory(Prediction):
 
 
 class PredictionItem(Out):
-    """What became of one item of a batch."""
+    """The result of one item of a batch."""
 
     index: int
     status: int
@@ -78,7 +78,7 @@ class PredictionItem(Out):
 
 
 class PredictionsTaken(Out):
-    """What became of each prediction of a batch."""
+    """The result of each prediction of a batch."""
 
     items: list[PredictionItem]
 
@@ -125,7 +125,7 @@ class SettlementBatch(In):
 
 
 class SettlementItem(Out):
-    """What became of one item of a batch."""
+    """The result of one item of a batch."""
 
     index: int
     status: int
@@ -135,7 +135,7 @@ class SettlementItem(Out):
 
 
 class SettlementsTaken(Out):
-    """What became of each settlement of a batch."""
+    """The result of each settlement of a batch."""
 
     items: list[SettlementItem]
 

@@ -45,7 +45,7 @@ class MemoryQuery(AgentQuery):
 
 
 class BulkItem(Out):
-    """What became of one memory: its status and trust now, or the problem that kept it."""
+    """The result for one memory: its status and trust now, or the problem that kept it."""
 
     index: int
     status: int

@@ -33,7 +33,7 @@ class ReportBatch(In):
 
 
 class OutcomeTaken(Out):
-    """What became of a report. Differs from `Outcome`: its progress is read at
+    """The result of a report. Differs from `Outcome`: its progress is read at
     `/outcomes/{outcome_id}`.
     """
 
@@ -54,7 +54,7 @@ class OutcomeTaken(Out):
 
 
 class OutcomeItem(Out):
-    """What became of one item of a batch."""
+    """The result of one item of a batch."""
 
     index: int
     status: int
@@ -64,7 +64,7 @@ class OutcomeItem(Out):
 
 
 class OutcomesTaken(Out):
-    """What became of each report of a batch."""
+    """The result of each report of a batch."""
 
     items: list[OutcomeItem]
 

@@ -9,6 +9,7 @@ class FieldProblem(Out):
     field: str
     """Its path in the body."""
     detail: str
+    """Why it cannot be taken."""
 
 
 class Problem(Out):
@@ -23,6 +24,7 @@ class Problem(Out):
     code: str
     """What went wrong, for programs; it does not change."""
     detail: str
+    """What went wrong, for people; it may change."""
     field: str | None = None
     """The field it is about."""
     limit: object = None

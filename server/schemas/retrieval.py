@@ -145,7 +145,7 @@ def _meta_guideline(advice: Advice) -> MetaGuidelineServed | None:
 
 
 class RetrievalItem(Out):
-    """What became of one item of a batch."""
+    """The result of one item of a batch."""
 
     index: int
     status: int

@@ -60,13 +60,13 @@ class DirectivesFields(TypedDict, total=False):
     """What the compiler does by itself; what is left out changes nothing."""
 
     cross_category: Literal["allow", "exclude"]
-    """Whether what was learned on another kind of task is told."""
+    """Whether memories of other categories are listed."""
     max_memories: int | None
-    """How many memories are told at most."""
+    """The largest number of memories that are listed."""
     on_disagreement: Literal["show_both", "strongest", "drop"] | None
-    """What becomes of memories that point in opposite directions."""
+    """What happens to memories that point in opposite directions."""
     order: Literal["strongest", "newest", "as_ranked"]
-    """In which order memories are told."""
+    """The order in which memories are listed."""
 
 
 class ErasureFields(TypedDict, total=False):
@@ -264,7 +264,7 @@ class SettlementFields(TypedDict, total=False):
     corrects: str | None
     """The settlement whose place it takes, for all windows where that one is in force."""
     crowd: Mapping[str, float] | None
-    """What the crowd said, by name of outcome; skill is measured against it."""
+    """The crowd's probabilities, by name of outcome; skill is measured against it."""
     event: Required[str]
     """The event: the `group_key` of its tasks."""
     known_at: datetime | None
@@ -316,7 +316,7 @@ class TaskFields(TypedDict, total=False):
     subcategory: str | None
     """A finer kind within its category."""
     text: Required[str]
-    """What is to be done, as the agent was told."""
+    """What the agent is to do, in the caller's words."""
 
 
 class TaskEntryFields(TypedDict, total=False):
@@ -337,7 +337,7 @@ class TaskEntryFields(TypedDict, total=False):
     subcategory: str | None
     """A finer kind within its category."""
     text: Required[str]
-    """What is to be done, as the agent was told."""
+    """What the agent is to do, in the caller's words."""
 
 
 class TicketClaimFields(TypedDict, total=False):
@@ -581,7 +581,7 @@ class PredictionFields(TypedDict, total=False):
     agent: Required[str]
     """Who forecasts."""
     answers: Mapping[str, Mapping[str, float]] | None
-    """One forecast for each ranker, where the receipt has rivals."""
+    """One forecast for each ranker, where the receipt has `all_rankers`."""
     baseline_probabilities: Mapping[str, float] | None
     """The same agent's without the guideline."""
     full_probabilities: Mapping[str, float] | None
@@ -601,7 +601,7 @@ class PredictionFields(TypedDict, total=False):
 
 
 class ReportFields(TypedDict, total=False):
-    """What became of an attempt: `reward`, or `metric` with `value`."""
+    """The result of an attempt: `reward`, or `metric` with `value`."""
 
     answers: Mapping[str, object]
     """Where all rankers were asked, each one's own answer by its name."""

@@ -13,10 +13,7 @@ from memlift_client._answers import HasReadiness, HasReceipt
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AddedConstraint:
-    """
-    What became of a constraint: `deduplicated` where it is one more support of one that says the
-    same.
-    """
+    """The result of adding a constraint; `deduplicated`: it supports one that says the same."""
 
     bank_version: int
     """The version of the bank that has it."""
@@ -145,7 +142,7 @@ class AuditEntry:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class BulkItem:
-    """What became of one memory: its status and trust now, or the problem that kept it."""
+    """The result for one memory: its status and trust now, or the problem that kept it."""
 
     id: str
     """The memory; of an echo the one that it repeats most."""
@@ -232,7 +229,7 @@ class Contradiction:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Contrast:
-    """A pair of runs of one task, and what became of it."""
+    """A pair of runs of one task, and its result."""
 
     distiller: str | None
     """The language model that read the pair."""
@@ -253,7 +250,7 @@ class Contrast:
     preferred_id: str
     """The better run; of two wrong ones neither is better."""
     reason: str | None
-    """Why it may not be counted, or why nothing came of it yet."""
+    """Why it may not be counted, or why it has no result yet."""
     recorded_at: datetime
     """When the pair was stored."""
     rejected: tuple[Mapping[str, object], ...]
@@ -267,7 +264,7 @@ class Contrast:
     task_id: str
     """The task that both ran."""
     tokens: int
-    """What the distiller took in all tries."""
+    """What the distiller took in all attempts."""
     unpreferred_agent: str
     """Who made the worse run."""
     unpreferred_id: str
@@ -279,7 +276,7 @@ class Contrasts:
     """The pairs of a caller's runs; none where nothing sets them apart."""
 
     contrasts: tuple[Contrast, ...]
-    """Each pair, and what became of it."""
+    """Each pair and its result."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -323,13 +320,13 @@ class Directives:
     """What the compiler does by itself; what is left out changes nothing."""
 
     cross_category: Literal["allow", "exclude"]
-    """Whether what was learned on another kind of task is told."""
+    """Whether memories of other categories are listed."""
     max_memories: int | None
-    """How many memories are told at most."""
+    """The largest number of memories that are listed."""
     on_disagreement: Literal["show_both", "strongest", "drop"] | None
-    """What becomes of memories that point in opposite directions."""
+    """What happens to memories that point in opposite directions."""
     order: Literal["strongest", "newest", "as_ranked"]
-    """In which order memories are told."""
+    """The order in which memories are listed."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -355,7 +352,7 @@ class Episode:
     category: str
     """The kind of task it was asked for."""
     cited: bool
-    """Whether the guideline said it."""
+    """Whether the guideline cited it."""
     evidence: str | None
     """What kind of evidence it is."""
     known_at: datetime
@@ -512,7 +509,7 @@ class JobRun:
     """One run of a job."""
 
     dry_run: bool
-    """Whether it only said what would change."""
+    """Whether it only reported what would change."""
     finished_at: datetime | None
     """When it ended."""
     id: str
@@ -583,7 +580,7 @@ class KeyCreated:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LessonCandidate:
-    """An outcome that was bad enough to learn from, and what became of its lesson."""
+    """An outcome that was bad enough to learn from, and the state of its lesson."""
 
     claims: int
     """How often it was worked on."""
@@ -653,7 +650,7 @@ class ListedMemory:
     ]
     """Where it stands between being proposed and being retired."""
     status_reason: str | None
-    """Why it has its status, in words or by a code; null where nothing was said."""
+    """Why it has its status, in words or by a code; null where none was given."""
     subcategory: str | None
     """The second level of its category."""
     task_id: str | None
@@ -695,7 +692,7 @@ class LlmCall:
     key_id: str | None
     """The key that caused it; null for what a job asked."""
     memory_id: str | None
-    """The candidate that came of it."""
+    """The candidate that resulted."""
     memory_ids: tuple[str, ...]
     """The memories that its prompt tells of."""
     model: str
@@ -777,7 +774,7 @@ class Memory:
     ]
     """Where it stands between being proposed and being retired."""
     status_reason: str | None
-    """Why it has its status, in words or by a code; null where nothing was said."""
+    """Why it has its status, in words or by a code; null where none was given."""
     subcategory: str | None
     """The second level of its category."""
     task_id: str | None
@@ -870,7 +867,7 @@ class MetaGuideline:
     ]
     """Where it stands between being proposed and being retired."""
     status_reason: str | None
-    """Why it has its status, in words or by a code; null where nothing was said."""
+    """Why it has its status, in words or by a code; null where none was given."""
     subcategory: str | None
     """The second level of its category."""
     task_id: str | None
@@ -987,7 +984,7 @@ class Neighbour:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Outcome:
-    """What became of an attempt, as stored."""
+    """The result of an attempt, as stored."""
 
     applied_at: datetime | None
     """When it was applied or set aside; null while it waits."""
@@ -1008,7 +1005,7 @@ class Outcome:
     metric: str
     """What the rewards were computed by."""
     muted: tuple[str, ...]
-    """Memories it does not count for: erased, or its key had spoken of them enough that day."""
+    """Memories it does not count for: erased, or its key had reached the daily limit for them."""
     partner_id: str | None
     """The outcome of the run that makes a pair with this one."""
     raw: Mapping[str, object]
@@ -1052,7 +1049,7 @@ class OutcomeCoverage:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class OutcomeTaken:
     """
-    What became of a report. Differs from `Outcome`: its progress is read at
+    The result of a report. Differs from `Outcome`: its progress is read at
     `/outcomes/{outcome_id}`.
     """
 
@@ -1085,7 +1082,7 @@ class PredictionScore:
     brier: float | None
     """The mean of (p - y)² over the outcomes that are not void; smaller is better."""
     outcome_id: str | None
-    """The outcome of the receipt that came of it."""
+    """The outcome of the receipt that it became."""
     reason: str | None
     """
     Why it is ignored: `void` (no outcome is left), `late` (no revision was in time) or
@@ -1148,7 +1145,7 @@ class Ready(HasReadiness):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Remembered:
-    """What became of a draft: a new memory, or one that already said the same."""
+    """The result of adding a draft: a new memory, or one that already said the same."""
 
     bank_version: int
     """The version of the bank that has it."""
@@ -1173,7 +1170,7 @@ class Revision:
     """A prediction as it stood from `known_at` on."""
 
     answers: Mapping[str, Mapping[str, float]] | None
-    """One forecast for each ranker, where the receipt has rivals."""
+    """One forecast for each ranker, where the receipt has `all_rankers`."""
     baseline_probabilities: Mapping[str, float] | None
     """The same agent's without the guideline."""
     full_probabilities: Mapping[str, float] | None
@@ -1257,7 +1254,7 @@ class SettlementScore:
     brier: float | None
     """The mean of (p - y)² over the outcomes that are not void; smaller is better."""
     outcome_id: str | None
-    """The outcome of the receipt that came of it."""
+    """The outcome of the receipt that it became."""
     prediction_id: str
     """The prediction."""
     reason: str | None
@@ -1347,7 +1344,7 @@ class Support:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SupportCounts:
-    """What speaks for a constraint, in numbers."""
+    """The support of a constraint, in numbers."""
 
     agent_pairs: int
     """Distinct pairs of different agents of what counts."""
@@ -1704,7 +1701,7 @@ class Branch:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Considered:
     """
-    A candidate and what became of it.
+    A candidate, and whether it was served.
 
     An agent that acts reads what it was served and nothing else, or the comparison with those who
     went without would be spoilt: texts are for a preview alone.
@@ -1771,7 +1768,7 @@ class Considered:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Constraint:
-    """A constraint as it stands, with what speaks for it in numbers."""
+    """A constraint as it stands, with its support in numbers."""
 
     agent: str
     """Who says so."""
@@ -1786,7 +1783,7 @@ class Constraint:
     enforce: str | None
     """What to do then."""
     evidence: int
-    """How often the same was said."""
+    """How many pieces of evidence say the same."""
     id: str
     """Names the constraint for ever; it is a memory of that id as well."""
     learned_at: datetime
@@ -1796,7 +1793,7 @@ class Constraint:
     metadata: Mapping[str, object]
     """Free JSON of its author's."""
     origin: Literal["distilled", "written"]
-    """Whether it came of a contrast or of a caller."""
+    """Whether it comes from a contrast or from a caller."""
     pinned: bool
     """Whether it is kept whatever it weighs."""
     recorded_at: datetime
@@ -1810,7 +1807,7 @@ class Constraint:
     subcategory: str | None
     """The second level, if it has one."""
     support: SupportCounts
-    """What speaks for it, in numbers."""
+    """Its support in numbers."""
     task_ids: tuple[str, ...]
     """The tasks it comes from."""
     trigger: str
@@ -1847,7 +1844,7 @@ class ConstraintServed:
     memory_id: str
     """names the constraint for ever"""
     origin: Literal["distilled", "written"]
-    """whether it came of a contrast or of a caller"""
+    """whether it comes from a contrast or from a caller"""
     rank: int
     """its place among all that was served"""
     ranking_weight: float
@@ -1861,7 +1858,7 @@ class ConstraintServed:
     subcategory: str | None
     """the second level, if it has one"""
     support: SupportCounts
-    """what speaks for it, in numbers"""
+    """its support in numbers"""
     task_ids: tuple[str, ...]
     """the near tasks it comes from, the nearest first"""
     trigger: str
@@ -2262,7 +2259,7 @@ class Settlement:
     corrects: str | None
     """The settlement whose place it took."""
     crowd: Mapping[str, float] | None
-    """What the crowd said, by name of outcome."""
+    """The crowd's probabilities, by name of outcome."""
     event: str
     """The event that it settles."""
     id: str
@@ -2297,7 +2294,7 @@ class TaxonomyVersion:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Ticket:
-    """A request to try a candidate before it is used, and what came of it."""
+    """A request to try a candidate before it is used, and the result."""
 
     author: str
     """The agent that the candidate is of."""
@@ -2308,7 +2305,7 @@ class Ticket:
     decided_at: datetime | None
     """When it had its end."""
     decision: str | None
-    """What became of the candidate: `admitted`, `rejected` or `probation`."""
+    """The result for the candidate: `admitted`, `rejected` or `probation`."""
     evidence: str | None
     """On what the decision rests."""
     guideline: str

@@ -342,7 +342,7 @@ def add_constraint(
 
 
 def get_constraint(memory_id: str) -> Call[m.Constraint]:
-    """A constraint as it stands, with what speaks for it in numbers."""
+    """A constraint as it stands, with its support in numbers."""
     return call("GET", f"/constraints/{part(memory_id)}", one(m.Constraint))
 
 
@@ -456,7 +456,7 @@ def add_contrasts(
 
 
 def get_contrast(contrast_id: str) -> Call[m.Contrast]:
-    """A pair with the constraints that came of it, and what was rejected."""
+    """A pair with the constraints it yielded, and what was rejected."""
     return call("GET", f"/contrasts/{part(contrast_id)}", one(m.Contrast))
 
 
@@ -998,7 +998,7 @@ def report_outcomes(
 
 
 def get_outcome(outcome_id: str) -> Call[m.Outcome]:
-    """An outcome, and what became of it."""
+    """An outcome and its status."""
     return call("GET", f"/outcomes/{part(outcome_id)}", one(m.Outcome))
 
 
@@ -1032,7 +1032,7 @@ def predict(
     task: f.TaskFields | None = None,
     task_id: str | None = None,
 ) -> Call[m.Prediction]:
-    """Forecast a window of an event; 200 where the agent's prediction was revised, or said so already."""
+    """Forecast a window of an event; 200 where it was revised or is unchanged."""
     return call(
         "POST",
         "/predictions",
@@ -1209,7 +1209,7 @@ def rollback(
     since: datetime | None = None,
     until: datetime | None = None,
 ) -> Call[m.RollbackResult]:
-    """Take back what an agent or a key said, or look what that would change."""
+    """Take back what an agent or a key reported, or preview the change."""
     return call(
         "POST",
         "/rollbacks",
@@ -1239,7 +1239,7 @@ def settle(
     known_at: datetime | None = None,
     windows: Sequence[str] | None = None,
 ) -> Call[m.Settlement]:
-    """Settle an event, or some windows of it; 200 where the same was said before."""
+    """Settle an event, or some windows of it; 200 where an equal settlement exists."""
     return call(
         "POST",
         "/settlements",

@@ -1,6 +1,6 @@
 """When to ask again, and how long to wait: a conversation without I/O.
 
-`exchange` yields what is to be done (send a Request, or Pause) and is sent what came of it, so the
+`exchange` yields what is to be done (send a Request, or Pause) and is sent the result, so the
 sync client, the async client and a test drive the same code.
 """
 

@@ -159,7 +159,7 @@ class PredictionStore:
             await self._connection.execute(insert(prediction_revision), rows)
 
     async def settle(self, scored: Iterable[ScoredPrediction]) -> None:
-        """Write what became of each; where one is named twice, what it came to."""
+        """Write the result of each; where one is named twice, the last."""
         last = {one.prediction_id: one for one in scored}
         rows = [
             {"prediction": key, "state": one.state, "settlement_id": one.settlement_id}

@@ -38,7 +38,7 @@ class UniqueTextTaken(Exception):
 
 
 Connection = AsyncConnection
-"""What a store is born with; flows pass it on and never look inside."""
+"""What a store is born with; use cases pass it on and never look inside."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,7 @@ class JobRun:
     period: str
     """The period that it is the run of: a job has one run in each."""
     dry_run: bool
-    """Whether it only said what would change."""
+    """Whether it only reported what would change."""
     state: Literal["running", "done", "failed"]
     """Whether it is under way (`running`) or `done`."""
     now: datetime

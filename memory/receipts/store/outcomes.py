@@ -1,4 +1,4 @@
-"""OutcomeStore: what became of attempts, seen through one namespace."""
+"""OutcomeStore: results of attempts, seen through one namespace."""
 
 from collections.abc import Sequence
 from datetime import datetime

@@ -17,7 +17,7 @@
     return drawn;
   }
 
-  function told(seconds, fine) {
+  function timeText(seconds, fine) {
     var text = new Date(seconds * 1e3).toISOString();
     return fine ? text.slice(0, 10) + " " + text.slice(11, 19) : text.slice(0, 10);
   }
@@ -26,7 +26,7 @@
   function ticks(u, splits, index, space, step) {
     var day = "";
     return splits.map(function (seconds) {
-      var text = told(seconds, true);
+      var text = timeText(seconds, true);
       var lines = step >= 86400 ? text.slice(0, 10)
         : text.slice(11, step < 60 ? 19 : 16) + (text.slice(0, 10) === day ? "" : "\n" + text.slice(0, 10));
       day = text.slice(0, 10);
@@ -69,7 +69,7 @@
       tzDate: function (seconds) { return uPlot.tzDate(new Date(seconds * 1e3), "UTC"); },
       scales: { x: { time: true }, y: scale },
       axes: [timeAxis(), axis(plotted.unit || "")],
-      series: [{ label: "time (UTC)", value: function (u, v) { return v == null ? "–" : told(v, true); } }].concat(plotted.series.map(series)),
+      series: [{ label: "time (UTC)", value: function (u, v) { return v == null ? "–" : timeText(v, true); } }].concat(plotted.series.map(series)),
       hooks: {
         setCursor: [function (u) {
           if (u.cursor.idx != null && plotted.notes) note.textContent = plotted.notes[u.cursor.idx] || "";
