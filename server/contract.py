@@ -155,21 +155,16 @@ def _document(app: FastAPI) -> Document:
 
 
 def _describe_alike(schemas: Document) -> None:
-    """A shape that differs from a noun says of what they share what the noun says; what no noun of
-    its docstring has, any noun says for it: a name means the same everywhere.
+    """A shape that differs from a noun says of what they share what the noun says; a reference
+    without words of its own says what it refers to.
     """
-    spoken: dict[str, str] = {}
     for schema in schemas.values():
+        nouns = re.findall(r"`(\w+)`", schema.get("description", ""))
+        own = [schemas[noun].get("properties", {}) for noun in nouns if noun in schemas]
         for name, part in schema.get("properties", {}).items():
-            if "description" in part:
-                spoken.setdefault(name, part["description"])
-    for schema in schemas.values():
-        nouns = re.findall(r"Differs from `(\w+)`", schema.get("description", ""))
-        own = [schemas[noun]["properties"] for noun in nouns if noun in schemas]
-        for name, part in schema.get("properties", {}).items():
-            words = [noun[name].get("description") for noun in own if name in noun]
             target = schemas.get(str(part.get("$ref", "")).rpartition("/")[2], {})
-            found = (part.get("description"), *words, spoken.get(name), target.get("description"))
+            words = [noun[name].get("description") for noun in own if name in noun]
+            found = (part.get("description"), *words, target.get("description"))
             if (text := next(filter(None, found), None)) is not None:
                 part["description"] = text
 

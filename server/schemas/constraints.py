@@ -30,7 +30,7 @@ from server.schemas.base import (
     UtcTime,
     named,
 )
-from server.schemas.problems import Problem
+from server.schemas.problems import BatchItem, Problem
 
 
 class TaxonomyPut(In):
@@ -66,11 +66,9 @@ class TrajectoryBatch(In):
     )
 
 
-class AddedTrajectoryItem(Out):
+class AddedTrajectoryItem(BatchItem):
     """The result of one item of a batch: a run that was kept, or a problem."""
 
-    index: int = Field(description="its place in the batch, from 0")
-    status: int = Field(description="the HTTP status it would have had by itself")
     id: Annotated[UUID | None, Field(description="names the run for ever")] = None
     task_id: Annotated[UUID | None, Field(description="the task that was run")] = None
     category: Annotated[str | None, Field(description="the task's category")] = None
@@ -87,6 +85,7 @@ class AddedTrajectories(Out):
     """The result of a batch of runs."""
 
     items: list[AddedTrajectoryItem] = Field(description="in the order of the batch")
+    """The items, in the order of the batch."""
 
 
 class TrajectoryQuery(AgentQuery):

@@ -12,40 +12,41 @@ from memory.kernel.text import METADATA_BYTES, cleaned_json
 from memory.memories.entities import ExperienceDraft, HistoryDraft, MemoryFilter, Status
 from memory.retrieval.entities import MAX_BATCH
 from server.schemas.base import AgentQuery, In, Name, Out, Refusable, named
-from server.schemas.problems import Problem
+from server.schemas.problems import BatchItem
 
 
 class ExperienceBatch(In):
     """Experiences that are taken in one by one: a bad one does not lose the rest."""
 
     items: list[Annotated[ExperienceDraft, Refusable]] = Field(min_length=1, max_length=MAX_BATCH)
+    """The items, in the order of the batch."""
 
 
 class HistoryBatch(In):
     """A piece of history, taken in item by item: a bad one does not lose the rest."""
 
     items: list[Annotated[HistoryDraft, Refusable]] = Field(min_length=1, max_length=MAX_BATCH)
+    """The items, in the order of the batch."""
 
 
-class RememberedItem(Out):
+class RememberedItem(BatchItem):
     """The result of one item of a batch. Differs from `Remembered`: an item may have a problem
     instead.
     """
 
-    index: int
-    status: int
     id: UUID | None = None
+    """Names the memory."""
     version: int | None = None
     deduplicated: bool | None = None
     bank_version: int | None = None
     memory_status: Status | None = None
     echo: bool | None = None
     echoes: list[UUID] | None = None
-    problem: Problem | None = None
 
 
 class RememberedBatch(Out):
     items: list[RememberedItem]
+    """The items, in the order of the batch."""
 
 
 class ExperienceQuery(AgentQuery):
@@ -78,6 +79,7 @@ class StatusReason(In):
     """Why a memory's status changes. Differs from `StatusChange`: the path says how."""
 
     reason: Name | None = None
+    """Why, for the audit trail."""
 
     def to_change(self, action: str) -> StatusChange:
         return StatusChange(action=action, reason=self.reason)

@@ -20,13 +20,14 @@ from memory.forecasts.entities import (
 from memory.kernel.text import KEY
 from memory.retrieval.entities import MAX_BATCH
 from server.schemas.base import AgentQuery, In, ListQuery, Out, Refusable, UtcTime, named
-from server.schemas.problems import Problem
+from server.schemas.problems import BatchItem
 
 
 class ForecastBatch(In):
     """Predictions that are taken in one by one, in the order given."""
 
     items: list[Annotated[PredictionDraft, Refusable]] = Field(min_length=1, max_length=MAX_BATCH)
+    """The items, in the order of the batch."""
 
 
 class Prediction(Out):
@@ -35,20 +36,35 @@ class Prediction(Out):
     """
 
     id: UUID
+    """Names the prediction."""
     agent: str
+    """Who predicts."""
     task_id: UUID
+    """The window that it is about."""
     task_key: str | None
+    """The caller's key of the window."""
     event: str
+    """The event that the window belongs to."""
     retrieval_id: UUID | None
+    """The receipt that it was made under."""
     revision: int
+    """Which revision this is, counted from 1."""
     state: PredictionState
+    """Whether it waits, was settled, or came too late."""
     probabilities: dict[str, float]
+    """By name of outcome, each from 0 to 1, as the agent acts on them."""
     baseline_probabilities: dict[str, float] | None
+    """What the same agent would say without the guideline."""
     rationale: str | None
+    """Why, in the agent's words."""
     closes_at: UtcTime | None
+    """From then on no revision counts."""
     known_at: UtcTime
+    """When it was known."""
     recorded_at: UtcTime
+    """When it came, by the server's clock."""
     score: PredictionScore | None
+    """How good it was; null until it is settled."""
 
     @classmethod
     def of(cls, prediction: RevisedPrediction) -> "Prediction":
@@ -67,20 +83,18 @@ class PredictionHistory(Prediction):
         return cls(revisions=revisions, **_parts(prediction))  # pyright: ignore[reportArgumentType] - named as the fields
 
 
-class PredictionItem(Out):
+class PredictionItem(BatchItem):
     """The result of one item of a batch."""
 
-    index: int
-    status: int
     prediction: Prediction | None = None
     """The prediction; null where it was refused."""
-    problem: Problem | None = None
 
 
 class PredictionsTaken(Out):
     """The result of each prediction of a batch."""
 
     items: list[PredictionItem]
+    """The items, in the order of the batch."""
 
 
 class PredictionQuery(AgentQuery):
@@ -122,22 +136,21 @@ class SettlementBatch(In):
     """Settlements that are taken in one by one, in the order given."""
 
     items: list[Annotated[SettlementDraft, Refusable]] = Field(min_length=1, max_length=MAX_BATCH)
+    """The items, in the order of the batch."""
 
 
-class SettlementItem(Out):
+class SettlementItem(BatchItem):
     """The result of one item of a batch."""
 
-    index: int
-    status: int
     settlement: Settlement | None = None
     """The settlement; null where it was refused."""
-    problem: Problem | None = None
 
 
 class SettlementsTaken(Out):
     """The result of each settlement of a batch."""
 
     items: list[SettlementItem]
+    """The items, in the order of the batch."""
 
 
 class SettlementQuery(ListQuery):

@@ -49,15 +49,18 @@ class TimetableEntry(Out):
     """A job of the timetable. Differs from `Job`: what it does is the server's."""
 
     name: str
+    """Its name in paths."""
     every_seconds: float
     """How often it runs."""
     description: str
+    """What it does, in a sentence."""
 
 
 class JobTimetable(Out):
     """All jobs, in the order in which they run."""
 
     items: list[TimetableEntry]
+    """The items, in the order of the batch."""
 
 
 class RunQuery(ListQuery):

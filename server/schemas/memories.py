@@ -9,7 +9,7 @@ from memory.memories.browse_entities import SOUGHT, BankMoment, Browse, MemoryCr
 from memory.memories.entities import MAX_WEIGHT, Kind, Memory, Status, Trust
 from server.schemas.base import AgentQuery, Moment, Name, Out, named
 from server.schemas.insight import MAX_VERSION
-from server.schemas.problems import Problem
+from server.schemas.problems import BatchItem
 
 
 class MemoryQuery(AgentQuery):
@@ -44,15 +44,15 @@ class MemoryQuery(AgentQuery):
         return Browse(criteria, self.sort, self.order == "desc", moment)
 
 
-class BulkItem(Out):
+class BulkItem(BatchItem):
     """The result for one memory: its status and trust now, or the problem that kept it."""
 
-    index: int
-    status: int
     id: UUID
+    """Names the memory."""
     memory_status: Status | None = None
+    """Its status now."""
     trust: Trust | None = None
-    problem: Problem | None = None
+    """Whether its source is believed now."""
 
     @classmethod
     def of(cls, index: int, memory: Memory) -> "BulkItem":
@@ -67,3 +67,4 @@ class BulkItem(Out):
 
 class BulkOut(Out):
     items: list[BulkItem]
+    """The items, in the order of the batch."""

@@ -35,12 +35,18 @@ class MetaGuidelineServed(Out):
     score: float
     cited: bool
     failure_reason: str
+    """How using memory went wrong."""
     instruction: str
+    """How to use it instead."""
     directives: Directives
     agent: str
+    """Who learned it."""
     category: str
+    """Where it was learned."""
     subcategory: str | None
+    """The second level of that category."""
     learned_at: UtcTime
+    """When it was learned."""
 
     @classmethod
     def of(cls, guidance: ServedGuidance, item: Item) -> "MetaGuidelineServed":

@@ -11,7 +11,7 @@ from memory.outcomes.entities import Report, Reported
 from memory.receipts.entities import OutcomeFilter, OutcomeStatus
 from memory.retrieval.entities import MAX_BATCH
 from server.schemas.base import In, ListQuery, Out, Refusable
-from server.schemas.problems import Problem
+from server.schemas.problems import BatchItem
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +30,7 @@ class ReportBatch(In):
     """Outcomes that are taken in one by one, in the order given."""
 
     items: list[Annotated[BatchedReport, Refusable]] = Field(min_length=1, max_length=MAX_BATCH)
+    """The items, in the order of the batch."""
 
 
 class OutcomeTaken(Out):
@@ -38,9 +39,13 @@ class OutcomeTaken(Out):
     """
 
     outcome_id: UUID
+    """Names the outcome."""
     status: OutcomeStatus
+    """Whether it waits, was applied, or was ignored."""
     reason: str | None
+    """Why it was ignored or moves nothing."""
     evidence: str
+    """What kind of comparison it offers."""
 
     @classmethod
     def of(cls, reported: Reported) -> "OutcomeTaken":
@@ -53,20 +58,18 @@ class OutcomeTaken(Out):
         )
 
 
-class OutcomeItem(Out):
+class OutcomeItem(BatchItem):
     """The result of one item of a batch."""
 
-    index: int
-    status: int
     outcome: OutcomeTaken | None = None
     """The outcome; null where it was refused."""
-    problem: Problem | None = None
 
 
 class OutcomesTaken(Out):
     """The result of each report of a batch."""
 
     items: list[OutcomeItem]
+    """The items, in the order of the batch."""
 
 
 class OutcomeQuery(ListQuery):

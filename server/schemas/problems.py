@@ -33,3 +33,14 @@ class Problem(Out):
     """Every field that cannot be taken."""
     request_id: str | None = None
     """Names the request in the log of the server."""
+
+
+class BatchItem(Out):
+    """What every item of a batch answers with."""
+
+    index: int
+    """Its place in the batch, counted from 0."""
+    status: int
+    """The HTTP status that it would have had by itself."""
+    problem: Problem | None = None
+    """Why it was refused; null where it was taken."""

@@ -19,7 +19,7 @@ from memory.tenancy.entities import PolicyName
 from server.schemas.base import AgentQuery, In, Name, Out, Refusable, UtcTime, named
 from server.schemas.constraints import ConstraintServed
 from server.schemas.meta_guidelines import MetaGuidelineServed
-from server.schemas.problems import Problem
+from server.schemas.problems import BatchItem
 
 
 class ReceiptQuery(AgentQuery):
@@ -46,6 +46,7 @@ class RetrievalBatch(In):
     """Retrievals that are served one by one."""
 
     items: list[Annotated[RetrievalRequest, Refusable]] = Field(min_length=1, max_length=MAX_BATCH)
+    """The items, in the order of the batch."""
 
     def requests(self) -> Sequence[RetrievalRequest | MemoryFault]:
         """Each request, or the limit that it broke."""
@@ -79,6 +80,7 @@ class Retrieval(Out):
     compiler: str
     guideline: Guideline
     memories: tuple[ServedMemory, ...]
+    """The served experiences, with their texts."""
     constraints: list[ConstraintServed]
     """The served constraints."""
     meta_guideline: MetaGuidelineServed | None
@@ -144,15 +146,13 @@ def _meta_guideline(advice: Advice) -> MetaGuidelineServed | None:
     return MetaGuidelineServed.of(advice.guidance, items[advice.guidance.memory_id])
 
 
-class RetrievalItem(Out):
+class RetrievalItem(BatchItem):
     """The result of one item of a batch."""
 
-    index: int
-    status: int
     retrieval: Retrieval | None = None
     """The retrieval; null where it was refused."""
-    problem: Problem | None = None
 
 
 class RetrievalsOut(Out):
     items: list[RetrievalItem]
+    """The items, in the order of the batch."""

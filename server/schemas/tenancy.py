@@ -13,6 +13,7 @@ class Me(Out):
     """
 
     key_id: UUID
+    """Names the key."""
     name: str
     role: Role
     namespace: str | None

@@ -14,6 +14,7 @@ class ClaimedTickets(Out):
     """The tickets leased by this call; none where nothing waits."""
 
     items: list[Ticket]
+    """The items, in the order of the batch."""
 
 
 class TicketQuery(ListQuery):

@@ -145,14 +145,14 @@ class BulkItem:
     """The result for one memory: its status and trust now, or the problem that kept it."""
 
     id: str
-    """The memory; of an echo the one that it repeats most."""
+    """Names the memory."""
     memory_status: (
         Literal["proposed", "verifying", "active", "rejected", "probation", "suspended", "retired"]
         | None
     ) = None
-    """The memory's status."""
+    """Its status now."""
     trust: Literal["trusted", "unverified", "quarantined"] | None = None
-    """Given with the action of that name alone."""
+    """Whether its source is believed now."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -730,7 +730,7 @@ class Me:
     expires_at: datetime | None
     """From then on it opens nothing; null where it does not end by itself."""
     key_id: str
-    """The key that did it; null for what the server does by itself."""
+    """Names the key."""
     name: str
     """Its name among people."""
     namespace: str | None
@@ -887,15 +887,15 @@ class MetaGuidelineServed:
     """
 
     agent: str
-    """Who was served."""
+    """Who learned it."""
     category: str
-    """The task's category."""
+    """Where it was learned."""
     cited: bool
-    """Whether the guideline says it."""
+    """Whether the guideline says it, so that it can be credited."""
     directives: Directives
-    """The part of the instruction that the compiler obeys by itself."""
+    """What the compiler does by itself; what is left out changes nothing."""
     effective_weight: float
-    """What the memory has earned with this agent."""
+    """What learning has made of it for this agent; 1 is neutral."""
     failure_reason: str
     """How using memory went wrong."""
     instruction: str
@@ -905,17 +905,17 @@ class MetaGuidelineServed:
     memory_id: str
     """Which memory."""
     ranking_weight: float
-    """The weight by which it is ordered."""
+    """The weight by which it was ordered."""
     relevance: float
-    """Similarity, or the reranker's opinion."""
+    """Similarity, or what the reranker or the category makes of it."""
     score: float
     """Effective weight times relevance."""
     similarity: float
     """Cosine to the task, from 0 to 1."""
     subcategory: str | None
-    """The task's second level, if it has one."""
+    """The second level of that category."""
     version: int
-    """The current version of its text."""
+    """The version of its text that was served."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -1056,11 +1056,11 @@ class OutcomeTaken:
     evidence: str
     """What kind of comparison it offers."""
     outcome_id: str
-    """The outcome in effect; null while there is none, as is all that follows."""
+    """Names the outcome."""
     reason: str | None
     """Why it was ignored or moves nothing."""
     status: Literal["accepted", "applied", "ignored", "superseded"]
-    """Whether it waits, was applied, was ignored, or was taken out of effect."""
+    """Whether it waits, was applied, or was ignored."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -1391,11 +1391,11 @@ class TimetableEntry:
     """A job of the timetable. Differs from `Job`: what it does is the server's."""
 
     description: str
-    """What it is, in a line; tasks are compared with this and the name."""
+    """What it does, in a sentence."""
     every_seconds: float
     """How often it runs."""
     name: str
-    """How the agent is known within its namespace."""
+    """Its name in paths."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -2006,35 +2006,35 @@ class Prediction:
     """
 
     agent: str
-    """Who was served."""
+    """Who predicts."""
     baseline_probabilities: Mapping[str, float] | None
-    """The same agent's without the guideline."""
+    """What the same agent would say without the guideline."""
     closes_at: datetime | None
-    """When its window closes: from then on no prediction counts."""
+    """From then on no revision counts."""
     event: str
-    """The event that it settles."""
+    """The event that the window belongs to."""
     id: str
-    """The memory; of an echo the one that it repeats most."""
+    """Names the prediction."""
     known_at: datetime
-    """When it became known: required in `replay` namespaces, refused in `wall` ones."""
+    """When it was known."""
     probabilities: Mapping[str, float]
-    """By name of outcome, as the agent acts on them."""
+    """By name of outcome, each from 0 to 1, as the agent acts on them."""
     rationale: str | None
     """Why, in the agent's words."""
     recorded_at: datetime
-    """When it was done."""
+    """When it came, by the server's clock."""
     retrieval_id: str | None
-    """The receipt it is for."""
+    """The receipt that it was made under."""
     revision: int
-    """The revision that counts; null where none was in time."""
+    """Which revision this is, counted from 1."""
     score: PredictionScore | None
-    """Effective weight times relevance."""
+    """How good it was; null until it is settled."""
     state: Literal["pending", "settled", "late"]
-    """Whether it is decided."""
+    """Whether it waits, was settled, or came too late."""
     task_id: str
-    """The task that was run."""
+    """The window that it is about."""
     task_key: str | None
-    """The window: its task's key, or its id where it has none."""
+    """The caller's key of the window."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -2042,37 +2042,37 @@ class PredictionHistory:
     """A prediction with every revision, oldest first."""
 
     agent: str
-    """Who was served."""
+    """Who predicts."""
     baseline_probabilities: Mapping[str, float] | None
-    """The same agent's without the guideline."""
+    """What the same agent would say without the guideline."""
     closes_at: datetime | None
-    """When its window closes: from then on no prediction counts."""
+    """From then on no revision counts."""
     event: str
-    """The event that it settles."""
+    """The event that the window belongs to."""
     id: str
-    """The memory; of an echo the one that it repeats most."""
+    """Names the prediction."""
     known_at: datetime
-    """When it became known: required in `replay` namespaces, refused in `wall` ones."""
+    """When it was known."""
     probabilities: Mapping[str, float]
-    """By name of outcome, as the agent acts on them."""
+    """By name of outcome, each from 0 to 1, as the agent acts on them."""
     rationale: str | None
     """Why, in the agent's words."""
     recorded_at: datetime
-    """When it was done."""
+    """When it came, by the server's clock."""
     retrieval_id: str | None
-    """The receipt it is for."""
+    """The receipt that it was made under."""
     revision: int
-    """The revision that counts; null where none was in time."""
+    """Which revision this is, counted from 1."""
     revisions: tuple[Revision, ...]
     """What was forecast, the oldest first."""
     score: PredictionScore | None
-    """Effective weight times relevance."""
+    """How good it was; null until it is settled."""
     state: Literal["pending", "settled", "late"]
-    """Whether it is decided."""
+    """Whether it waits, was settled, or came too late."""
     task_id: str
-    """The task that was run."""
+    """The window that it is about."""
     task_key: str | None
-    """The window: its task's key, or its id where it has none."""
+    """The caller's key of the window."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -2191,7 +2191,7 @@ class Retrieval(HasReceipt):
     guideline: Guideline
     """The advice, and what was left out of it."""
     memories: tuple[ServedMemory, ...]
-    """Those that came, changed status or changed text; only between two moments."""
+    """The served experiences, with their texts."""
     meta_guideline: MetaGuidelineServed | None
     """The meta-guideline that the guideline was compiled by."""
     policy: Literal["belief", "paper", "steps", "delta"]
