@@ -199,7 +199,7 @@ async def pair_new_runs(
     dry: bool,
     plan: bool,
 ) -> PairingRun:
-    """RunPair the runs that came since their tasks were looked at, with each other and with older
+    """Pair the runs that came since their tasks were looked at, with each other and with older
     ones. `plan`: whether a language model distils them afterwards.
     """
     now, recorded_at = times

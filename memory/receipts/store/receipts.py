@@ -105,7 +105,7 @@ class ReceiptStore:
         self._connection = connection
         self._namespace_id = namespace_id
 
-    async def open(self, receipts: Sequence[Receipt]) -> None:
+    async def add(self, receipts: Sequence[Receipt]) -> None:
         """Write receipts with their items."""
         await self._connection.execute(insert(retrieval), [self._row(one) for one in receipts])
         items = [self._item_row(receipt, item) for receipt in receipts for item in receipt.items]
