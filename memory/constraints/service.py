@@ -239,7 +239,7 @@ def _change(pair: RunPair) -> dict[str, object]:
 
 
 async def contrast_runs(engine: Engine, call: Call, request: ContrastRequest) -> Contrasts:
-    """RunPair a task's runs, or these, and distil the pairs; what takes too long stays queued, and
+    """Pair a task's runs, or these, and distil the pairs; what takes too long stays queued, and
     everything does where no language model is configured.
     """
     call.key.require(Act.REMEMBER)
