@@ -41,5 +41,5 @@ async def _one(database: Database, example: Example, pattern: Receipt) -> Timing
     copy = replace(pattern, retrieval_id=new_id())
     began = time.perf_counter()
     async with database.transaction(example.namespace_id) as connection:
-        await ReceiptStore(connection, example.namespace_id).open([copy])
+        await ReceiptStore(connection, example.namespace_id).add([copy])
     return Timing(began, (time.perf_counter() - began) * 1000, ok=True)

@@ -221,7 +221,11 @@ async def resolve_contradiction(
         await NamespaceStore(connection).bump(call.namespace.id, steps=0)
         known = await store.get(contradiction_id)
         if known.state == "resolved" and known.resolution_reason != EVIDENCE:
-            raise Conflict("it was decided", code="contradiction_resolved", field="id")
+            raise Conflict(
+                "somebody has decided this contradiction already",
+                code="contradiction_resolved",
+                field="id",
+            )
         keep = resolution.keep
         reason = resolution.reason or "decided"
         await store.decide(

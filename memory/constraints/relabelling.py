@@ -75,7 +75,7 @@ class CategoryMove:
 async def relabel(
     connection: Connection, namespace: Namespace, times: tuple[datetime, datetime], *, dry: bool
 ) -> Relabelled:
-    """CategoryMove what can be placed; a dry run does the same, and takes it back."""
+    """Move what can be placed; a dry run does the same, and takes it back."""
     if namespace.model_id is None:
         return Relabelled()
     if dry:

@@ -199,7 +199,7 @@ async def pair_new_runs(
     dry: bool,
     plan: bool,
 ) -> PairingRun:
-    """RunPair the runs that came since their tasks were looked at, with each other and with older
+    """Pair the runs that came since their tasks were looked at, with each other and with older
     ones. `plan`: whether a language model distils them afterwards.
     """
     now, recorded_at = times
@@ -239,7 +239,7 @@ def _change(pair: RunPair) -> dict[str, object]:
 
 
 async def contrast_runs(engine: Engine, call: Call, request: ContrastRequest) -> Contrasts:
-    """RunPair a task's runs, or these, and distil the pairs; what takes too long stays queued, and
+    """Pair a task's runs, or these, and distil the pairs; what takes too long stays queued, and
     everything does where no language model is configured.
     """
     call.key.require(Act.REMEMBER)

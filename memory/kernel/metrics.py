@@ -45,7 +45,11 @@ def numeric_pair(followed: object, without: object, truth: object) -> tuple[floa
     p, off = _fractions(followed, "full", "p"), _fractions(without, "without", "p")
     y = _fractions(truth, "truth", "y")
     if not len(p) == len(off) == len(y):
-        raise Rejected("A pair forecasts the same outcomes.", field="without.p", limit=len(y))
+        raise Rejected(
+            "The two forecasts of a pair and the truth must be equally long.",
+            field="without.p",
+            limit=len(y),
+        )
     shifts = [a - b for a, b in zip(p, off, strict=True)]
     errors = [a - b for a, b in zip(y, off, strict=True)]
     return (

@@ -19,6 +19,7 @@ _private = exists().where(
     memory.c.id == func.any(writing.c.memory_ids), memory.c.visibility == "agent"
 )
 _to_call = RowMapper(LlmCall, [writing, _private.label("private")])
+_STORED = [column for column in writing.c if column.name != "namespace_id"]
 
 
 class LlmCallStore:
@@ -85,27 +86,8 @@ class LlmCallStore:
             new = replace(new, prompt="", answer="", detail=None, erased_at=now)
         await self._connection.execute(
             insert(writing).values(
-                id=new.id,
+                **{column.name: getattr(new, column.name) for column in _STORED},
                 namespace_id=self._namespace_id,
-                role=new.role,
-                model=new.model,
-                attempt=new.attempt,
-                prompt=new.prompt,
-                answer=new.answer,
-                tokens=new.tokens,
-                duration_ms=new.duration_ms,
-                status=new.status,
-                fault=new.fault,
-                detail=new.detail,
-                retrieval_id=new.retrieval_id,
-                memory_id=new.memory_id,
-                ticket_id=new.ticket_id,
-                task_id=new.task_id,
-                agent=new.agent,
-                memory_ids=list(new.memory_ids),
-                recorded_at=new.recorded_at,
-                erased_at=new.erased_at,
-                key_id=new.key_id,
             )
         )
 

@@ -1,4 +1,6 @@
-"""When a memory retires, what may be done to its status, which texts are one. Pure."""
+"""When probation ends, when a memory retires, what may be done to its status, which texts are one,
+and how far from its category a memory is looked for. Pure.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -75,7 +77,8 @@ def next_status(current: Status, action: str) -> Status:
         "restore": Status.ACTIVE,
     }[action]
     if current not in allowed or current is target:
-        raise Conflict(f"a memory that is {current} cannot {action}", code="status_conflict")
+        done = {"suspend": "suspended", "retire": "retired", "restore": "restored"}[action]
+        raise Conflict(f"a memory that is {current} cannot be {done}", code="status_conflict")
     return target
 
 

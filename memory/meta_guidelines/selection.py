@@ -25,7 +25,8 @@ class ChosenMetaGuideline:
 def choose_meta_guideline(
     guides: Sequence[NearMetaGuideline], view: WeightView, *, gate: float, place: int, category: str
 ) -> ChosenMetaGuideline | None:
-    """The largest of effective weight times similarity times what its bucket counts, ties by id;
+    """The largest of effective weight times similarity times what its bucket counts, ties by
+    weight, then by id;
     None where none passes the raw gate, for then nothing is like enough to the task.
     It takes this place in the receipt of a task of this category.
     """

@@ -81,7 +81,9 @@ async def list_outcomes(
 
 def _require_free_name(one: Report) -> None:
     if one.evaluator == SETTLEMENT:
-        raise Rejected(f"{SETTLEMENT} is what settlements go by", field="evaluator")
+        raise Rejected(
+            f"the evaluator {SETTLEMENT!r} is reserved for settlements", field="evaluator"
+        )
 
 
 async def _open_intake(

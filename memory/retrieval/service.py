@@ -1,6 +1,6 @@
 """An agent asks before it acts, and can read its receipts later.
 
-requests → validate_asks → embed_queries → load_contexts → rank → assemble → commit_receipts
+requests → complete_requests → embed_queries → load_contexts → rank → assemble → commit_receipts
 """
 
 import asyncio
@@ -36,7 +36,7 @@ async def retrieve(
     require_model(engine, call.namespace)
     clock = _Stopwatch()
     batch = RequestBatch(dict(enumerate(requests)))
-    await validate_asks(engine, call, batch)
+    await complete_requests(engine, call, batch)
     await embed_queries(engine, batch)
     clock.lap("embed_ms")
 
@@ -75,7 +75,7 @@ class _Stopwatch:
         self._last = now
 
 
-async def validate_asks(engine: Engine, call: Call, batch: RequestBatch) -> None:
+async def complete_requests(engine: Engine, call: Call, batch: RequestBatch) -> None:
     """Fills in what a request leaves open, its time and its queries; refuses what is wrong."""
     await _load_tasks(engine, call, batch)
     for place, request in list(batch.requests.items()):
@@ -156,7 +156,7 @@ async def commit_receipts(
             if not request.is_preview:
                 receipts.append(receipt)
         if receipts:
-            await ReceiptStore(connection, call.namespace.id).open(receipts)
+            await ReceiptStore(connection, call.namespace.id).add(receipts)
 
 
 def _explain(call: Call, ranking: Ranking, advice: Advice, laps: Mapping[str, float]) -> Advice:

@@ -231,7 +231,7 @@ async def delete_namespace(engine: Engine, call: Call, confirmation: str) -> Non
         if requested is None or call.now - requested[0] > CONFIRM_WITHIN:
             raise Conflict("ask for the deletion first", code="deletion_not_requested")
         if not hmac.compare_digest(requested[1], _digest(confirmation)):
-            raise Rejected("the confirmation is another one", field="confirmation")
+            raise Rejected("this is not the confirmation that was handed out", field="confirmation")
         await store.delete(call.namespace.id)
         event = AuditEvent("namespace.delete", call.namespace.slug, {})
         await CallStore(connection).record(event, call.key.id, call.namespace.id, call.now)

@@ -30,12 +30,15 @@ async def refine(
     current = await get_memory(engine, call, memory_id)
     call.key.require_agent(current.agent)
     if current.status not in UNVERIFIED:
-        raise Conflict(f"a memory that is {current.status} is edited", code="status_conflict")
+        raise Conflict(
+            f"only a candidate is refined; this memory is {current.status}: edit it",
+            code="status_conflict",
+        )
     if current.version != version:
         raise StaleEdit(f"the memory is at version {current.version}", field="If-Match")
     texts = (edit.situation or current.situation, edit.lesson or current.lesson)
     if texts == (current.situation, current.lesson):
-        raise Conflict("the words are what they were", code="memory_exists", field="lesson")
+        raise Conflict("the texts are the same as before", code="memory_exists", field="lesson")
     one, other = await engine.embedder.embed(list(texts))
     vectors = {"situation": one, "lesson": other}
     wording = NewVersion(memory_id, version + 1, *texts, known_at, vectors)
@@ -72,10 +75,10 @@ async def _close_ticket(connection: Connection, call: Call, memory_id: UUID) -> 
     store = TicketStore(connection, call.namespace.id)
     known = await store.of_memory(memory_id)
     if not known:
-        raise Conflict("the memory is no candidate", code="status_conflict", field="id")
+        raise Conflict("the memory is not a candidate", code="status_conflict", field="id")
     if len(known) > MAX_REFINEMENTS:
         raise Conflict(
-            f"a candidate is refined {MAX_REFINEMENTS} times at most",
+            f"a candidate can be refined at most {MAX_REFINEMENTS} times",
             code="refinements_spent",
             field="id",
         )

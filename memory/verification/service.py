@@ -163,7 +163,7 @@ async def _decide(engine: Engine, call: Call, ticket_id: UUID, verdict: ManualVe
         store = TicketStore(connection, call.namespace.id)
         held = await store.lock(ticket_id, owners)
         if held.ticket.state in CLOSED - {TicketState.QUARANTINED}:
-            raise Conflict("the ticket has its end", code="ticket_closed", field="ticket_id")
+            raise Conflict("the ticket is closed already", code="ticket_closed", field="ticket_id")
         ending = Ending(call.namespace, call.key.id, call.now, held.ticket.known_at)
         await end(connection, ending, held, verdict.status, reason=verdict.reason)
         return await store.get(ticket_id, owners)
@@ -240,7 +240,9 @@ def _lapsed() -> Conflict:
 
 
 def _contradicted(slot: int) -> Conflict:
-    return Conflict(f"trial {slot} has another result", code="trial_conflict", field="trials")
+    return Conflict(
+        f"trial {slot} was reported with another result", code="trial_conflict", field="trials"
+    )
 
 
 def _own(holder: Holder, author: Holder) -> bool:

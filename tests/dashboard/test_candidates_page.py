@@ -106,7 +106,7 @@ async def test_a_manager_approves_with_a_reason_that_stays(app, client, operator
         "approved: we have seen it work",
     )
     assert late.status_code == 409
-    assert "the ticket has its end" in late.text
+    assert "the ticket is closed already" in late.text
 
 
 def _csrf(browser, markup):

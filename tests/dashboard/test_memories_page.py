@@ -250,7 +250,7 @@ async def test_many_are_changed_after_a_review_and_the_refused_are_named(
     assert (before, after) == (2, 2)
     assert changed.headers["location"] == at(namespace, "/memories?status=active")
     assert "2 memories were suspended." in notice.text
-    assert "a memory that is suspended cannot suspend" in again.text
+    assert "a memory that is suspended cannot be suspended" in again.text
 
 
 async def test_a_change_of_nothing_is_refused_in_words(app, operator_token, namespace):

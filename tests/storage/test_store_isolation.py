@@ -852,7 +852,7 @@ WRITES_HERE: dict[str, Ask] = {
     "PredictionStore.add": lambda f: f.predictions.add([], [f.revision()]),
     "SettlementStore.add": lambda f: f.settlements.add([f.new_settlement()]),
     "SettlementStore.score": lambda f: f.settlements.score([f.score()]),
-    "ReceiptStore.open": lambda f: f.receipts.open([f.receipt]),
+    "ReceiptStore.add": lambda f: f.receipts.add([f.receipt]),
     "StateStore.save": lambda f: f.states.save(
         [
             StateChange(Subject("memory", memory_id=f.memory), None, STORED),

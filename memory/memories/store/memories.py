@@ -57,6 +57,18 @@ class NewMemory:
         """What may stand in the living bank once."""
         return (self.owner, self.kind.value, self.category_ids.category, self.draft.digest)
 
+    @property
+    def first_version(self) -> "NewVersion":
+        """Its words and vectors."""
+        return NewVersion(
+            memory_id=self.id,
+            version=1,
+            situation=self.draft.situation,
+            lesson=self.draft.lesson,
+            known_at=self.learned_at,
+            vectors=self.vectors,
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class NewVersion:
@@ -179,21 +191,21 @@ class MemoryStore:
     async def _add_texts(self, memories: Sequence[NewMemory], stamp: Stamp) -> None:
         await self._connection.execute(
             insert(memory_version),
-            [
-                {
-                    "memory_id": new.id,
-                    "version": 1,
-                    "namespace_id": self._namespace_id,
-                    "situation": new.draft.situation,
-                    "lesson": new.draft.lesson,
-                    "known_at": new.learned_at,
-                    "recorded_at": stamp.now,
-                    "bank_version": stamp.bank_version,
-                    "key_id": stamp.key_id,
-                }
-                for new in memories
-            ],
+            [self._version_row(new.first_version, stamp) for new in memories],
         )
+
+    def _version_row(self, new: NewVersion, stamp: Stamp) -> dict[str, object]:
+        return {
+            "memory_id": new.memory_id,
+            "version": new.version,
+            "namespace_id": self._namespace_id,
+            "situation": new.situation,
+            "lesson": new.lesson,
+            "known_at": new.known_at,
+            "recorded_at": stamp.now,
+            "bank_version": stamp.bank_version,
+            "key_id": stamp.key_id,
+        }
 
     async def add_vectors(
         self, memory_id: UUID, version: int, model_id: UUID, vectors: Mapping[str, Embedding]
@@ -252,19 +264,7 @@ class MemoryStore:
 
     async def add_version(self, new: NewVersion, model_id: UUID, stamp: Stamp) -> None:
         """The text as served from now on."""
-        await self._connection.execute(
-            insert(memory_version).values(
-                memory_id=new.memory_id,
-                version=new.version,
-                namespace_id=self._namespace_id,
-                situation=new.situation,
-                lesson=new.lesson,
-                known_at=new.known_at,
-                recorded_at=stamp.now,
-                bank_version=stamp.bank_version,
-                key_id=stamp.key_id,
-            )
-        )
+        await self._connection.execute(insert(memory_version), [self._version_row(new, stamp)])
         await self.add_vectors(new.memory_id, new.version, model_id, new.vectors)
 
     async def set_status(

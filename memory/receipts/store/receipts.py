@@ -105,7 +105,7 @@ class ReceiptStore:
         self._connection = connection
         self._namespace_id = namespace_id
 
-    async def open(self, receipts: Sequence[Receipt]) -> None:
+    async def add(self, receipts: Sequence[Receipt]) -> None:
         """Write receipts with their items."""
         await self._connection.execute(insert(retrieval), [self._row(one) for one in receipts])
         items = [self._item_row(receipt, item) for receipt in receipts for item in receipt.items]
@@ -217,16 +217,12 @@ class ReceiptStore:
         """Whose these receipts are, by retrieval id."""
         if not retrieval_ids:
             return {}
-        columns = [retrieval.c[name] for name in ("id", *ReceiptOwner.__slots__)]
         rows = await self._connection.execute(
-            select(*columns).where(
+            select(retrieval.c.id, *_to_owner.columns).where(
                 retrieval.c.namespace_id == self._namespace_id, retrieval.c.id.in_(retrieval_ids)
             )
         )
-        return {
-            r.id: ReceiptOwner(r.agent_id, r.task_id, r.key_id, r.all_rankers, r.rankers)
-            for r in rows
-        }
+        return {row["id"]: _to_owner(row) for row in rows.mappings()}
 
     async def of_attempts(self, attempts: Sequence[AgentTask]) -> dict[AgentTask, list[UUID]]:
         """The receipts of each agent for each task, oldest first."""
