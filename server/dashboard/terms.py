@@ -36,7 +36,7 @@ GLOSSARY: dict[str, str] = {
         "a number that grows with every change a retrieval can see; it orders all changes"
     ),
     "status": (
-        "active, suspended or retired; before that proposed, verifying, probation or rejected"
+        "active, suspended or retired; a candidate is proposed, verifying, on probation or rejected"
     ),
     "trust": (
         "whether the source is believed: trusted, unverified or quarantined; independent of weight"
@@ -62,9 +62,10 @@ GLOSSARY: dict[str, str] = {
         "the arm that gets no memory, chosen at random, so that there is something to compare with"
     ),
     "retest arm": (
-        "a retrieval that a suspended cell serves at random, to see whether memory helps again"
+        "a retrieval in a suspended cell that is served all the same, chosen at random, "
+        "to see whether memory helps again"
     ),
-    "propensity": "the probability with which chance chose what happened",
+    "propensity": ("the probability that the random draw had of coming out as it did"),
     "outcome": "the reported result of an attempt; one per retrieval is in effect",
     "verifier": "who judged the result: human, test, judge or self, in falling order of precedence",
     "reward": "the result as a number from 0 to 1; larger is better",
@@ -79,13 +80,13 @@ GLOSSARY: dict[str, str] = {
         "how much a memory is thought to add to the reward, and how sure that is: mean and variance"
     ),
     "effective weight": (
-        "what belief, the agent's deviation and age amount to; 1 is neutral, .1 the lowest, 2"
-        " the highest"
+        "what belief, this agent's deviation from the others and age amount to; 1 is "
+        "neutral, 0.1 the lowest, 2 the highest"
     ),
     "score": "effective weight \N{MULTIPLICATION SIGN} relevance",
     "ranker": (
         "one way to order the most similar memories: with or without weights, with one of "
-        "five half-lives"
+        "four half-lives or none"
     ),
     "guard": "the record of how well each ranker did; it decides how often each one is used",
     "cell": "one agent in one category; baselines, strength and effects are kept per cell",
@@ -101,8 +102,8 @@ GLOSSARY: dict[str, str] = {
         "a UTC day on which outcomes of a cell became known; the unit that intervals count"
     ),
     "ledger": (
-        "every change of every state, in order, with its reason; all weights can be computed "
-        "from it"
+        "every change of every state, in order, with its reason; all weights can be "
+        "recomputed from it"
     ),
     "rollback": "taking back everything that an agent or a key reported and wrote",
     "known at": (
