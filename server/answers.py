@@ -16,12 +16,11 @@ from server.dependencies import call_of
 from server.errors import problem_of
 from server.idempotency import FIRST_FAILURE, Idle
 from server.middleware import request_id_of
-from server.schemas.base import Listing, ListQuery, Out
+from server.schemas.base import Listing, ListQuery
 from server.schemas.problems import Problem
 from server.shared import shared_of
 
 JSON = "application/json"
-ShapeT = TypeVar("ShapeT", bound=Out)
 Noun = TypeVar("Noun")
 Made = TypeVar("Made")
 Result = TypeVar("Result")
@@ -58,11 +57,6 @@ def all_of(kind: type[Noun], nouns: Sequence[Noun]) -> Response:
     return listing(kind, nouns, len(nouns), None)
 
 
-def whole(shapes: Sequence[ShapeT]) -> Response:
-    """A list that is never long enough to be paged."""
-    return answered(Listing(items=list(shapes), total=len(shapes)))
-
-
 @dataclass(frozen=True, slots=True)
 class Pages:
     """Turns a cursor into a page, and what follows a page into a cursor."""
@@ -73,11 +67,6 @@ class Pages:
     def page(self, query: ListQuery) -> Page:
         after = None if query.cursor is None else self.cursors.read(query.cursor, self.place)
         return Page(query.limit, after)
-
-    def answered(self, listed: Listed[Noun], of: Callable[[Noun], Out]) -> Response:
-        after = None if listed.next is None else self.cursors.write(listed.next, self.place)
-        shapes = [of(noun) for noun in listed.items]
-        return answered(Listing(items=shapes, total=listed.total, next_cursor=after))
 
     def page_of(self, kind: type[Noun], listed: Listed[Noun]) -> Response:
         """A page of nouns that are answered as they are."""

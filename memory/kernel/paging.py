@@ -27,9 +27,6 @@ MAX_PAGE = 200
 Row = TypeVar("Row")
 
 
-Row = TypeVar("Row")
-
-
 @dataclass(frozen=True, slots=True)
 class Listed(Generic[Row]):
     """One page of rows, how many there are in all, and where the next page begins (None: at the

@@ -15,6 +15,7 @@ from memory.forecasts.entities import (
     SettlementDraft,
 )
 from memory.kernel.errors import MemoryFault
+from memory.kernel.paging import Listed
 from server.answers import Batch, BatchDep, PagesDep, answered, only, rejoined
 from server.dependencies import EngineDep, Predicts, Reads, Settles, SharedDep
 from server.errors import status_of
@@ -87,7 +88,8 @@ async def list_predictions(
     """Predictions; `state=pending` gives those whose windows wait for a settlement."""
     wanted, page = query.to_filter(), pages.page(query)
     listed = await predicting.list_predictions(engine, call, wanted, page)
-    return pages.answered(listed, Prediction.of)
+    shapes = [Prediction.of(prediction) for prediction in listed.items]
+    return pages.page_of(Prediction, Listed(shapes, listed.total, listed.next))
 
 
 @predictions_router.get("/{prediction_id}", response_model=PredictionHistory)

@@ -14,7 +14,7 @@ from pydantic import (
 )
 
 from memory.kernel.errors import MemoryFault, Rejected
-from memory.kernel.fields import CallerKey, Flag, Moment, Name, Number, Share, Whole, hint
+from memory.kernel.fields import Flag, Moment, Name, Number, hint
 from memory.kernel.paging import MAX_PAGE
 from memory.kernel.text import NAME, cleaned
 from memory.tasks.entities import category_of
@@ -42,15 +42,12 @@ def _utc(moment: datetime) -> datetime:
 
 
 UtcTime = Annotated[datetime, AfterValidator(_utc)]
-Free = dict[str, object]
 
 Row = TypeVar("Row")
 
 __all__ = [
     "AgentQuery",
-    "CallerKey",
     "Flag",
-    "Free",
     "In",
     "ListQuery",
     "Listing",
@@ -60,9 +57,7 @@ __all__ = [
     "Out",
     "Refusable",
     "Rows",
-    "Share",
     "UtcTime",
-    "Whole",
     "category_of",
     "changed",
     "hint",
