@@ -10,7 +10,7 @@ WORKDIR /build
 RUN python -m venv /opt/memlift
 ENV PATH=/opt/memlift/bin:$PATH
 RUN pip install "$TORCH"
-COPY requirements.lock requirements-llm.lock ./
+COPY requirements.lock requirements-llm.lock requirements-otel.lock ./
 RUN pip install --require-hashes --no-deps -r "$LOCK"
 COPY pyproject.toml README.md LICENSE ./
 COPY memory memory

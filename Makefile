@@ -4,6 +4,10 @@ TORCH := torch==2.13.0
 VENV := .venv
 PYTHON = $(VENV)/bin/python
 STAMP := $(VENV)/.installed
+TYPESCRIPT := clients/typescript
+NODE_STAMP := $(TYPESCRIPT)/node_modules/.installed
+ADAPTERS := .venv-adapters
+ADAPTERS_STAMP := $(ADAPTERS)/.installed
 CODE := memory server clients benchmarks tests migrations .ci
 # Two workers by file; those that take long come first. WORKERS=0 runs all in one process.
 WORKERS ?= 2
@@ -12,25 +16,39 @@ SUITE ?= loop
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help install format lint test check check-fast nightly migrate serve bench soak docs demo screenshots lock openapi client-models
+.PHONY: help install format lint test check check-fast nightly migrate serve bench soak docs demo screenshots lock sbom openapi client-models \
+	install-adapters test-adapters install-typescript test-typescript
 
 help:     ## Show this list
-	@grep -hE '^[a-z-]+: .*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 15
+	@grep -hE '^[a-z-]+: .*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 20
 
 install: $(STAMP)  ## Install the project and its tools
 
-# torch comes first and by version alone: which build fits depends on the machine and its index.
-# Everything else is locked by hash.
-$(STAMP): requirements-dev.lock requirements-llm.lock pyproject.toml $(wildcard clients/python/pyproject.toml)
+# A virtual environment of the first Python that is new enough.
+define NEW_VENV
 	@found=; for python in python3.11 python3.12 python3.13 python3; do \
 	  if $$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then found=$$python; break; fi; \
 	done; \
 	if [ -z "$$found" ]; then echo "MemLift needs Python 3.11 or newer; none was found on the PATH" >&2; exit 1; fi; \
-	test -x $(PYTHON) || $$found -m venv $(VENV)
+	test -x $(1)/bin/python || $$found -m venv $(1)
+endef
+
+# torch comes first and by version alone: which build fits depends on the machine and its index.
+# Everything else is locked by hash.
+$(STAMP): requirements-dev.lock requirements-llm.lock pyproject.toml $(wildcard clients/python/pyproject.toml)
+	$(call NEW_VENV,$(VENV))
 	$(PYTHON) -m pip install --quiet $(TORCH)
 	$(PYTHON) -m pip install --quiet --require-hashes --no-deps -r requirements-dev.lock
 	$(PYTHON) -m pip install --quiet --require-hashes --no-deps -r requirements-llm.lock
 	$(PYTHON) -m pip install --quiet --no-deps --no-build-isolation -e . $(if $(wildcard clients/python/pyproject.toml),-e clients/python)
+	@touch $@
+
+install-adapters: $(ADAPTERS_STAMP)  ## Install the frameworks that clients/agents plugs into, in an environment of their own
+
+$(ADAPTERS_STAMP): requirements-adapters.lock clients/python/pyproject.toml clients/agents/pyproject.toml
+	$(call NEW_VENV,$(ADAPTERS))
+	$(ADAPTERS)/bin/python -m pip install --quiet --require-hashes --no-deps -r requirements-adapters.lock
+	$(ADAPTERS)/bin/python -m pip install --quiet --no-deps --no-build-isolation -e clients/python -e clients/agents
 	@touch $@
 
 format: $(STAMP)  ## Rewrite what can be rewritten
@@ -46,10 +64,23 @@ lint: $(STAMP)  ## ruff, import contracts, types
 test: $(STAMP)  ## All tests but the nightly ones, on an embedded database or at TEST_DATABASE_URL
 	$(PYTEST) $(ARGS)
 
+test-adapters: $(STAMP) $(ADAPTERS_STAMP)  ## The adapters of clients/agents, each on its real framework and a served process
+	$(PYTHON) -m basedpyright -p clients/agents/pyproject.toml --pythonpath $(ADAPTERS)/bin/python
+	$(ADAPTERS)/bin/python -m pytest -c clients/agents/pyproject.toml clients/agents/tests $(ARGS)
+
 check: lint test  ## lint + test
 
 check-fast: lint  ## lint + unit tests: within two minutes
 	$(PYTEST) tests/unit $(ARGS)
+
+install-typescript: $(NODE_STAMP)  ## Install what the TypeScript client is built and tested with; needs Node 20
+
+$(NODE_STAMP): $(TYPESCRIPT)/package.json $(TYPESCRIPT)/package-lock.json
+	npm ci --prefix $(TYPESCRIPT) --no-audit --no-fund
+	@touch $@
+
+test-typescript: $(STAMP) $(NODE_STAMP)  ## Build the TypeScript client and test it against a server of its own
+	$(PYTHON) -m tests.acceptance.with_server npm test --prefix $(TYPESCRIPT)
 
 nightly: $(STAMP)  ## All tests, the long ones too, with ten times the examples
 	$(PYTEST) -m "" --hypothesis-profile=nightly $(ARGS)
@@ -60,7 +91,7 @@ migrate: $(STAMP)  ## Bring the database to head
 serve: $(STAMP)  ## Start the server on loopback
 	$(VENV)/bin/memlift serve $(ARGS)
 
-demo: $(STAMP)  ## Replay real questions and watch the memory learn
+demo: $(STAMP)  ## Watch an agent find out which of its notes are wrong
 	$(PYTHON) -m clients.demo $(ARGS)
 
 screenshots: $(STAMP)  ## Draw every page of the dashboard over real data into docs/images
@@ -74,6 +105,7 @@ soak: $(STAMP)  ## 100,000 mixed operations over two processes with kills, and a
 
 docs: $(STAMP)  ## Write the generated pages, fail on a broken link
 	$(PYTHON) -m server.settings_page > docs/reference/settings.md
+	$(PYTHON) -m server.cli.page > docs/reference/command-line.md
 	$(PYTHON) -m pytest -q tests/unit/test_documentation.py
 
 openapi: $(STAMP)  ## Write the published contract
@@ -84,3 +116,7 @@ client-models: $(STAMP)  ## Write the client's models and operations from the pu
 
 lock: $(STAMP)  ## Pin all packages anew, by hash
 	$(PYTHON) .ci/lock.py
+	$(MAKE) sbom
+
+sbom: $(STAMP)  ## Write the bill of materials of the server (CycloneDX) into deploy/sbom.json
+	$(PYTHON) .ci/sbom.py

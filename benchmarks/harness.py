@@ -26,7 +26,7 @@ def run(
 ) -> None:
     """Run `suite` into `out`, on the server given or on one of its own."""
     out.mkdir(parents=True, exist_ok=True)
-    stamp = opening(name, settings) | {"server": dict(suite.server)}
+    stamp = opening(name, settings) | {"server": dict(suite.server or {})}
     with server_for(suite, served) as server, (out / MEASUREMENTS).open("w") as file:
         suite.run(Bench(server, settings, file))
     stamp |= closing()
@@ -71,7 +71,12 @@ def read_rows(out: Path) -> list[metrics.Row]:
 
 @contextmanager
 def server_for(suite: Suite, served: Served | None) -> Generator[Served]:
-    """The given server, or a fresh one that ends, with its data, when the suite is done."""
+    """The given server, or a fresh one that ends, with its data, when the suite is done; nobody
+    where the suite starts its own.
+    """
+    if suite.server is None:
+        yield NOBODY
+        return
     if served is not None:
         yield served
         return
@@ -84,6 +89,7 @@ def server_for(suite: Suite, served: Served | None) -> Generator[Served]:
 
 
 MEASUREMENTS = "measurements.jsonl"
+NOBODY = Served("", "", None, None)
 
 
 def _plain(row: Mapping[str, float]) -> dict[str, float | None]:

@@ -27,13 +27,16 @@ class Figures:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What was aimed at and what was measured; `parts` are the numbers it was made from."""
+    """What was aimed at and what was measured; `parts` are the numbers it was made from, `reason`
+    says why it was not run.
+    """
 
     name: str
     target: float
     measured: float | None
     status: Status
     parts: Mapping[str, float]
+    reason: str = ""
 
 
 def percentile(numbers: Sequence[float], share: float) -> float:
@@ -96,6 +99,11 @@ def at_least(
     if measured is None:
         return Target(name, target, None, "not_run", parts)
     return Target(name, target, measured, "met" if measured >= target else "missed", parts)
+
+
+def not_run(name: str, target: float, reason: str) -> Target:
+    """A target that this machine cannot speak to."""
+    return Target(name, target, None, "not_run", {}, reason)
 
 
 def written(targets: Iterable[Target]) -> list[dict[str, object]]:

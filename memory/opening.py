@@ -3,39 +3,65 @@
 from dataclasses import dataclass, field
 
 from memory.inference.embedder import EmbedderPolicy, LocalEmbedder
+from memory.inference.remote import RemoteChoice, RemoteEmbedder, RemoteReranker
 from memory.inference.reranker import LocalReranker, RerankerPolicy
 from memory.inference.tokens import EmbedderTokenCounter
 from memory.kernel.engine import Engine, EngineSettings
 from memory.kernel.postgres.database import Database
 from memory.llm.provider import ProviderClient, ProviderPolicy
+from memory.retrieval.resident.namespaces import ResidentNamespaces
 
 
 @dataclass(frozen=True, slots=True)
 class Models:
-    """The models to open: an embedder always; a reranker and a language model where named."""
+    """The models to open: an embedder always; a reranker and a language model where named. One that
+    runs elsewhere has its server here; its policy then says how it is batched.
+    """
 
     embedder: EmbedderPolicy = field(default_factory=EmbedderPolicy)
+    embedding_server: RemoteChoice | None = None
     reranker: RerankerPolicy | None = None
+    reranking_server: RemoteChoice | None = None
     llm: ProviderPolicy | None = None
 
 
 def open_engine(settings: EngineSettings, models: Models) -> Engine:
     """Open the memory; the model loads in the background."""
-    embedder = LocalEmbedder(models.embedder)
-    embedder.start()
-    reranker = None
-    if models.reranker is not None:
-        reranker = LocalReranker(models.reranker, embedder.worker)
-        reranker.start()
+    embedder = _open_embedder(models)
+    reranker = _open_reranker(models, embedder)
     llm = None
     if models.llm is not None:
         llm = ProviderClient(models.llm)
         llm.start()
+    database = Database(settings.database_url, settings.pool)
     return Engine(
         settings=settings,
-        database=Database(settings.database_url, settings.pool),
+        database=database,
         embedder=embedder,
         counter=EmbedderTokenCounter(embedder),
         reranker=reranker,
         llm=llm,
+        resident=ResidentNamespaces(database, settings.resident_bytes),
     )
+
+
+def _open_embedder(models: Models) -> LocalEmbedder:
+    server = models.embedding_server
+    if server is None:
+        embedder = LocalEmbedder(models.embedder)
+    else:
+        embedder = LocalEmbedder(models.embedder, lambda _: RemoteEmbedder(server))
+    embedder.start()
+    return embedder
+
+
+def _open_reranker(models: Models, embedder: LocalEmbedder) -> LocalReranker | None:
+    if models.reranker is None:
+        return None
+    server = models.reranking_server
+    if server is None:
+        reranker = LocalReranker(models.reranker, embedder.worker)
+    else:
+        reranker = LocalReranker(models.reranker, load=lambda _: RemoteReranker(server))
+    reranker.start()
+    return reranker

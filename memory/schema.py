@@ -3,10 +3,14 @@
 from memory.belief.tables import (
     cell,
     effect_day,
+    influence,
+    ledger_closing,
     memory_weight,
     noise,
     ranker_record,
+    rollback,
     strength,
+    usage,
     weight_deviation,
     weight_event,
 )
@@ -27,13 +31,14 @@ from memory.forecasts.tables import (
 )
 from memory.inference.tables import embedding_model
 from memory.insight.tables import health_sample
-from memory.kernel.postgres.tables import change, job_run, lease, metadata
+from memory.kernel.postgres.tables import change, job_run, lease, metadata, row_change
 from memory.llm.tables import writing, writing_budget
 from memory.memories.tables import embedding, memory, memory_version
-from memory.receipts.tables import outcome, retrieval, retrieval_item
+from memory.receipts.tables import outcome, receipt_tally, retrieval, retrieval_item
 from memory.tasks.tables import agent, category, centroid, task, trajectory
 from memory.tenancy.tables import api_key, audit, dashboard_session, idempotency, namespace
-from memory.verification.tables import candidate, ticket, trial
+from memory.verification.tables import candidate, changeset, ticket, trial
+from memory.webhooks.tables import webhook, webhook_delivery
 
 # Every table here has a namespace_id column, row-level security and FORCE; the others hold no
 # memory.
@@ -48,17 +53,24 @@ ISOLATED = (
     embedding,
     memory_weight,
     weight_deviation,
+    influence,
     cell,
     noise,
     strength,
     effect_day,
+    usage,
     ranker_record,
     weight_event,
+    ledger_closing,
+    rollback,
     retrieval,
     retrieval_item,
+    receipt_tally,
     outcome,
     change,
+    row_change,
     candidate,
+    changeset,
     ticket,
     trial,
     writing,
@@ -75,6 +87,8 @@ ISOLATED = (
     task_embedding,
     taxonomy,
     competence,
+    webhook,
+    webhook_delivery,
 )
 
 
@@ -88,6 +102,7 @@ __all__ = [
     "cell",
     "centroid",
     "change",
+    "changeset",
     "competence",
     "constraint_support",
     "contradiction",
@@ -100,6 +115,7 @@ __all__ = [
     "idempotency",
     "job_run",
     "lease",
+    "ledger_closing",
     "memory",
     "memory_version",
     "memory_weight",
@@ -111,8 +127,10 @@ __all__ = [
     "prediction_revision",
     "prediction_score",
     "ranker_record",
+    "receipt_tally",
     "retrieval",
     "retrieval_item",
+    "rollback",
     "settled_window",
     "settlement",
     "strength",
@@ -122,6 +140,9 @@ __all__ = [
     "ticket",
     "trajectory",
     "trial",
+    "usage",
+    "webhook",
+    "webhook_delivery",
     "weight_deviation",
     "weight_event",
     "writing",

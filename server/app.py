@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import gc
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from datetime import UTC, datetime
@@ -16,9 +17,11 @@ from memory.inference.service import keep_registering
 from memory.jobs.leader import run_leader
 from memory.kernel.engine import Engine
 from memory.kernel.errors import MemoryFault
+from server.authentication import KeyFirst
 from server.contract import describe
 from server.cursors import Cursors, signing_key
 from server.dashboard import PAGES
+from server.deprecation import DEPRECATED, Deprecations
 from server.errors import (
     fault_headers,
     problem_of,
@@ -26,11 +29,14 @@ from server.errors import (
     problem_of_status,
     problem_response,
 )
-from server.limits import Limits
+from server.login_bodies import LoginBodies
+from server.mcp.door import McpDoor
 from server.metrics import Meters
-from server.middleware import Accounts, Bodies, Loopback, request_id_of
+from server.middleware import Accounts, Bodies, Heads, Loopback, request_id_of
 from server.opening import gauges, open_from
 from server.operator_key import introduce, local_token
+from server.otlp.sink import EvaluationSink
+from server.readiness import keep_renewing
 from server.routes import ROUTERS
 from server.settings import Settings, load
 from server.shared import Shared, shared_of
@@ -46,22 +52,24 @@ def create_app(
     settings: Settings | None = None,
     engine_factory: EngineFactory = open_from,
     jobs: Jobs | None = run_leader,
+    *,
+    has_process: bool = False,
 ) -> FastAPI:
-    """The whole server; `jobs` None leaves leading to other processes.
+    """The whole server; `jobs` None leaves leading to other processes. One that `has_process` to
+    itself completes its routes and contract before anything runs beside it, and takes what it
+    started with out of the collector's sight.
 
     There is no page of documentation: the usual ones are fetched from elsewhere. `/openapi.json`
     is served.
     """
     settings = settings or load()
-    shared = Shared(
-        settings=settings,
-        meters=Meters(),
-        limits=Limits(settings.request_rate, settings.request_burst),
-    )
+    shared = Shared.of(settings, Meters())
+    door = McpDoor(shared)
 
     @contextlib.asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncGenerator[None]:
-        async with _opened(shared, engine_factory), _working(shared, jobs):
+        opened = _opened(shared, engine_factory, freezes=has_process)
+        async with opened, door.opened(), _working(shared, jobs):
             yield
 
     app = FastAPI(
@@ -74,9 +82,23 @@ def create_app(
     app.state.shared = shared
     for router in (*ROUTERS, *PAGES):
         app.include_router(router)
+    app.router.routes.append(door.route)
+    if settings.evaluations is not None:
+        app.router.routes.append(EvaluationSink(shared, settings.evaluations).route)
     guard(app, shared)
     describe(app)
+    if has_process:
+        # FastAPI would build routes and contract within the first requests, seconds long, from the
+        # sources of the shapes. Beside the thread that loads the model's libraries that also fails
+        # at times: before Python 3.13 two threads that parse sources disturb each other ("AST
+        # constructor recursion depth mismatch").
+        app.openapi()
     return app
+
+
+def serving_app() -> FastAPI:
+    """What `memlift serve` runs in each of its processes."""
+    return create_app(has_process=True)
 
 
 def _operation_id(route: APIRoute) -> str:
@@ -93,9 +115,15 @@ def guard(app: FastAPI, shared: Shared) -> None:
     app.add_exception_handler(MemoryFault, _on_fault)
     app.add_exception_handler(RequestValidationError, _on_shape)
     app.add_exception_handler(HTTPException, _on_status)
-    app.add_middleware(Bodies, limit=shared.settings.max_body_bytes)
+    seconds = shared.settings.body_timeout.total_seconds()
+    if DEPRECATED:
+        app.add_middleware(Deprecations, operations=DEPRECATED)
+    app.add_middleware(Bodies, limit=shared.settings.max_body_bytes, seconds=seconds)
+    app.add_middleware(KeyFirst, shared=shared)
+    app.add_middleware(LoginBodies, shared=shared)
     if shared.settings.insecure_local:
         app.add_middleware(Loopback)
+    app.add_middleware(Heads, meters=shared.meters)
     app.add_middleware(Accounts, meters=shared.meters)
 
 
@@ -108,7 +136,9 @@ async def _on_fault(request: Request, fault: Exception) -> Response:
 async def _on_shape(request: Request, fault: Exception) -> Response:
     shared_of(request).meters.faults.labels("rejected").inc()
     shape = cast("RequestValidationError", fault)
-    return problem_response(problem_of_shape(shape, request_id_of(request.scope)))
+    field = getattr(request.scope.get("route"), "body_field", None)
+    body = None if field is None else field.field_info.annotation
+    return problem_response(problem_of_shape(shape, request_id_of(request.scope), body))
 
 
 async def _on_status(request: Request, fault: Exception) -> Response:
@@ -119,23 +149,54 @@ async def _on_status(request: Request, fault: Exception) -> Response:
 
 
 @contextlib.asynccontextmanager
-async def _opened(shared: Shared, factory: EngineFactory) -> AsyncGenerator[None]:
+async def _opened(shared: Shared, factory: EngineFactory, *, freezes: bool) -> AsyncGenerator[None]:
     """The engine, from the first request to the last."""
     engine = await factory(shared.settings)
-    registering = asyncio.create_task(keep_registering(engine, datetime.now(UTC)))
+    registering = asyncio.create_task(_register(engine, freezes=freezes))
     try:
         await introduce(engine, shared.settings, datetime.now(UTC))
         shared.meters.watch(lambda: gauges(engine))
         shared.meters.watch_llm(engine.llm_counters)
+        shared.meters.watch_jobs(engine.jobs)
+        shared.meters.watch_webhooks(engine.webhook_results)
+        engine.on_stage = shared.meters.observe_stage
         if shared.settings.insecure_local:
             shared.local_token = local_token(shared.settings)
         shared.cursors = Cursors(_signing_key(shared.settings))
         shared.engine = engine
-        yield
+        renewals = (shared.readiness.renew, shared.callers.living.renew)
+        for renew in renewals:
+            await renew(engine)
+        tasks = [
+            asyncio.create_task(keep_renewing(engine, *renewals)),
+            asyncio.create_task(keep_renewing(engine, _renew_copies)),
+        ]
+        try:
+            yield
+        finally:
+            for task in tasks:
+                await _ended(task)
     finally:
         shared.engine = None
         await _ended(registering)
         await engine.close()
+        if shared.tracing is not None:
+            await asyncio.to_thread(shared.tracing.close)
+
+
+async def _register(engine: Engine, *, freezes: bool) -> None:
+    """The model, and then, where it is known what stays for good, what the collector may leave
+    alone: with the model's libraries some 700,000 objects, 0.4 s of each full collection.
+    """
+    await keep_registering(engine, datetime.now(UTC))
+    if freezes:
+        gc.collect()
+        gc.freeze()
+
+
+async def _renew_copies(engine: Engine) -> None:
+    if engine.resident is not None:
+        await engine.resident.renew()
 
 
 @contextlib.asynccontextmanager

@@ -8,6 +8,7 @@ from typing import Any, cast
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
+from server.deprecation import DEPRECATED, mark
 from server.errors import MEDIA_TYPE
 from server.examples import body_of, example_of
 from server.idempotency import HEADER, MAX_KEY
@@ -26,10 +27,12 @@ COMMON = {
     "413": "Larger than the limit it names",
     "422": "The input cannot be taken; `field` and `limit` say why",
     "429": "Too much is asked at once; come back after Retry-After",
+    "431": "Request line and headers together are larger than 16 kB",
     "500": "A fault of the server",
     "503": "A part is not ready; come back after Retry-After",
 }
 WITH_BODY = {
+    "408": "The body did not arrive in time",
     "409": "What is there does not admit this",
     "415": "The body is not application/json",
 }
@@ -64,6 +67,7 @@ TAGS: Mapping[str, str] = {
     "learning health": "Whether learning is fed, moves, and carries a signal.",
     "llm-calls": "What a language model was asked and what it answered.",
     "audit": "Who changed what, and when.",
+    "webhooks": "Addresses outside that hear of what happens.",
 }
 """What each group of operations is about."""
 PARAMETERS: Mapping[str, str] = {
@@ -72,8 +76,11 @@ PARAMETERS: Mapping[str, str] = {
     "arm": "Only retrievals of this arm.",
     "as_of": "The moment that is asked about, with a zone.",
     "bank_version": "The version of the bank that is asked about, in place of a moment.",
+    "claims": "Only what counts and claims more than its key verifies today.",
     "category": "Only what lies in this category.",
+    "category_id": "Names the category.",
     "confirmation": "What the first step of the deletion answered with.",
+    "changeset_id": "Names the changeset.",
     "contradiction_id": "Names the contradiction.",
     "contrast_id": "Names the contrast.",
     "cursor": "Where the next page begins: `next_cursor` of the page before.",
@@ -98,6 +105,7 @@ PARAMETERS: Mapping[str, str] = {
     "prediction_id": "Names the prediction.",
     "retrieval_id": "Names the retrieval: its receipt.",
     "role": "Only calls in this role.",
+    "rollback_id": "Names the rollback.",
     "settlement_id": "Names the settlement.",
     "sort": "What the list is ordered by.",
     "state": "Only what is in this state.",
@@ -109,7 +117,10 @@ PARAMETERS: Mapping[str, str] = {
     "to_bank_version": "The later version of the bank, in place of a moment.",
     "trajectory_id": "Names the trajectory.",
     "trust": "Only memories of this trust.",
+    "webhook_id": "Names the webhook.",
     "verifier": "Only runs with this verifier.",
+    "task_key": "Only what is about the task that its caller calls so.",
+    "trace_id": "Only what belongs to this trace.",
 }
 """What a parameter of a name means, unless its own declaration says it."""
 
@@ -139,6 +150,8 @@ def _document(app: FastAPI) -> Document:
     for path, method, operation in _operations(document):
         _add_problems(path, method, operation, components["responses"])
         _add_words(operation)
+        if (known := DEPRECATED.get(operation["operationId"])) is not None:
+            mark(operation, known)
         _add_example(operation, schemas)
         if method == "post":
             operation.setdefault("parameters", []).append(

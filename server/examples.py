@@ -59,6 +59,15 @@ NUMBERS: Mapping[str, float] = {"reward": 1.0, "weight": 1.0, "k": 3, "max_token
 
 
 _TASK = {"text": "Refund invoice 8812", "key": "invoice-8812", "category": "billing"}
+_STEPS = [
+    {
+        "role": "assistant",
+        "tool": "refund",
+        "arguments": {"invoice": 8812, "to": "card"},
+        "error": "the card has expired",
+    },
+    {"role": "assistant", "text": "The invoice was closed"},
+]
 BODIES: Mapping[str, object] = {
     "add_agent": {"name": "bot", "model": "llama-3-8b", "family": "llama"},
     "add_constraint": {
@@ -78,7 +87,7 @@ BODIES: Mapping[str, object] = {
     "add_trajectory": {
         "agent": "bot",
         "task": _TASK,
-        "steps": [{"kind": "act", "text": "refund(8812): the card is credited"}],
+        "steps": _STEPS,
         "result": "The invoice was closed",
         "reward": 1.0,
         "verifier": "self",
@@ -92,6 +101,10 @@ BODIES: Mapping[str, object] = {
     "create_retrieval": {"agent": "bot", "task": _TASK, "k": 3},
     "create_retrievals": {"items": [{"agent": "bot", "task": _TASK}]},
     "edit_meta_guideline": {"pinned": True},
+    "create_webhook": {
+        "url": "https://example.com/memlift",
+        "kinds": ["job.failed", "cell.suspended"],
+    },
     "erase": {"memory_id": _ID},
     "predict": {
         "agent": "bot",
@@ -102,9 +115,11 @@ BODIES: Mapping[str, object] = {
         },
         "probabilities": {"yes": 0.7},
     },
-    "report_outcome": {"reward": 1.0},
+    "report_by_key": {"task_key": "invoice-8812", "agent": "bot", "reward": 1.0},
+    "report_outcome": {"reward": 1.0, "run": {"steps": _STEPS, "result": "The card has expired"}},
     "report_outcomes": {"items": [{"retrieval_id": _ID, "reward": 1.0}]},
     "report_trials": {"agent": "bot", "trials": [{"slot": 0, "reward": 1.0}]},
+    "set_measure": {"metric": "reward", "reward_kind": "binary"},
     "rollback": {"key_id": _ID, "dry_run": True},
     "run_job": {"dry_run": True},
     "what_if": {"policy": "paper"},

@@ -1,8 +1,11 @@
 """What stands around the application: its database, its port, its processes and its end."""
 
+import asyncio
 import contextlib
 import errno
+import importlib.util
 import ipaddress
+import logging
 import multiprocessing
 import os
 import signal
@@ -11,10 +14,11 @@ import sys
 import threading
 from collections.abc import Generator
 from types import FrameType
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import click
 import uvicorn
+from uvicorn.config import LOGGING_CONFIG
 from uvicorn.supervisors import Multiprocess
 
 from memory.kernel.errors import Rejected, Unavailable
@@ -22,10 +26,16 @@ from memory.kernel.postgres import compatibility
 from memory.kernel.postgres.embedded import EmbeddedPostgres, reached
 from memory.kernel.postgres.migrate import heads, upgrade
 from memory.llm.provider import library_is_installed
+from server import opening
+from server.banner import Banner, login_link
+from server.connections import BoundedConnection, ConnectionLimits
+from server.operator_key import local_token
 from server.settings import Settings, publish
 
-APPLICATION = "server.app:create_app"
+APPLICATION = "server.app:serving_app"
 GRACE_SECONDS = 10
+ADDRESS_FILE = "url"
+"""In the data directory: where a running server listens."""
 # A worker that loads a model may be silent for that long; uvicorn would replace it sooner.
 LOADING_SECONDS = 60
 # The embedded server admits 100; some are kept for commands and for the leader.
@@ -36,6 +46,8 @@ def serve(settings: Settings, application: str = APPLICATION) -> None:
     """Serve until told to end; then the application stops first and its own Postgres last."""
     refuse_open_house(settings)
     refuse_missing_library(settings)
+    refuse_unpinned_models(settings)
+    local_token(settings)
     refuse_taken_port(settings)
     _end_on_signals()
     with _owned_database(settings) as url:
@@ -43,7 +55,8 @@ def serve(settings: Settings, application: str = APPLICATION) -> None:
             compatibility.check(compatibility.facts(url))
             migrated(url)
             _say_what_workers_cost(settings)
-            _run(settings, application)
+            with _address_left(settings):
+                _run(settings, application)
         finally:
             _ignore_signals()
 
@@ -57,6 +70,15 @@ def migrated(url: str) -> str:
     return head
 
 
+def require_head(url: str) -> None:
+    """Raises Unavailable for a database that this version cannot work with yet."""
+    current, head = heads(url)
+    if current is None:
+        raise Unavailable("the database is empty: `memlift serve` makes its schema and first key")
+    if current != head:
+        raise Unavailable(f"the database is at {current}, not at {head}: run `memlift migrate`")
+
+
 @contextlib.contextmanager
 def reached_database(settings: Settings) -> Generator[str]:
     """The database for a command beside the server: configured, running, or started for it."""
@@ -68,6 +90,18 @@ def reached_database(settings: Settings) -> Generator[str]:
 
 
 @contextlib.contextmanager
+def existing_database(settings: Settings) -> Generator[str]:
+    """The same for a command that has no use for an empty one. Raises Unavailable where no server
+    has run in the data directory.
+    """
+    data = settings.data.expanduser()
+    if settings.configured_database() is None and not (data / "pg").is_dir():
+        raise Unavailable(f"no server has run in {data}: name its data directory by --data")
+    with reached_database(settings) as url:
+        yield url
+
+
+@contextlib.contextmanager
 def _owned_database(settings: Settings) -> Generator[str]:
     if (url := settings.configured_database()) is not None:
         yield url
@@ -75,6 +109,24 @@ def _owned_database(settings: Settings) -> Generator[str]:
     _refuse_too_many_connections(settings)
     with EmbeddedPostgres(settings.data) as address:
         yield address.url
+
+
+@contextlib.contextmanager
+def _address_left(settings: Settings) -> Generator[None]:
+    """While it serves, where it listens stands in the data directory, for programs beside it."""
+    file = settings.data.expanduser() / ADDRESS_FILE
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(f"{near_url(settings)}\n", encoding="utf-8")
+    try:
+        yield
+    finally:
+        file.unlink(missing_ok=True)
+
+
+def near_url(settings: Settings) -> str:
+    """Where a program on this machine reaches the server."""
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(settings.host, settings.host)  # noqa: S104 - what it listens on
+    return f"http://[{host}]:{settings.port}" if ":" in host else f"http://{host}:{settings.port}"
 
 
 def refuse_open_house(settings: Settings) -> None:
@@ -101,6 +153,21 @@ def refuse_missing_library(settings: Settings) -> None:
             "MEMLIFT_LLM_MODEL needs the extra llm: install requirements-llm.lock, or unset it",
             field="MEMLIFT_LLM_MODEL",
         )
+    for name, wanted in (
+        ("MEMLIFT_EVALUATIONS", settings.evaluations is not None),
+        ("MEMLIFT_TRACING", settings.tracing),
+    ):
+        if wanted and importlib.util.find_spec("opentelemetry.sdk") is None:
+            raise Rejected(
+                f"{name} needs the extra otel: install requirements-otel.lock, or unset it",
+                field=name,
+            )
+
+
+def refuse_unpinned_models(settings: Settings) -> None:
+    """A model elsewhere that nothing pins is found out before anything starts."""
+    opening.embedding_server(settings)
+    opening.reranking_server(settings)
 
 
 def refuse_taken_port(settings: Settings) -> None:
@@ -145,9 +212,82 @@ def _say_what_workers_cost(settings: Settings) -> None:
 class Serving(uvicorn.Config):
     """The configuration of uvicorn; it travels to every worker and is loaded there."""
 
+    connection_limits: ConnectionLimits
+
     def load(self) -> None:
         _end_with_parent()
         super().load()
+
+
+class Announced(uvicorn.Server):
+    """Says where it is when it listens, to whoever started it."""
+
+    def __init__(self, config: uvicorn.Config, settings: Settings) -> None:
+        super().__init__(config)
+        self._settings = settings
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self.started:
+            link = None
+            if sys.stderr.isatty() and not self._settings.insecure_local:
+                link = await login_link(self._settings, near_url(self._settings))
+            announce(self._settings, link)
+
+
+def announce(settings: Settings, link: str | None = None) -> None:
+    """Print the banner to standard error, whole where a person sees it."""
+    banner = Banner(settings, near_url(settings), link)
+    click.echo("\n".join(banner.lines(to_person=sys.stderr.isatty())), err=True)
+
+
+class WithoutQuery(logging.Filter):
+    """Keeps out of the access log what was asked: words that somebody searched for, filters,
+    cursors.
+    """
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if isinstance(record.args, tuple):
+            bare = (one.split("?", 1)[0] if isinstance(one, str) else one for one in record.args)
+            record.args = tuple(bare)
+        return True
+
+
+class WithoutCancelled(logging.Filter):
+    """Keeps out work that was given up because the server ends: it is taken up at the next start,
+    and a traceback would tell of a fault where there is none.
+    """
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        fault = record.exc_info[1] if record.exc_info else None
+        return not isinstance(fault, asyncio.CancelledError)
+
+
+GIVEN_UP_BY = ("apscheduler.executors.default", "sqlalchemy.pool.impl.AsyncAdaptedQueuePool")
+LOGGING: dict[str, Any] = {
+    **LOGGING_CONFIG,
+    "filters": {
+        "without_query": {"()": WithoutQuery},
+        "without_cancelled": {"()": WithoutCancelled},
+    },
+    "loggers": {
+        **LOGGING_CONFIG["loggers"],
+        **{name: {"filters": ["without_cancelled"]} for name in GIVEN_UP_BY},
+    },
+    "handlers": {
+        **LOGGING_CONFIG["handlers"],
+        "access": {**LOGGING_CONFIG["handlers"]["access"], "filters": ["without_query"]},
+    },
+}
+
+
+OUR_LOGGERS = ("memory", "memlift")
+
+
+def _logging_at(level: str) -> dict[str, Any]:
+    """Our own lines stand among those of the web server, from the same level on."""
+    ours = {"handlers": ["default"], "level": level.upper(), "propagate": False}
+    return {**LOGGING, "loggers": {**LOGGING["loggers"], **dict.fromkeys(OUR_LOGGERS, ours)}}
 
 
 def _run(settings: Settings, application: str) -> None:
@@ -159,15 +299,23 @@ def _run(settings: Settings, application: str) -> None:
         port=settings.port,
         workers=settings.workers,
         log_level=settings.log_level,
+        log_config=_logging_at(settings.log_level),
         server_header=False,
         proxy_headers=False,
         timeout_graceful_shutdown=GRACE_SECONDS,
         timeout_worker_healthcheck=LOADING_SECONDS,
+        http=BoundedConnection,
+        ws="none",
+    )
+    config.connection_limits = ConnectionLimits(
+        settings.head_timeout.total_seconds(), settings.body_timeout.total_seconds()
     )
     if settings.workers > 1:
-        Multiprocess(config, sockets=[config.bind_socket()]).run()
+        sockets = [config.bind_socket()]
+        announce(settings)
+        Multiprocess(config, sockets=sockets).run()
         return
-    server = uvicorn.Server(config)
+    server = Announced(config, settings)
     server.run()
     if not server.started:
         raise Unavailable("the application did not start: the lines above say why")
@@ -193,6 +341,8 @@ def _end_on_signals() -> None:
 
 
 def _end(number: int, frame: FrameType | None) -> NoReturn:  # noqa: ARG001 - as signals call
+    # What this interrupts is rolled back, and the driver would complain of an end that is wanted.
+    logging.getLogger("psycopg").setLevel(logging.CRITICAL)
     sys.exit(0)
 
 

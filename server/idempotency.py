@@ -1,8 +1,13 @@
 """Once-only POSTs: the same key and body get the same answer, and the work is done once.
 
+The key is claimed before the work. What the work creates waits to be committed until its answer is
+made, and both are committed together: whoever repeats a call whose answer was lost finds either
+the effect and the answer, or neither.
+
 Kept: answers that had an effect (2xx). A fault did nothing, so its attempt is abandoned and may
 be tried again under the same key. A batch is kept as soon as one of its items had an effect. An
-answer to the making of a key is not stored, as it holds the token: its repeat is refused.
+answer to the making of a key or a webhook is not stored, as it holds a secret: its repeat is
+refused.
 """
 
 import asyncio
@@ -15,6 +20,7 @@ from fastapi import Request, Response
 
 from memory.kernel.engine import Engine
 from memory.kernel.errors import Conflict, MemoryFault, Rejected
+from memory.kernel.postgres.database import DeferredCommit, deferring
 from memory.tenancy import service as idempotency
 from memory.tenancy.entities import Attempt, Recorded
 from server.dependencies import call_of, engine_of, key_of, now_of
@@ -24,7 +30,7 @@ REPLAYED = "Idempotency-Replayed"
 MAX_KEY = 200
 FIRST_FAILURE = 300
 # Routes whose answers hold a secret that exists nowhere else.
-SECRET = frozenset({"create_key"})
+SECRET = frozenset({"create_key", "create_webhook"})
 
 # Seconds before each further try to free the key of a call that had no effect.
 FREE_AFTER = (0.5, 1.0, 2.0, 4.0, 8.0)
@@ -42,16 +48,26 @@ async def once(request: Request, handler: Handler) -> Response:
     """The answer of `handler`, or the one it gave before."""
     engine = engine_of(request)
     attempt = await _attempt(request)
-    recorded = await idempotency.begin(engine, attempt, now_of(request))
+    recorded = await idempotency.begin(engine, attempt)
     if recorded is not None:
         return _again(recorded)
-    try:
-        response = await handler(request)
-    except BaseException:
-        await asyncio.shield(_free(engine, attempt))
-        raise
-    await _close(engine, attempt, response, secret=request.scope["route"].name in SECRET)
+    with deferring() as effect:
+        try:
+            response = await handler(request)
+            await _close(
+                engine, attempt, response, effect, secret=request.scope["route"].name in SECRET
+            )
+        except BaseException:
+            await asyncio.shield(_undo(engine, attempt, effect))
+            raise
     return response
+
+
+async def _undo(engine: Engine, attempt: Attempt, effect: DeferredCommit) -> None:
+    try:
+        await effect.undo()
+    finally:
+        await _free(engine, attempt)
 
 
 async def _free(engine: Engine, attempt: Attempt) -> None:
@@ -82,27 +98,36 @@ async def _attempt(request: Request) -> Attempt:
         idempotency_key=_checked(request.headers[HEADER]),
         body_sha256=sha256(await request.body()).digest(),
         namespace_id=(await call_of(request)).namespace.id if named else None,
+        begun_at=now_of(request),
     )
 
 
-async def _close(engine: Engine, attempt: Attempt, response: Response, *, secret: bool) -> None:
-    """Keeps or abandons the attempt. The effect stands whatever happens here, and so does the
-    answer: a record that could not be written runs out with its lease.
+async def _close(
+    engine: Engine, attempt: Attempt, response: Response, effect: DeferredCommit, *, secret: bool
+) -> None:
+    """Keeps or abandons the attempt, together with the effect that waits for it. Raises where they
+    could not be kept.
     """
+    if isinstance(response, Idle) or response.status_code >= FIRST_FAILURE:
+        await effect.keep()
+        await _free(engine, attempt)
+        return
+    body = b"" if secret else bytes(response.body)
+    answer, together = Recorded(response.status_code, body), effect.connection is not None
     try:
-        if isinstance(response, Idle) or response.status_code >= FIRST_FAILURE:
-            await idempotency.abandon(engine, attempt)
-        else:
-            body = b"" if secret else bytes(response.body)
-            await idempotency.finish(engine, attempt, Recorded(response.status_code, body))
+        await idempotency.finish(engine, attempt, answer, effect)
     except Exception:
+        if together:
+            raise
+        # The effect stands, and so does the answer: the record runs out with its lease.
         logger.exception("an idempotent answer was not recorded")
+    await effect.keep()
 
 
 def _again(recorded: Recorded) -> Response:
     if not recorded.body:
         raise Conflict(
-            "a key was made under this Idempotency-Key; its token was shown once",
+            "what was made under this Idempotency-Key has a secret, which was shown once",
             code="token_not_kept",
             field=HEADER,
         )

@@ -5,12 +5,14 @@ counts its own; with several workers the scraper adds them up.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import UTC, datetime
 
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from memory.kernel.engine import LlmCounters
+from memory.kernel.engine import JobCounters, LlmCounters
+from memory.outcomes.entities import Reported
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 METHODS = frozenset({"GET", "HEAD", "POST", "PATCH", "PUT", "DELETE", "OPTIONS"})
@@ -37,6 +39,13 @@ class Meters:
             buckets=BUCKETS,
             registry=self.registry,
         )
+        self.stages = Histogram(
+            "memlift_retrieval_stage_seconds",
+            "Time of a call for guidelines, by its stage, one after the other",
+            ("stage",),
+            buckets=BUCKETS,
+            registry=self.registry,
+        )
         self.faults = Counter(
             "memlift_faults", "Problem documents sent", ("code",), registry=self.registry
         )
@@ -45,6 +54,18 @@ class Meters:
         )
         self.outcomes = Counter(
             "memlift_outcomes", "Outcomes taken in", ("status",), registry=self.registry
+        )
+        self.warnings = Counter(
+            "memlift_outcome_warnings",
+            "Outcomes taken in that do not do all that they say, by the warning's code",
+            ("code",),
+            registry=self.registry,
+        )
+        self.evaluations = Counter(
+            "memlift_evaluations",
+            "Log records that were brought as results of evaluations: taken, or why not",
+            ("result",),
+            registry=self.registry,
         )
         self.predictions = Counter(
             "memlift_predictions", "Forecasts taken in", ("kind",), registry=self.registry
@@ -64,6 +85,16 @@ class Meters:
         self.requests.labels(route, method, status).inc()
         self.seconds.labels(route, method).observe(seconds)
 
+    def count(self, reported: Reported) -> None:
+        """An outcome, where it was not taken before, and what it warns of."""
+        if not reported.replayed:
+            self.outcomes.labels(reported.outcome.status).inc()
+            for warning in reported.warnings:
+                self.warnings.labels(warning.code).inc()
+
+    def observe_stage(self, stage: str, seconds: float) -> None:
+        self.stages.labels(stage).observe(seconds)
+
     def watch(self, gauges: Callable[[], Mapping[str, float]]) -> None:
         """Adds numbers that are read at the time of scraping: queues, pools."""
         self.registry.register(Gauges(gauges))
@@ -72,6 +103,14 @@ class Meters:
     def watch_llm(self, counters: LlmCounters) -> None:
         """Adds what the language model did."""
         self.registry.register(Writings(counters))
+
+    def watch_jobs(self, counters: JobCounters) -> None:
+        """Adds what became of runs of jobs."""
+        self.registry.register(Runs(counters))
+
+    def watch_webhooks(self, results: Mapping[str, int]) -> None:
+        """Adds what became of deliveries to webhooks."""
+        self.registry.register(Deliveries(results))
 
     def text(self) -> bytes:
         return generate_latest(self.registry)
@@ -113,7 +152,84 @@ class Writings(Collector):
         )
         for role, count in self._counters.tokens.items():
             tokens.add_metric((role,), count)
-        yield from (tries, tokens)
+        implausible = CounterMetricFamily(
+            "memlift_llm_implausible_counts",
+            "Counts of tokens by a provider that were not believed",
+            labels=("role",),
+        )
+        for role, count in self._counters.implausible.items():
+            implausible.add_metric((role,), count)
+        queries = CounterMetricFamily(
+            "memlift_llm_queries",
+            "Retrievals by what became of their queries by the language model",
+            labels=("result",),
+        )
+        for result, count in self._counters.queries.items():
+            queries.add_metric((result,), count)
+        yield from (tries, tokens, implausible, queries)
+
+
+class Runs(Collector):
+    """Runs of jobs by what became of them; where this process leads, also which jobs fail, and how
+    long the namespace that waits longest has been waiting for a run that went well.
+    """
+
+    def __init__(self, counters: JobCounters) -> None:
+        self._counters = counters
+
+    def describe(self) -> Iterable[Metric]:
+        """Nothing in advance, as no job may have run here."""
+        return ()
+
+    def collect(self) -> Iterator[Metric]:
+        counters = self._counters
+        runs = CounterMetricFamily(
+            "memlift_job_runs", "Runs of jobs: done, failed or paused", labels=("job", "status")
+        )
+        for (job, status), count in counters.runs.items():
+            runs.add_metric((job, status), count)
+        removed = CounterMetricFamily(
+            "memlift_retention_rows", "Rows that retention removed, by table", labels=("table",)
+        )
+        for table, count in counters.removed.items():
+            removed.add_metric((table,), count)
+        now = datetime.now(UTC)
+        ages = {job: (now - at).total_seconds() for job, at in counters.last_good.items()}
+        yield runs
+        yield removed
+        yield _by_job("last_good_run_age_seconds", "Since each job last ran well", ages)
+        yield _by_job("failing_namespaces", "In how many each job fails", counters.failing)
+        yield _by_job(
+            "quarantined_namespaces", "In how many it is no longer tried", counters.quarantined
+        )
+
+
+def _by_job(name: str, said: str, values: Mapping[str, float]) -> GaugeMetricFamily:
+    family = GaugeMetricFamily(f"memlift_job_{name}", said, labels=("job",))
+    for job, value in values.items():
+        family.add_metric((job,), value)
+    return family
+
+
+class Deliveries(Collector):
+    """Tries to deliver to webhooks: delivered, to be tried again (`retried`), failed for good."""
+
+    def __init__(self, results: Mapping[str, int]) -> None:
+        self._results = results
+
+    def describe(self) -> Iterable[Metric]:
+        """Nothing in advance, as nothing may have been sent here."""
+        return ()
+
+    def collect(self) -> Iterator[Metric]:
+        tries = CounterMetricFamily(
+            "memlift_webhook_deliveries",
+            "Tries to deliver to webhooks: delivered, retried or failed",
+            labels=("result",),
+        )
+        for result in ("delivered", "retried", "failed"):
+            tries.add_metric((result,), self._results.get(result, 0))
+        yield tries
 
 
 class Coverage(Collector):

@@ -2,11 +2,15 @@
 
 from dataclasses import asdict
 
+from pydantic import SecretStr
+
 from memory.inference.batcher import BatchLimits
 from memory.inference.embedder import EmbedderPolicy, LocalEmbedder
-from memory.inference.loading import ModelChoice
+from memory.inference.loading import Dtype, ModelChoice
+from memory.inference.remote import RemoteChoice
 from memory.inference.reranker import LocalReranker, RerankerPolicy
 from memory.kernel.engine import Engine, EngineSettings, LlmLimits
+from memory.kernel.errors import Rejected
 from memory.kernel.postgres.database import PoolSettings
 from memory.llm.provider import ProviderPolicy
 from memory.opening import Models, open_engine
@@ -16,10 +20,8 @@ from server.settings import Settings
 async def open_from(settings: Settings) -> Engine:
     """The engine these settings describe; its model loads beside the first requests."""
     limits = BatchLimits(queue=settings.embedding_queue)
-    # Other dtypes make other vectors, hence another store: `auto` is the one that is always there.
-    dtype = "float32" if settings.embedding_dtype == "auto" else settings.embedding_dtype
     embedder = EmbedderPolicy(
-        model=ModelChoice(settings.embedding_model, dtype),
+        model=ModelChoice(settings.embedding_model, dtype(settings)),
         limits=limits,
         cache_bytes=settings.embedding_cache_bytes,
     )
@@ -29,26 +31,86 @@ async def open_from(settings: Settings) -> Engine:
     return open_engine(
         EngineSettings(
             database_url=settings.database(),
-            direct_url=settings.database_direct(),
             pool=PoolSettings(size=settings.pool_size, timeout=settings.pool_timeout),
             llm=LlmLimits(
                 timeout=settings.llm_timeout,
                 compile=settings.llm_compile_timeout,
+                queries=settings.llm_query_timeout,
                 daily_tokens=settings.llm_daily_tokens,
             ),
             receipt_expiry=settings.receipt_expiry,
             applier_interval=settings.applier_interval,
             leader_beat=settings.leader_beat,
+            resident_bytes=settings.resident_bytes,
+            webhook_hosts=settings.named_webhook_hosts(),
         ),
-        Models(embedder, reranker, _llm(settings)),
+        Models(
+            embedder,
+            embedding_server(settings),
+            reranker,
+            reranking_server(settings),
+            llm_policy(settings),
+        ),
     )
 
 
-def _llm(settings: Settings) -> ProviderPolicy | None:
+def dtype(settings: Settings) -> Dtype:
+    """Other dtypes make other vectors, hence another store: `auto` is the one that is always
+    there.
+    """
+    return "float32" if settings.embedding_dtype == "auto" else settings.embedding_dtype
+
+
+def embedding_server(settings: Settings) -> RemoteChoice | None:
+    """Where embeddings come from, if not from here. Raises Rejected where it is not pinned."""
+    if settings.embedding_url is None:
+        return None
+    return RemoteChoice(
+        url=settings.embedding_url,
+        model=settings.embedding_model,
+        revision=_pinned(settings.embedding_revision, "MEMLIFT_EMBEDDING_REVISION"),
+        key=_secret(settings.embedding_key),
+        timeout=settings.embedding_timeout.total_seconds(),
+        window=settings.embedding_window,
+    )
+
+
+def reranking_server(settings: Settings) -> RemoteChoice | None:
+    """Where relevance comes from, if not from here. Raises Rejected where it is not pinned."""
+    if settings.reranker_url is None:
+        return None
+    if settings.reranker_model is None:
+        name = "MEMLIFT_RERANKER_MODEL"
+        raise Rejected(f"{name}: name the model behind MEMLIFT_RERANKER_URL", field=name)
+    return RemoteChoice(
+        url=settings.reranker_url,
+        model=settings.reranker_model,
+        revision=_pinned(settings.reranker_revision, "MEMLIFT_RERANKER_REVISION"),
+        key=_secret(settings.reranker_key),
+        timeout=settings.reranker_timeout.total_seconds(),
+        api=settings.reranker_api,
+    )
+
+
+def _pinned(revision: str | None, name: str) -> str:
+    if revision is None:
+        raise Rejected(
+            f"{name}: a model behind a URL is pinned by its revision, such as the commit on the"
+            " model hub: vectors of another revision would not compare",
+            field=name,
+        )
+    return revision
+
+
+def _secret(key: SecretStr | None) -> str | None:
+    return None if key is None else key.get_secret_value()
+
+
+def llm_policy(settings: Settings) -> ProviderPolicy | None:
     """The language model, where one is named: nobody but the operator says which, or where."""
     if settings.llm_model is None:
         return None
-    key = None if settings.llm_api_key is None else settings.llm_api_key.get_secret_value()
+    key = _secret(settings.llm_api_key)
     return ProviderPolicy(settings.llm_model, settings.llm_api_base, key)
 
 
@@ -63,4 +125,8 @@ def gauges(engine: Engine) -> dict[str, float]:
         if isinstance(model, (LocalEmbedder, LocalReranker)):
             stats = asdict(model.stats)
             numbers |= {f"{part}_{name}": float(value) for name, value in stats.items()}
+    if engine.resident is not None:
+        numbers |= engine.resident.gauges()
+    if isinstance(engine.embedder, LocalEmbedder) and engine.embedder.backend is not None:
+        numbers["embedder_packed"] = float(engine.embedder.backend.startswith("packed"))
     return numbers | {f"health_{name}": value for name, value in engine.health_gauges.items()}

@@ -1,44 +1,70 @@
 """How a route reads its request: bodies strictly, POSTs once only."""
 
+import asyncio
 import json
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
+from urllib.parse import unquote_plus, unquote_to_bytes
 
 from fastapi import APIRouter, Request, Response
 from fastapi.routing import APIRoute
 from pydantic_core import from_json
 
+from memory.kernel.errors import Rejected
+from memory.kernel.text import NAME
 from server.dependencies import key_of
 from server.errors import MalformedBody
 from server.idempotency import HEADER, once
+from server.shared import shared_of
+from server.tracing import OPERATIONS, attributes_of
 
+# Bytes that are parsed between two other requests; more would let them wait.
+PARSED_HERE = 64 * 1024
 INSIDE = "/v1/namespaces/{namespace}"
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 
 
 class StrictRequest(Request):
-    """A request whose JSON is JSON: no NaN, no lone surrogates, bounded depth and digits."""
+    """A request whose JSON is JSON: no NaN, no lone surrogates, no name twice, bounded depth and
+    digits.
+    """
 
     async def json(self) -> object:
         if not hasattr(self.state, "json"):
-            self.state.json = parsed(await self.body())
+            body = await self.body()
+            small = len(body) <= PARSED_HERE
+            self.state.json = parsed(body) if small else await asyncio.to_thread(parsed, body)
         return self.state.json
 
 
 def parsed(body: bytes) -> object:
-    """The value of a body. Raises MalformedBody.
+    """The value of a body. Raises MalformedBody, or Rejected for an object with a name twice.
 
     What only the looser parser takes (NaN, lone surrogates) goes on to the shape, which refuses it
     and names the field.
     """
     try:
-        return from_json(body, allow_inf_nan=False)
+        value: object = from_json(body, allow_inf_nan=False)
     except ValueError as fault:
         reason = str(fault)
+    else:
+        # Numbers are left as they are: it is the names that matter here.
+        json.loads(body, object_pairs_hook=_with_each_name_once, parse_int=str, parse_float=str)
+        return value
     try:
-        return json.loads(body)
+        return json.loads(body, object_pairs_hook=_with_each_name_once)
     except (ValueError, RecursionError) as fault:
         raise MalformedBody(f"the body is not JSON: {reason}", field="body") from fault
+
+
+def _with_each_name_once(pairs: Sequence[Any]) -> dict[str, object]:
+    """Of two values of one name a parser takes the first or the last, and a reader sees either."""
+    members = dict(pairs)
+    if len(members) < len(pairs):
+        seen: set[str] = set()
+        twice = next(name for name, _ in pairs if name in seen or seen.add(name))
+        raise Rejected(f"{twice[:NAME]} stands twice", code="duplicate_key", field=twice[:NAME])
+    return members
 
 
 class Route(APIRoute):
@@ -54,20 +80,55 @@ class Route(APIRoute):
                 return await once(strict, inner)
             return await inner(strict)
 
-        return handler
+        operation = OPERATIONS.get(self.name)
+        return handler if operation is None else _traced(handler, operation)
+
+
+def _traced(handler: Handler, operation: str) -> Handler:
+    """With a span around it, where spans are sent."""
+
+    async def traced(request: Request) -> Response:
+        tracing = shared_of(request).tracing
+        if tracing is None:
+            return await handler(request)
+        with tracing.operation(operation, request.headers, attributes_of(request.path_params)):
+            return await handler(request)
+
+    return traced
 
 
 async def _read(request: StrictRequest) -> None:
     """Reads before the framework does: it would turn our faults into a bare 400. Who has no key
     hears of that first.
     """
-    if not await request.body():
-        return
+    body = await request.body()
     try:
-        await request.json()
-    except MalformedBody:
+        require_plain(request)
+        if body:
+            await request.json()
+    except Rejected:
         await key_of(request)
         raise
+
+
+def require_plain(request: Request) -> None:
+    """A path and a query are what they look like. Raises Rejected naming the part that is not
+    UTF-8 or has a NUL: what was made of it would name something else.
+    """
+    for name, value in request.path_params.items():
+        _require_text(str(value).encode("utf-8", "surrogatepass"), name)
+    for pair in request.scope["query_string"].split(b"&"):
+        name, _, value = pair.partition(b"=")
+        _require_text(unquote_to_bytes(value), unquote_plus(name.decode("latin-1"))[:NAME])
+
+
+def _require_text(value: bytes, name: str) -> None:
+    try:
+        text = value.decode()
+    except UnicodeDecodeError:
+        raise Rejected(f"{name} must be UTF-8", field=name, limit="UTF-8") from None
+    if "\x00" in text:
+        raise Rejected(f"{name} has a NUL character", field=name, limit="no NUL")
 
 
 def router_at(path: str, tag: str) -> APIRouter:

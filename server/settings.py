@@ -6,14 +6,16 @@ holds the value of a secret. An invalid value gives one line that names the vari
 """
 
 import os
+import re
 from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 from urllib.parse import quote, urlsplit, urlunsplit
 
 from pydantic import BeforeValidator, Field, SecretStr, ValidationError
 from pydantic.fields import FieldInfo
+from pydantic_core import to_jsonable_python
 from pydantic_settings import (
     BaseSettings,
     PydanticBaseSettingsSource,
@@ -25,7 +27,9 @@ from memory.kernel.errors import Rejected, Unavailable
 PREFIX = "MEMLIFT_"
 # The data directory is called home outside: MEMLIFT_DATA names the stream of `make demo`.
 NAMES = {"data": "MEMLIFT_HOME"}
+HTTP_URL = r"^https?://[^/\s]+"
 QUOTES = "\"'"
+WITH_PASSWORD = re.compile(r"//[^/@\s]*@")
 
 # What libraries read by themselves: no hub is asked for anything, and forked tokenizers are quiet.
 PREPARED = {
@@ -110,9 +114,6 @@ class Settings(BaseSettings):
     database_url: SecretStr | None = Field(
         None, description="Postgres to use; without it an embedded one runs in the data directory"
     )
-    database_direct_url: SecretStr | None = Field(
-        None, description="the same database past any pooler, for session locks"
-    )
     database_password: SecretStr | None = Field(
         None, description="password to put into the URLs, for deployments that keep it in a file"
     )
@@ -138,11 +139,57 @@ class Settings(BaseSettings):
     embedding_cache_bytes: int = Field(
         64 * 1024**2, ge=0, description="memory for cached embeddings, per process"
     )
+    resident_bytes: int = Field(
+        0,
+        ge=0,
+        description="memory for copies of namespaces that retrievals are served from, per process;"
+        " 0 serves from the database alone",
+    )
     embedding_queue: int = Field(
         2048, ge=1, description="texts that may wait for the device before callers are turned away"
     )
+    embedding_url: str | None = Field(
+        None,
+        pattern=HTTP_URL,
+        description="base address of a server that embeds, such as http://host:8080/v1; without it"
+        " the model runs here",
+    )
+    embedding_revision: str | None = Field(
+        None, description="revision that pins the model behind MEMLIFT_EMBEDDING_URL"
+    )
+    embedding_key: SecretStr | None = Field(None, description="key for MEMLIFT_EMBEDDING_URL")
+    embedding_timeout: Duration = Field(
+        timedelta(seconds=10),
+        gt=timedelta(0),
+        description="longest time for an answer of that server, all tries together",
+    )
+    embedding_window: int = Field(
+        254,
+        ge=16,
+        le=8192,
+        description="most word pieces of one text sent to that server; longer texts are split",
+    )
     reranker_model: str | None = Field(
         None, description="name or path of a cross-encoder; without it relevance is similarity"
+    )
+    reranker_url: str | None = Field(
+        None,
+        pattern=HTTP_URL,
+        description="base address of a server that reranks; without it the reranker runs here",
+    )
+    reranker_revision: str | None = Field(
+        None, description="revision that pins the model behind MEMLIFT_RERANKER_URL"
+    )
+    reranker_key: SecretStr | None = Field(None, description="key for MEMLIFT_RERANKER_URL")
+    reranker_timeout: Duration = Field(
+        timedelta(seconds=10),
+        gt=timedelta(0),
+        description="longest time for an answer of that server, all tries together",
+    )
+    reranker_api: Literal["texts", "documents"] = Field(
+        "texts",
+        description="what that server calls what it ranks: `texts` (Text Embeddings Inference) or"
+        " `documents` (Infinity, vLLM)",
     )
     llm_model: str | None = Field(
         None,
@@ -163,8 +210,34 @@ class Settings(BaseSettings):
         ge=timedelta(0),
         description="longest time a retrieval waits for the language model; 0 compiles by rule",
     )
+    llm_query_timeout: Duration = Field(
+        timedelta(seconds=1),
+        ge=timedelta(0),
+        description="longest time a retrieval waits for queries of the language model; 0 searches"
+        " for the task's text alone",
+    )
     llm_daily_tokens: int = Field(
         1_000_000, ge=0, description="tokens of the language model, per namespace and UTC day"
+    )
+    evaluations: str | None = Field(
+        None,
+        description="names of evaluations, separated by commas (`*` for all), whose results"
+        " POST /v1/logs takes as outcomes (`gen_ai.evaluation.result` over OTLP/HTTP); needs the"
+        " extra otel; without it there is no such route",
+    )
+    tracing: bool = Field(
+        default=False,
+        description="send spans of memory operations by OTLP over HTTP, as the OTEL_ variables of"
+        " OpenTelemetry say; needs the extra otel",
+    )
+    tracing_text: bool = Field(
+        default=False, description="let spans hold what was asked, found and remembered"
+    )
+    webhook_hosts: str = Field(
+        "",
+        description="hosts, separated by commas, each `name` or `name:port`, that webhooks may"
+        " reach by http and at addresses that are not public; others only by https at public"
+        " addresses; link-local addresses are never reached",
     )
     pool_size: int = Field(8, ge=2, le=1000, description="database connections, per process")
     pool_timeout: Duration = Field(
@@ -172,12 +245,48 @@ class Settings(BaseSettings):
     )
     request_rate: float = Field(50.0, gt=0, description="requests per second, per key")
     request_burst: int = Field(100, ge=1, description="requests a key may make at once")
+    max_requests: int = Field(
+        256,
+        ge=4,
+        description="requests served at once, per process; a quarter of that for callers"
+        " whose key is not known yet",
+    )
+    unknown_key_rate: float = Field(
+        5.0, gt=0, description="unknown keys looked up per second, per address"
+    )
+    unknown_key_burst: int = Field(
+        20, ge=1, description="unknown keys an address may bring at once"
+    )
+    login_rate: float = Field(
+        0.1, gt=0, description="failed logins at the dashboard per second, per address"
+    )
+    login_burst: int = Field(
+        10, ge=1, description="failed logins at the dashboard an address may make at once"
+    )
+    proxies: int = Field(
+        0,
+        ge=0,
+        le=8,
+        description="trusted reverse proxies in front: a caller's address is the entry of"
+        " X-Forwarded-For that the outermost of them wrote; 0 does not read the header",
+    )
     max_body_bytes: int = Field(2 * 1024**2, ge=1024, description="largest request body")
+    head_timeout: Duration = Field(
+        timedelta(seconds=10),
+        gt=timedelta(0),
+        description="longest time for the request line and the headers of a request",
+    )
+    body_timeout: Duration = Field(
+        timedelta(seconds=30), gt=timedelta(0), description="longest time for a request's body"
+    )
     receipt_expiry: Duration = Field(
         timedelta(days=180), description="age at which a receipt's outcome no longer moves weights"
     )
     leader_beat: Duration = Field(
-        timedelta(seconds=2), description="how often the leader says that it is alive"
+        timedelta(seconds=2),
+        gt=timedelta(0),
+        le=timedelta(seconds=5),
+        description="how often the leader says that it is alive; silent for 15 s it is replaced",
     )
     applier_interval: Duration = Field(
         timedelta(seconds=1), description="how often the leader looks for outcomes to apply"
@@ -185,6 +294,11 @@ class Settings(BaseSettings):
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         "info", description="least severe line that is logged"
     )
+
+    def named_webhook_hosts(self) -> frozenset[str]:
+        """The hosts of `webhook_hosts`, each in lower case."""
+        names = (name.strip().lower() for name in self.webhook_hosts.split(","))
+        return frozenset(name for name in names if name)
 
     @classmethod
     def settings_customise_sources(
@@ -213,12 +327,6 @@ class Settings(BaseSettings):
                 f"{self.data} (`memlift serve` starts one)"
             ) from fault
 
-    def database_direct(self) -> str:
-        """The URL for session locks; the same one unless a pooler stands between."""
-        if self.database_direct_url is not None:
-            return self._signed(self.database_direct_url)
-        return self.database()
-
     def _signed(self, url: SecretStr) -> str:
         """The URL with the password in it, when that is kept apart."""
         plain = url.get_secret_value()
@@ -242,6 +350,48 @@ def load(given: Mapping[str, object] | None = None) -> Settings:
         raise Rejected(f"{name}: {first['msg']}", field=name) from None
 
 
+class Chosen(NamedTuple):
+    """A setting in force, and where it comes from."""
+
+    variable: str
+    value: str | None
+    """None where it is not set; of a secret, only that it is."""
+    source: str
+
+
+def explain(given: Mapping[str, object] | None = None) -> list[Chosen]:
+    """All settings of this process, as `load` reads them."""
+    settings = load(given)
+    chosen: list[Chosen] = []
+    for field in Settings.model_fields:
+        value: object = getattr(settings, field)
+        shown = None if value is None else WITH_PASSWORD.sub("//…@", as_written(value))
+        if isinstance(value, SecretStr):
+            shown = "(set, not shown)"
+        is_given = (given or {}).get(field) is not None
+        source = "command line" if is_given else _source(field)
+        chosen.append(Chosen(variable(field), shown, source))
+    return chosen
+
+
+def as_written(value: object) -> str:
+    """A value of a setting as its variable takes it: a duration in ISO 8601, yes and no in small
+    letters.
+    """
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(to_jsonable_python(value) if isinstance(value, timedelta) else value)
+
+
+def _source(field: str) -> str:
+    name = variable(field)
+    if meant(os.environ.get(name, "")):
+        return "environment"
+    if not field.endswith("_file") and meant(os.environ.get(name + "_FILE", "")):
+        return name + "_FILE"
+    return "default"
+
+
 def publish(given: Mapping[str, object]) -> None:
     """Let the worker processes of this server see what the command line chose."""
     for field, value in given.items():
@@ -255,11 +405,26 @@ def prepare_environment() -> None:
         os.environ.setdefault(name, value)
 
 
+def cap_threads(workers: int) -> None:
+    """Share the processor among the workers, where the operator has not: a thread a core in each of
+    them would make as many threads wait for each other as there are workers.
+    """
+    os.environ.setdefault("OMP_NUM_THREADS", str(max(1, usable_cores() // workers)))
+
+
+def usable_cores() -> int:
+    """The cores that this process may run on."""
+    return len(os.sched_getaffinity(0))
+
+
 def unknown_variables() -> list[str]:
     """Variables with our prefix that set nothing: most likely a slip of the pen."""
     fields = {variable(field) for field in Settings.model_fields}
     known = fields | {name + "_FILE" for name in fields} | {"MEMLIFT_DATA"}
-    clients = ("MEMLIFT_KEY", "MEMLIFT_URL", "MEMLIFT_NAMESPACE")
+    clients = (
+        *("MEMLIFT_KEY", "MEMLIFT_URL", "MEMLIFT_NAMESPACE"),
+        *("MEMLIFT_AGENT", "MEMLIFT_RECEIPT"),
+    )
     return sorted(
         name
         for name in os.environ

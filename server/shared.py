@@ -7,10 +7,14 @@ from fastapi import Request
 
 from memory.kernel.engine import Engine
 from memory.kernel.errors import Unavailable
+from server.callers import Callers
 from server.cursors import KEY_BYTES, Cursors
-from server.limits import Limits
+from server.limits import Limits, Places
 from server.metrics import Meters
+from server.readiness import Readiness
 from server.settings import Settings
+from server.tracing import Tracing, open_tracing
+from server.watching import Watches
 
 
 @dataclass(slots=True)
@@ -22,9 +26,28 @@ class Shared:
     settings: Settings
     meters: Meters
     limits: Limits
+    callers: Callers
+    logins: Limits
+    places: Places
+    tracing: Tracing | None = None
+    watches: Watches = field(default_factory=Watches)
+    readiness: Readiness = field(default_factory=Readiness)
     engine: Engine | None = None
     cursors: Cursors = field(default_factory=lambda: Cursors(secrets.token_bytes(KEY_BYTES)))
     local_token: str | None = None
+
+    @classmethod
+    def of(cls, settings: Settings, meters: Meters) -> "Shared":
+        """With the limits of the settings."""
+        return cls(
+            settings=settings,
+            meters=meters,
+            limits=Limits(settings.request_rate, settings.request_burst),
+            callers=Callers(settings.unknown_key_rate, settings.unknown_key_burst),
+            logins=Limits(settings.login_rate, settings.login_burst, "this address may log in"),
+            places=Places(settings.max_requests),
+            tracing=open_tracing(settings),
+        )
 
     def opened(self) -> Engine:
         """Raises Unavailable while the server starts or stops."""

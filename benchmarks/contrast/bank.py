@@ -29,9 +29,9 @@ class Bank:
 
     def open(self, groups: Sequence[Group], taxonomy: Mapping[str, object]) -> None:
         """The namespace, the agents of these groups with their families, and the taxonomy."""
-        self._made("/v1/namespaces", {"slug": self.slug})
+        self.make("/v1/namespaces", {"slug": self.slug})
         for agent, family in sorted({(r.agent, r.family) for g in groups for r in g.runs}):
-            self._made(f"{self.prefix}/agents", {"name": agent, "family": family})
+            self.make(f"{self.prefix}/agents", {"name": agent, "family": family})
         self._good(fire(self.bench.server, [Shot("PUT", f"{self.prefix}/taxonomy", taxonomy)], 1))
 
     def ingest(self, groups: Sequence[Group], operation: str | None = None) -> None:
@@ -97,8 +97,10 @@ class Bank:
     def _get(self, noun: str, words: dict[str, str]) -> Shot:
         return Shot("GET", f"{self.prefix}/{noun}?{urlencode(words)}")
 
-    def _made(self, path: str, body: object) -> None:
-        self._good(fire(self.bench.server, [Shot("POST", path, body)], 1))
+    def make(self, path: str, body: object) -> Any:
+        """The answer to a request that must succeed."""
+        [hit] = self._good(fire(self.bench.server, [Shot("POST", path, body)], 1))
+        return hit.answer
 
     def _good(self, hits: list[Hit]) -> list[Hit]:
         bad = [hit for hit in hits if not hit.timing.ok]

@@ -8,6 +8,7 @@ from benchmarks.bench import Timing
 from memory.kernel.ids import new_id
 from memory.kernel.postgres.database import Database
 from memory.receipts.entities import Receipt
+from memory.receipts.store.receipt_rows import write_receipts
 from memory.receipts.store.receipts import ReceiptStore
 
 WARM_UP = 5
@@ -27,6 +28,23 @@ async def commit_alone(database_url: str, example: Example, count: int) -> list[
     try:
         pattern = await _pattern(database, example)
         rows = [await _one(database, example, pattern) for _ in range(WARM_UP + count)]
+        return rows[WARM_UP:]
+    finally:
+        await database.close()
+
+
+async def commit_pipelined(database_url: str, example: Example, count: int) -> list[Timing]:
+    """One timing a transaction of one round trip, which writes a receipt and nothing else."""
+    database = Database(database_url)
+    try:
+        pattern = await _pattern(database, example)
+        rows: list[Timing] = []
+        for _ in range(WARM_UP + count):
+            copy = replace(pattern, retrieval_id=new_id())
+            statements = write_receipts(example.namespace_id, [copy])
+            began = time.perf_counter()
+            await database.exchange(statements, example.namespace_id)
+            rows.append(Timing(began, (time.perf_counter() - began) * 1000, ok=True))
         return rows[WARM_UP:]
     finally:
         await database.close()

@@ -1,12 +1,31 @@
 """Embedding, nothing else: one text at a time, for its time."""
 
+import asyncio
 import time
 from collections.abc import Sequence
 
 from benchmarks.bench import Timing
 from memory.inference.embedder import EmbedderPolicy, LocalEmbedder
+from memory.kernel.ports import Embedding
 
 WARM_UP = 5
+BATCH = 1_024
+
+
+def embedded(texts: Sequence[str]) -> list[Embedding]:
+    """The embeddings of many texts, by the server's own model."""
+    return asyncio.run(_embedded(texts))
+
+
+async def _embedded(texts: Sequence[str]) -> list[Embedding]:
+    embedder = LocalEmbedder(EmbedderPolicy())
+    embedder.start()
+    await embedder.wait_until_ready()
+    try:
+        parts = [texts[start : start + BATCH] for start in range(0, len(texts), BATCH)]
+        return [one for part in parts for one in await embedder.embed(part)]
+    finally:
+        await embedder.close()
 
 
 async def embedding_alone(texts: Sequence[str]) -> list[Timing]:

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -49,6 +49,11 @@ class Cluster:
         for _ in range(PLACES):
             self._start()
         self.key = self._begun[0].server.key()
+
+    def urls(self) -> list[str]:
+        """Where the processes listen that serve now."""
+        with self._lock:
+            return [process.url for process in self._serving]
 
     def any(self, chance: random.Random) -> Process:
         """A process that serves, as far as is known."""
@@ -99,11 +104,12 @@ def _quiet(_: str) -> None:
 
 
 @contextmanager
-def serving(say: Say) -> Generator[Cluster]:
-    """A database of one's own, and processes on it; all gone in the end."""
+def serving(say: Say, settings: Mapping[str, str] | None = None) -> Generator[Cluster]:
+    """A database of one's own, and processes on it with `settings`; all gone in the end."""
     folder = fresh_folder(NAME)
     with _database(folder / "data") as url:
-        cluster = Cluster({**GENEROUS, "MEMLIFT_DATABASE_URL": url}, say)
+        wanted = {**GENEROUS, **(settings or {}), "MEMLIFT_DATABASE_URL": url}
+        cluster = Cluster(wanted, say)
         try:
             cluster.begin()
             yield cluster

@@ -144,7 +144,7 @@ def _speaker(wire: Wire, slug: str, role: str, agent: str | None) -> Speaker:
     body: dict[str, object] = {"role": role, "name": agent or role, "namespace": slug}
     agents: Sequence[str] | None = None if agent is None else [agent]
     if agents is not None:
-        body["agents"] = agents
+        body |= {"agents": agents, "verifies": "test"}
     answer = wire.ask(wire.cluster.key, "POST", "/v1/keys", body)
     if answer.status != CREATED:
         raise SystemExit(f"no key: {answer.status} {answer.body}")

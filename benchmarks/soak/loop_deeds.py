@@ -136,9 +136,14 @@ def _repeated(_: Player, told: Told) -> Item:
     return "outcome, repeated", RACED, told.body
 
 
-def _by_human(player: Player, told: Told) -> Item:
+def _tested(player: Player, told: Told) -> Item:
+    body = told.body | {"verifier": "test", "reward": round(player.chance.random(), 3)}
+    return "outcome, test over self", RACED, body
+
+
+def _claimed(player: Player, told: Told) -> Item:
     body = told.body | {"verifier": "human", "reward": round(player.chance.random(), 3)}
-    return "outcome, human over self", RACED, body
+    return "outcome, claimed too high", FORBIDDEN, body
 
 
 def _disagreeing(player: Player, told: Told) -> Item:
@@ -168,7 +173,8 @@ def _unserved(player: Player, told: Told) -> Item:
 
 CHANGES: tuple[tuple[Change, int], ...] = (
     (_repeated, 8),
-    (_by_human, 3),
+    (_tested, 3),
+    (_claimed, 1),
     (_disagreeing, 4),
     (_corrected, 2),
     (_late_half, 2),

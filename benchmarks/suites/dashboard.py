@@ -1,8 +1,9 @@
 """Suite `dashboard`: what a page costs over the calls of the API that it stands on.
 
-A namespace is filled with made experiences, some of which are served and reported. Then the first
-page of the memories, the page of one memory and the overview are fetched by one caller, as a
-browser does, in turn with the calls that give the same content.
+A namespace is filled with made experiences and constraints, some of which are served and reported,
+and with receipts. Then first pages are fetched by one caller, as a browser does, in turn with the
+calls that give the same content; and a browser says when each paints, what it weighs and whether
+anything moves.
 """
 
 import http.client
@@ -14,6 +15,8 @@ from urllib.parse import urlencode, urlsplit
 from benchmarks import metrics
 from benchmarks.bench import Bench, Served
 from benchmarks.load import Shot, fire, timings
+from benchmarks.suites import dashboard_paint
+from benchmarks.suites.dashboard_bank import add_constraints, multiply_receipts
 from benchmarks.suites.plan import Suite
 from benchmarks.texts import experiences, tasks
 
@@ -40,6 +43,8 @@ CALLS: Mapping[str, Sequence[str]] = {
         "/memories/{id}/neighbours",
     ),
     "overview": ("/effect", "/learning-health", "/jobs/runs?limit=8"),
+    "receipts": (f"/retrievals?state=all&limit={ROWS}",),
+    "constraints": (f"/constraints?limit={ROWS}",),
 }
 """The calls that give what a page shows; `{id}` is a memory that was served."""
 
@@ -49,6 +54,8 @@ PAGES: Mapping[str, str] = {
     "sought": "/memories?text=invoice",
     "memory": "/memories/{id}",
     "overview": "/",
+    "receipts": "/receipts",
+    "constraints": "/constraints",
 }
 
 
@@ -56,7 +63,9 @@ def run(bench: Bench) -> None:
     """Fill, log in, and fetch each page in turn with its calls."""
     slug = _namespace(bench)
     _fill(bench, f"/v1/namespaces/{slug}")
+    add_constraints(bench, f"/v1/namespaces/{slug}")
     served = _learn(bench, f"/v1/namespaces/{slug}")
+    multiply_receipts(bench, slug)
     cookie = _log_in(bench.server)
     for page, calls in CALLS.items():
         bench.say(f"{page}: {bench.settings['requests']} times")
@@ -66,6 +75,8 @@ def run(bench: Bench) -> None:
             path = f"/v1/namespaces/{slug}{call}".format(id=served)
             shots[f"call_{page}_{number}"] = Shot("GET", path)
         _in_turn(bench, shots)
+    places = {page: f"/dashboard/ns/{slug}{path}".format(id=served) for page, path in PAGES.items()}
+    dashboard_paint.look(bench, places, cookie["Cookie"])
 
 
 def _in_turn(bench: Bench, shots: Mapping[str, Shot]) -> None:
@@ -139,9 +150,12 @@ def _log_in(server: Served) -> dict[str, str]:
 
 
 def targets(rows: Sequence[metrics.Row]) -> list[metrics.Target]:
-    """A page costs at most three times the calls that it stands on."""
+    """A page costs at most three times the calls that it stands on; it paints within a second, is
+    light, and nothing in it moves.
+    """
     found = metrics.table(rows)
-    return [_target(page, calls, found) for page, calls in CALLS.items()]
+    ratios = [_target(page, calls, found) for page, calls in CALLS.items()]
+    return [*ratios, *dashboard_paint.targets(rows, tuple(PAGES))]
 
 
 def _target(
@@ -156,7 +170,15 @@ def _target(
 
 SUITE = Suite(
     about="the first page of the dashboard's lists, beside the calls of the API they stand on",
-    settings={"memories": 10_000, "requests": 60, "turns": 60, "seed": 1},
+    settings={
+        "memories": 10_000,
+        "constraints": 2_000,
+        "receipts": 50_000,
+        "requests": 60,
+        "turns": 60,
+        "looks": 5,
+        "seed": 1,
+    },
     server={"MEMLIFT_REQUEST_RATE": "1000000", "MEMLIFT_REQUEST_BURST": "1000000"},
     run=run,
     targets=targets,

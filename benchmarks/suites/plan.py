@@ -10,11 +10,11 @@ from benchmarks.metrics import Row, Target
 @dataclass(frozen=True, slots=True)
 class Suite:
     """`settings` are the defaults that `--set NAME=VALUE` changes; `server` is added to the
-    environment of the server that is started for it.
+    environment of the server that is started for it, None where the suite starts what it needs.
     """
 
     about: str
     settings: Mapping[str, int]
-    server: Mapping[str, str]
+    server: Mapping[str, str] | None
     run: Callable[[Bench], None]
     targets: Callable[[Sequence[Row]], list[Target]]

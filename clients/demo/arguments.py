@@ -1,4 +1,4 @@
-"""What the demonstration can be told, and which stream it takes."""
+"""What the demonstration can be told, and which stream a replay takes."""
 
 import argparse
 import os
@@ -10,15 +10,18 @@ from clients.demo.streams import BadStream, Stream, read_stream
 from clients.demo.weather import weather_stream
 
 SAMPLE = 600
-REFERENCE = "dataset"
+WEATHER = "weather"
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """The command line. `url` None starts a server; `full` takes every question."""
+    """The command line. `stream` None does tasks by notes; `url` None starts a server; `full` takes
+    every question.
+    """
 
     data: Path | None
-    stream: str
+    stream: str | None
+    seed: int
     full: bool
     leave: bool
     url: str | None
@@ -28,10 +31,14 @@ class Asked:
 def parse(words: Sequence[str]) -> Asked:
     parser = argparse.ArgumentParser(
         prog="python -m clients.demo",
-        description="Replay real resolved questions through a memory server; see what it learns.",
+        description="Do tasks by what notes say, or forecast a stream; see what a server learns.",
+    )
+    parser.add_argument("--seed", type=int, default=0, help="deals the notes and the tasks (0)")
+    parser.add_argument(
+        "--stream",
+        help=f"replay questions instead: {WEATHER}, or NAME of NAME_questions.jsonl.gz",
     )
     parser.add_argument("--data", type=Path, help="folder of streams (MEMLIFT_DATA, ./data)")
-    parser.add_argument("--stream", default=REFERENCE, help="NAME of NAME_questions.jsonl.gz")
     parser.add_argument("--full", action="store_true", help="every question, not the sample")
     parser.add_argument("--exit", action="store_true", dest="leave", help="end after the report")
     parser.add_argument("--url", help="use this server instead of starting one")
@@ -39,21 +46,29 @@ def parse(words: Sequence[str]) -> Asked:
     given = parser.parse_args(words)
     if given.url and not given.key:
         parser.error("--url needs --key (or MEMLIFT_KEY)")
-    return Asked(given.data, given.stream, given.full, given.leave, given.url, given.key)
+    if given.stream is None and (given.data or given.full):
+        parser.error("--data and --full need --stream")
+    return Asked(
+        data=given.data,
+        stream=given.stream,
+        seed=given.seed,
+        full=given.full,
+        leave=given.leave,
+        url=given.url,
+        key=given.key,
+    )
 
 
 def choose(asked: Asked, environment: str | None) -> Stream:
-    """The stream that was named, by option, by `environment` (the value of MEMLIFT_DATA) or by
-    lying in ./data; else the one that an installed package carries. Raises BadStream where a
-    named one cannot be read.
+    """The stream that was named: the weather that an installed package carries, or one in the
+    folder given by option, by `environment` (the value of MEMLIFT_DATA) or by lying in ./data.
+    Raises BadStream where it cannot be read.
     """
-    named = asked.data or (Path(environment) if environment else None)
-    if named is not None:
-        stream = read_stream(named, asked.stream)
-    elif (Path("data") / f"{asked.stream}_questions.jsonl.gz").exists():
-        stream = read_stream(Path("data"), asked.stream)
-    else:
+    if asked.stream is None or asked.stream == WEATHER:
         stream = weather_stream()
+    else:
+        folder = asked.data or (Path(environment) if environment else Path("data"))
+        stream = read_stream(folder, asked.stream)
     if not stream.questions:
         raise BadStream(f"{stream.description} holds no questions")
     return stream if asked.full else stream.sample(SAMPLE)

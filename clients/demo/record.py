@@ -110,7 +110,12 @@ def _guard_line(record: RankerRecord) -> str:
 
 def _share(shares: Mapping[str, float], part: str, place: int) -> float:
     """Of all rankers that have this mode (place 0) or half-life (place 1)."""
-    return fsum(share for name, share in shares.items() if name.split("/")[place] == part)
+    return fsum(share for name, share in shares.items() if _parts(name)[place] == part)
+
+
+def _parts(ranker: str) -> list[str]:
+    """Its mode and half-life; `plain` is flat and ageless without coins."""
+    return ["flat", "none"] if ranker == "plain" else ranker.split("/")
 
 
 def _guard_read(records: Sequence[RankerRecord]) -> Iterator[str]:

@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
@@ -13,6 +12,9 @@ from pathlib import Path
 
 from memlift_client import ConnectionFailed, MemLift, MemLiftError, RetryPolicy
 
+from memory.kernel.postgres.embedded.ports import find_free_port
+
+SOURCE = Path(__file__).parents[2]
 READY_WITHIN = 300.0
 STOP_WITHIN = 30.0
 LOOK_EVERY = 0.5
@@ -74,11 +76,14 @@ def fresh_folder(name: str) -> Path:
     return folder
 
 
-def start(folder: Path, settings: Mapping[str, str], say: Say) -> LocalServer:
+def start(
+    folder: Path, settings: Mapping[str, str], say: Say, source: Path = SOURCE
+) -> LocalServer:
     """A server on a free port of loopback, with `folder`/data as its data directory and `settings`
-    added to its environment. Returns when it is ready; raises ServerFailed when it will not be.
+    added to its environment; its code is read from `source`. Returns when it is ready; raises
+    ServerFailed when it will not be.
     """
-    port = _free_port()
+    port = find_free_port()
     command = [sys.executable, "-m", "server.cli", "serve"]
     command += ["--host", "127.0.0.1", "--port", str(port), "--data", str(folder / "data")]
     with (folder / "server.log").open("wb") as log:
@@ -87,7 +92,7 @@ def start(folder: Path, settings: Mapping[str, str], say: Say) -> LocalServer:
             stdout=log,
             stderr=subprocess.STDOUT,
             env={**os.environ, **settings},
-            cwd=Path(__file__).parents[2],
+            cwd=source,
             start_new_session=True,
         )
     server = LocalServer(f"http://127.0.0.1:{port}", folder, process)
@@ -127,10 +132,3 @@ def _missing(memory: MemLift) -> str | None:
         return None
     lacking = [f"{name}: {c.detail}" for name, c in readiness.checks.items() if not c.ok]
     return "; ".join(lacking) or readiness.status
-
-
-def _free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        port: int = listener.getsockname()[1]
-        return port

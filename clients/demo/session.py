@@ -42,10 +42,12 @@ def described(stream: Stream) -> str:
     )
 
 
-def demonstrate(url: str, key: str | None, stream: Stream, say: Say) -> None:
-    """Replay and report. Raises BadStream where nothing in the stream is resolved."""
+def demonstrate(url: str, key: str | None, stream: Stream, say: Say) -> str:
+    """Replay and report; the answer is the namespace that learned. Raises BadStream where nothing
+    in the stream is resolved.
+    """
     with MemLift(url, key, retry_policy=RETRY_POLICY) as memory:
-        arms = _arms(memory)
+        arms, namespace = _arms(memory)
         began = time.monotonic()
         scored = replay(stream, arms, lambda progress: say(_line(progress, began)))
         say(f"Replayed in {time.monotonic() - began:.0f} s.")
@@ -54,6 +56,7 @@ def demonstrate(url: str, key: str | None, stream: Stream, say: Say) -> None:
         _compared(say, scored)
         _learned(say, arms[-1].memory, scored)
         _tell(say, "A guideline as an agent would see it", _guideline(arms[-1].memory, stream))
+    return namespace
 
 
 def _compared(say: Say, scored: Sequence[Scored]) -> None:
@@ -76,27 +79,28 @@ def _learned(say: Say, memory: MemLift, scored: Sequence[Scored]) -> None:
         _tell(say, f"The {len(memories)} {title} memories", report.weights(memories))
 
 
-def how_to_call(url: str, data: Path) -> Iterator[str]:
+def how_to_call(url: str, data: Path, namespace: str) -> Iterator[str]:
     yield ""
     yield f"The server keeps running at {url}; press Ctrl-C to end it."
     yield f'  KEY=$(cat {data}/operator.key); curl -H "Authorization: Bearer $KEY" \\'
-    yield f"    '{url}/v1/namespaces/demo-1-memlift/weights?order=strongest&limit=3'"
-    yield f"  Log in at {url}/dashboard/ns/demo-1-memlift/ with that key to look at each memory."
+    yield f"    '{url}/v1/namespaces/{namespace}/weights?order=strongest&limit=3'"
+    yield f"  Log in at {url}/dashboard/ns/{namespace}/ with that key to look at each memory."
     yield f"  The API is described at {url}/docs. To start it again:"
     yield f"    memlift serve --data {data}"
 
 
-def _arms(memory: MemLift) -> list[Arm]:
-    """Two new namespaces of one server."""
+def _arms(memory: MemLift) -> tuple[list[Arm], str]:
+    """Two new namespaces of one server; the one that learns, by name."""
     taken = {namespace.slug for namespace in memory.each_namespace()}
     number = next(n for n in range(1, len(taken) + 2) if f"demo-{n}-memlift" not in taken)
     frozen, learning = f"demo-{number}-similarity-only", f"demo-{number}-memlift"
     memory.create_namespace(frozen, clock="replay", learning="frozen", settings=PLAIN)
     memory.create_namespace(learning, clock="replay", learning="on", settings=PLAIN)
-    return [
+    arms = [
         Arm(FROZEN, memory.within(frozen), by_similarity),
         Arm(LEARNING, memory.within(learning), by_record),
     ]
+    return arms, learning
 
 
 def _line(progress: Progress, began: float) -> str:

@@ -28,6 +28,7 @@ BY_PLACE = {
     "create_namespace": ("slug",),
     "delete_namespace": ("confirmation",),
     "get_weight": ("agent",),
+    "report_by_key": ("task_key",),
     "resolve_contradiction": ("keep", "reason"),
     "what_if": ("policy", "limit"),
 }

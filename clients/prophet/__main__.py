@@ -51,7 +51,7 @@ def _done(asked: Asked) -> int:
             evaluate = cast("Callable[..., int]", evaluation.evaluate)
             agent = an_agent(asked.forecasting)
             check_memory(asked.forecasting.where)
-            return evaluate(asked.dataset, agent, replay=asked.replay, say=_say)
+            return evaluate(asked.dataset, agent, replay=asked.replay, out=asked.out, say=_say)
         case Polling():
             return _polled(asked)
 

@@ -14,6 +14,8 @@ from memlift_client import PredictionFields, Retrieval
 from clients.prophet.event import Event
 from clients.prophet.forecaster import Advised, Answer, Forecaster, NoAnswer, stand_in
 from clients.prophet.recall import Recall, Silence
+from clients.prophet.telling import with_sources
+from clients.prophet.usage import Usage
 
 LOG = logging.getLogger("memlift.prophet")
 MAX_RATIONALE = 8_000
@@ -36,6 +38,13 @@ class Attempt:
             return self.advised.answer
         return self.alone or stand_in(event)
 
+    @property
+    def usage(self) -> Usage:
+        """What both runs cost; the same answer twice was one."""
+        answers = [self.alone, None if self.advised is None else self.advised.answer]
+        different = {id(one): one.usage for one in answers if one is not None}
+        return sum(different.values(), Usage())
+
 
 @dataclass(frozen=True, slots=True)
 class MemoryAgent:
@@ -51,10 +60,11 @@ class MemoryAgent:
         attempt = self._attempted(seen)
         given = attempt.given(seen)
         said = " ".join(part for part in (given.rationale, *attempt.notes) if part)
-        handed_in = self.recall.tell(seen, self._prediction(attempt, given, said))
+        prediction = self._prediction(attempt, given, with_sources(said, event))
+        handed_in = self.recall.tell(seen, prediction)
         if handed_in is not None:
             said += f" The memory server did not take the forecast ({handed_in.reason})."
-        return Answer(given.probabilities, said[:MAX_RATIONALE])
+        return Answer(given.probabilities, said[:MAX_RATIONALE], attempt.usage)
 
     def _attempted(self, event: Event) -> Attempt:
         served = self.recall.ask(event, self.forecaster.wish)
@@ -89,6 +99,8 @@ class MemoryAgent:
             fields["full_probabilities"] = advised.full
         if advised.rankers is not None:
             fields["answers"] = advised.rankers
+        if advised.used is not None:
+            fields["used"] = advised.used
         return fields
 
 

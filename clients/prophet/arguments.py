@@ -48,11 +48,14 @@ class Serving:
 
 @dataclass(frozen=True, slots=True)
 class Evaluating:
-    """Which local dataset is forecast and scored; `replay` at the times that it states."""
+    """Which local dataset is forecast and scored; `replay` at the times that it states. `out`: the
+    folder of its forecasts and its report.
+    """
 
     forecasting: Forecasting
     dataset: Path
     replay: bool
+    out: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +99,7 @@ def parse(words: Sequence[str]) -> Asked:
         api_key=given.api_key,
     )
     if given.command == "evaluate":
-        return Evaluating(forecasting, given.dataset, given.replay)
+        return Evaluating(forecasting, given.dataset, given.replay, given.out)
     return Serving(forecasting, given.host, given.port)
 
 
@@ -121,6 +124,9 @@ def _parser() -> argparse.ArgumentParser:
     _forecasting(serve)
     evaluate = _common(commands.add_parser("evaluate", help="forecast and score a local dataset"))
     evaluate.add_argument("--dataset", type=Path, required=True, help="an events.jsonl")
+    evaluate.add_argument(
+        "--out", type=Path, help="a folder for forecasts and report; given again, it goes on there"
+    )
     _forecasting(evaluate)
     _replay(evaluate)
     _polling(_common(commands.add_parser("poll", help="settle what the arena has resolved")))

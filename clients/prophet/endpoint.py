@@ -5,7 +5,7 @@
 rationale}, where either of the first two will do.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import cast
 
 import httpx
@@ -15,6 +15,7 @@ from clients.prophet.deadline import TooSlow, within
 from clients.prophet.event import Event
 from clients.prophet.forecaster import Advised, Answer, NoAnswer, Wish
 from clients.prophet.reading import SHOWN, Document, read_document
+from clients.prophet.usage import Usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +24,7 @@ class EndpointForecaster:
 
     url: str
     seconds: float = 8.0
-    wish = Wish(k=8, all_rankers=False, format="guideline")
+    wish = Wish(k=8, all_rankers=False, format="brief")
 
     def alone(self, event: Event) -> Answer:
         return self._asked(event, "")
@@ -44,7 +45,8 @@ class EndpointForecaster:
             raise NoAnswer(f"{type(fault).__name__}: {fault}"[: 2 * SHOWN]) from None
         if not isinstance(document, dict):
             raise NoAnswer("the endpoint answered with no JSON object")
-        return read_document(cast("Document", document), event)
+        answer = read_document(cast("Document", document), event)
+        return replace(answer, usage=Usage(calls=1, unpriced=1))
 
 
 def _wire(event: Event) -> dict[str, object]:

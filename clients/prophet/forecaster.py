@@ -1,12 +1,13 @@
 """What sits inside the agent: anything that answers an event, first alone, then with memory."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 from memlift_client import Retrieval
 
 from clients.prophet.event import Event, Probabilities
+from clients.prophet.usage import Usage
 
 
 class NoAnswer(Exception):
@@ -19,19 +20,22 @@ class Answer:
 
     probabilities: Probabilities
     rationale: str = ""
+    usage: Usage = field(default_factory=Usage)
+    """What it cost, as far as the forecaster knows."""
 
 
 @dataclass(frozen=True, slots=True)
 class Advised:
     """An answer made with memory.
 
-    full: the answer had memory been followed wholly; rankers: one answer for each ranker. Both
-    None where the forecaster cannot tell.
+    full: the answer had memory been followed wholly; rankers: one answer for each ranker; used:
+    ids of the memories it acted on. Each None where the forecaster cannot tell.
     """
 
     answer: Answer
     full: Probabilities | None = None
     rankers: Mapping[str, Probabilities] | None = None
+    used: Sequence[str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +44,7 @@ class Wish:
 
     k: int
     all_rankers: bool
-    format: Literal["guideline", "memories"]
+    format: Literal["brief", "memories"]
 
 
 class Forecaster(Protocol):

@@ -4,17 +4,18 @@ guideline.
 
 import importlib
 import os
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
-from memlift_client import Retrieval
+from memlift_client import Retrieval, cited
 
 from clients.prophet.deadline import TooSlow, within
 from clients.prophet.event import Event
 from clients.prophet.forecaster import Advised, Answer, NoAnswer, Wish
 from clients.prophet.prompt import messages, schema
 from clients.prophet.reading import SHOWN, read_text
+from clients.prophet.usage import Usage
 
 MAX_TOKENS = 800
 
@@ -51,7 +52,7 @@ class ModelForecaster:
     answer with the guideline is the one given.
     """
 
-    wish = Wish(k=8, all_rankers=False, format="guideline")
+    wish = Wish(k=8, all_rankers=False, format="brief")
 
     def __init__(
         self, settings: ModelSettings, load: Callable[[], Complete] = open_library
@@ -66,7 +67,9 @@ class ModelForecaster:
         """Where nothing was served, the first answer stands: the question would be the same."""
         if not served.guideline.text and alone is not None:
             return Advised(alone)
-        return Advised(self._asked(event, served.guideline.text or ""))
+        answer = self._asked(event, served.guideline.text or "")
+        # A model that cites nothing may have followed what it read all the same.
+        return Advised(answer, used=cited(answer.rationale, served) or None)
 
     def _asked(self, event: Event, guideline: str) -> Answer:
         try:
@@ -75,7 +78,7 @@ class ModelForecaster:
             raise NoAnswer(str(fault)) from None
         except Exception as fault:  # noqa: BLE001 - the library raises what its providers do
             raise NoAnswer(self._without_key(f"{type(fault).__name__}: {fault}")) from None
-        return read_text(_said(response), event)
+        return replace(read_text(_said(response), event), usage=_usage(response))
 
     def _completed(self, event: Event, guideline: str) -> object:
         shape = {"name": "forecast", "schema": schema(event), "strict": True}
@@ -95,6 +98,21 @@ class ModelForecaster:
     def _without_key(self, said: str) -> str:
         key = self._settings.api_key
         return (said.replace(key, "***") if key else said)[: 2 * SHOWN]
+
+
+def _usage(response: object) -> Usage:
+    """As the library tells it; a price that it does not know is not guessed."""
+    told: object = getattr(response, "usage", None)
+    hidden = cast("Mapping[str, object]", getattr(response, "_hidden_params", None) or {})
+    cost = hidden.get("response_cost")
+    priced = isinstance(cost, int | float)
+    return Usage(
+        calls=1,
+        prompt_tokens=int(getattr(told, "prompt_tokens", 0) or 0),
+        completion_tokens=int(getattr(told, "completion_tokens", 0) or 0),
+        cost=float(cost) if priced else 0.0,
+        unpriced=0 if priced else 1,
+    )
 
 
 def _said(response: object) -> str:

@@ -15,7 +15,8 @@ _SYSTEM = (
 )
 _MEMORY = (
     " `memory` holds notes on how earlier events came out. Check that a note applies before you"
-    " rely on it, and rely on memory only as far as it says memory has earned."
+    " rely on it, and rely on memory only as far as it says memory has earned. Cite each note that"
+    " you rely on in the rationale, such as [m1]."
 )
 _SUM = {
     True: "Exactly one outcome comes true, so the probabilities sum to 1.",

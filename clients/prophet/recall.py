@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from memlift_client import (
     AgentFields,
+    KeyRefused,
     MemLift,
     MemLiftError,
     MemLiftProblem,
@@ -41,6 +42,7 @@ class Recall:
     """One agent's access to one namespace.
 
     seconds: how long a call may take. `about` describes the agent, before its first question.
+    `reached`: whether a question was answered so far.
     """
 
     def __init__(
@@ -51,6 +53,7 @@ class Recall:
         self._about = about
         self._seconds = seconds
         self._introduced = False
+        self.reached = False
 
     def ask(self, event: Event, wish: Wish) -> Retrieval | Silence:
         """What is remembered of events like this one."""
@@ -64,7 +67,9 @@ class Recall:
         )
         if event.asked_at is not None:
             fields["as_of"] = event.asked_at
-        return self._tried("retrieval", event, lambda: self._asked(fields, event))
+        result = self._tried("retrieval", event, lambda: self._asked(fields, event))
+        self.reached = self.reached or not isinstance(result, Silence)
+        return result
 
     def tell(self, event: Event, fields: PredictionFields) -> Silence | None:
         """Hand in the forecast, for the settlement to come."""
@@ -101,6 +106,10 @@ class Recall:
     def _tried(self, what: str, event: Event, work: Callable[[], Result]) -> Result | Silence:
         try:
             return within(self._seconds, work)
+        except KeyRefused as fault:
+            # What was a key when the agent began is none any more: no event will have a memory.
+            LOG.error("%s: the key is refused, and will be: %s", event.key, fault)  # noqa: TRY400 - its trace says nothing more
+            return Silence(f"KeyRefused: {fault}"[:SAID])
         except (TooSlow, MemLiftError, ValueError) as fault:
             reason = f"{type(fault).__name__}: {fault}"[:SAID]
             LOG.warning("%s: no %s by the memory server: %s", event.key, what, reason)

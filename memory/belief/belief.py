@@ -6,10 +6,11 @@ filter with a diagonal covariance; the off-run of a pair enters as a control var
 coefficient that is learnt. Arithmetic is Python float64, sums are `fsum`, so that neither the order
 of memories nor a refold changes a bit.
 
-Values by subject: memory `(mu, P)`, deviation `(d, D)`, cell `(b, B)`, noise as in `_Noise`.
+Values by subject: memory `(mu, P)`, deviation `(d, D)`, influence `(g, counted)`, cell `(b, B)`,
+noise as in `_Noise`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from math import fsum, sqrt
@@ -17,7 +18,17 @@ from typing import NamedTuple
 from uuid import UUID
 
 from memory.belief import weights
-from memory.belief.states import Evidence, Measurement, Observation, State, States, later
+from memory.belief.inclusion import Lift
+from memory.belief.influence import feel, grant
+from memory.belief.states import (
+    VERDICT,
+    Evidence,
+    Measurement,
+    Observation,
+    State,
+    States,
+    later,
+)
 
 SCALE = 0.10  # this much added reward is one unit of weight
 
@@ -52,10 +63,7 @@ NOISE_FLOOR = 0.1  # one lucky outcome takes at most this much of the noise for 
 OUTLIER = 3.0  # standard deviations beyond which a residual is clipped
 
 
-VERDICT = 0.1  # the lift a verdict claims
-
-
-VERDICT_NOISE = 0.25  # and how little it is believed
+VERDICT_NOISE = 0.25  # how little a verdict is believed
 
 
 class _Noise(NamedTuple):
@@ -75,19 +83,32 @@ class _Noise(NamedTuple):
 
 
 class _Served(NamedTuple):
-    """The served set as it stood before the event: beliefs and this agent's deviations."""
+    """The served set as it stood before the event, aged to it: beliefs as everybody has them and
+    as the reporting party feels them, this agent's deviations, and how far each could act.
+    """
 
+    common: dict[UUID, State]
     memories: dict[UUID, State]
     deviations: dict[UUID, State]
+    influences: dict[UUID, State]
+    exposure: dict[UUID, float]
 
     @property
     def gain(self) -> float:
         """What the set was expected to add."""
-        return fsum(s.values[0] for part in self for s in part.values())
+        parts = (self.memories, self.deviations)
+        return fsum(self.exposure[i] * s.values[0] for part in parts for i, s in part.items())
+
+    @property
+    def lifts(self) -> dict[UUID, float]:
+        """What each is believed to add, as this agent and the reporting party feel it."""
+        deviations = self.deviations
+        return {i: s.values[0] + deviations[i].values[0] for i, s in self.memories.items()}
 
     @property
     def variance(self) -> float:
-        return fsum(s.values[1] for part in self for s in part.values())
+        parts = (self.memories, self.deviations)
+        return fsum(self.exposure[i] ** 2 * s.values[1] for part in parts for i, s in part.items())
 
 
 class _Residual(NamedTuple):
@@ -110,6 +131,9 @@ class Belief:
     name: str = "belief"
     whole_bank: bool = False
     guarded: bool = True
+    weighs_exposure: bool = True
+    literal: bool = False
+    places: int = weights.PLACES
 
     def initial_memory(self, start_weight: float = weights.NEUTRAL) -> State:
         start = weights.start_weight(start_weight)
@@ -132,6 +156,21 @@ class Belief:
     def age_deviation(self, state: State, now: datetime) -> State:
         return _aged(state, now, DEVIATION_VARIANCE)
 
+    def age_influence(self, state: State, now: datetime) -> State:
+        if state.touched is None:
+            return state
+        touched = later(state.touched, now)
+        kept = _kept(state.touched, touched)
+        effect, counted = state.values
+        return State((kept * effect, kept * counted), touched)
+
+    def edited_influence(self, state: State, now: datetime) -> State:
+        effect, counted = self.age_influence(state, now).values
+        return State((effect / 2, counted / 2), later(state.touched, now))
+
+    def feel(self, memory: State, influence: State | None) -> State:
+        return feel(memory, influence)
+
     def edited_memory(self, state: State, now: datetime) -> State:
         return _edited(self.age_memory(state, now), now, MEMORY_VARIANCE)
 
@@ -147,17 +186,29 @@ class Belief:
         d, own = (deviation or _NO_DEVIATION).values
         return _weight(mu + d + OPTIMISM * sqrt(p + own))
 
+    def lift(self, memory: State, deviation: State | None) -> Lift | None:
+        mu, p = memory.values
+        d, own = (deviation or _NO_DEVIATION).values
+        return Lift(mu + d, sqrt(p + own))
+
     def update(self, states: States, observation: Observation) -> States:
         if observation.evidence is Evidence.NONE:
             return states
         noise = _Noise(*states.noise.values)
         served = self._served(states, observation)
         residual = _residual(observation, served.gain, served.variance, states.cell, noise)
+        credit = observation.credit(residual.error, served.lifts)
+        credited = _credited(served, residual, observation, credit=credit)
+        memories, influences = _shared(served, credited, observation)
         return States(
-            memories={**states.memories, **_credited(served, residual, observation)},
-            deviations={**states.deviations, **_deviated(served, residual, observation.now)},
+            memories={**states.memories, **memories},
+            deviations={
+                **states.deviations,
+                **_deviated(served, residual, observation.now, credit=credit),
+            },
             cell=_baseline(states.cell, residual, observation, noise),
             noise=_noise(states, served.gain, residual, observation),
+            influences=influences,
         )
 
     def baseline(self, states: States) -> float | None:
@@ -172,10 +223,11 @@ class Belief:
         match observation.evidence:
             case Evidence.PAIRED:
                 beside = Measurement(off, 0.0, 1.0, noise.r_single)
-                left = Measurement(on - noise.rho * off, 1.0, 1.0 - noise.rho, noise.r_paired)
+                rho, effect = noise.rho, observation.effect
+                left = Measurement(on - rho * off, effect, 1.0 - rho, noise.r_paired)
                 return beside, left
             case Evidence.SINGLE:
-                return (Measurement(on, 1.0, 1.0, noise.r_single),)
+                return (Measurement(on, observation.effect, 1.0, noise.r_single),)
             case Evidence.CONTROL:
                 return (Measurement(off, 0.0, 1.0, noise.r_single),)
             case Evidence.NONE:
@@ -189,10 +241,16 @@ class Belief:
         return _residual(observation, served.gain, served.variance, states.cell, noise).error
 
     def _served(self, states: States, observation: Observation) -> _Served:
-        now, ids = observation.now, observation.counted
+        now, exposure = observation.now, observation.exposed
+        ids = exposure.keys()
+        common = {i: self.age_memory(states.memories[i], now) for i in ids}
+        influences = {i: self.age_influence(s, now) for i, s in states.influences.items()}
         return _Served(
-            {i: self.age_memory(states.memories[i], now) for i in ids},
+            common,
+            {i: feel(common[i], influences.get(i)) for i in ids},
             {i: self.age_deviation(states.deviations.get(i, _NO_DEVIATION), now) for i in ids},
+            influences,
+            exposure,
         )
 
 
@@ -208,10 +266,15 @@ def _aged(state: State, now: datetime, prior: float) -> State:
     if state.touched is None:
         return state
     touched = later(state.touched, now)
-    kept = 0.5 ** ((touched - state.touched) / HALF_LIFE)
+    kept = _kept(state.touched, touched)
     mean, variance = state.values
     variance = min(prior, variance + (1.0 - kept * kept) * (prior - variance))
     return State((kept * mean, variance), touched)
+
+
+def _kept(touched: datetime, now: datetime) -> float:
+    """The share of an effect that age has left."""
+    return 0.5 ** ((now - touched) / HALF_LIFE)
 
 
 def _edited(state: State, now: datetime, prior: float) -> State:
@@ -239,15 +302,28 @@ def _residual(
     return _Residual(y - gain - (1.0 - rho) * b, variance, variance + r)
 
 
-def _moved(state: State, error: float, spread: float, now: datetime) -> State:
-    """A belief after one observation of it: mean by variance · error / S, variance shrunken."""
+def _moved(state: State, error: float, spread: float, now: datetime, credit: float = 1.0) -> State:
+    """A belief after one observation of it: mean by h · variance · error / S, variance shrunken by
+    h² · variance² / S, where h (`credit`) says how far the error is its doing.
+    """
     mean, variance = state.values
-    moved = (mean + variance * error / spread, variance - variance * variance / spread)
-    return State(moved, later(state.touched, now))
+    reach = credit * variance
+    return State(
+        (mean + reach * error / spread, variance - reach * reach / spread),
+        later(state.touched, now),
+    )
 
 
-def _credited(served: _Served, residual: _Residual, observation: Observation) -> dict[UUID, State]:
-    """The beliefs after the outcome and its verdicts; an author's word leaves its own as it was."""
+def _credited(
+    served: _Served,
+    residual: _Residual,
+    observation: Observation,
+    *,
+    credit: Mapping[UUID, float],
+) -> dict[UUID, State]:
+    """The beliefs after the outcome and its verdicts, as the reporter feels them; an author's word
+    leaves its own as it was, and a residual what is not to blame for it.
+    """
     now = observation.now
     # Named both helpful and harmful, a memory was told nothing.
     verdicts = dict.fromkeys(set(observation.helpful) - set(observation.harmful), VERDICT)
@@ -257,16 +333,41 @@ def _credited(served: _Served, residual: _Residual, observation: Observation) ->
         if i in observation.author_of:
             after[i] = State(state.values, later(state.touched, now))
             continue
-        after[i] = _moved(state, residual.clipped, residual.spread, now)
+        after[i] = _moved(state, residual.clipped, residual.spread, now, credit[i])
         if i in verdicts:
             mean, variance = after[i].values
             after[i] = _moved(after[i], verdicts[i] - mean, variance + VERDICT_NOISE, now)
     return after
 
 
-def _deviated(served: _Served, residual: _Residual, now: datetime) -> dict[UUID, State]:
+class _Shared(NamedTuple):
+    memories: dict[UUID, State]
+    influences: dict[UUID, State]
+
+
+def _shared(served: _Served, felt: dict[UUID, State], observation: Observation) -> _Shared:
+    """What the beliefs come to for everybody: of one party's word no more than its bound grants."""
+    if observation.party is None:
+        return _Shared(felt, {})
+    shared = _Shared({}, {})
+    for i, after in felt.items():
+        before = served.memories[i]
+        if i in observation.own or after.values == before.values:
+            step = after.values[0] - before.values[0]
+            mean = served.common[i].values[0] + step
+            shared.memories[i] = State((mean, after.values[1]), after.touched)
+            continue
+        granted = grant(served.common[i], served.influences.get(i), before=before, after=after)
+        shared.memories[i] = granted.common
+        shared.influences[i] = granted.influence
+    return shared
+
+
+def _deviated(
+    served: _Served, residual: _Residual, now: datetime, *, credit: Mapping[UUID, float]
+) -> dict[UUID, State]:
     return {
-        i: _moved(state, residual.clipped, residual.spread, now)
+        i: _moved(state, residual.clipped, residual.spread, now, credit[i])
         for i, state in served.deviations.items()
     }
 

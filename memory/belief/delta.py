@@ -2,8 +2,9 @@
 
 A memory carries what it is thought to add, `mu`. An outcome moves every served memory by a fixed
 share of what the served set as a whole left unexplained (Widrow and Hoff 1960): .05 of it in a
-pair, .025 in a single run. An author's word does not move its own memory. There is no ageing, no
-deviation and no verdict.
+pair, .025 in a single run, as far as it could act. An author's word does not move its own memory.
+There is no ageing and no deviation; a verdict moves nothing by itself, but a residual against it is
+not the memory's.
 
 Values of a memory: `(mu,)`; cell and noise as in `point_policy`.
 """
@@ -35,6 +36,9 @@ class Delta(PointPolicy):
     name: str = "delta"
     whole_bank: bool = False
     guarded: bool = True
+    weighs_exposure: bool = True
+    literal: bool = False
+    places: int = weights.PLACES
 
     def initial_memory(self, start_weight: float = weights.NEUTRAL) -> State:
         return State(((weights.start_weight(start_weight) - weights.NEUTRAL) * SCALE,))
@@ -57,9 +61,10 @@ class Delta(PointPolicy):
             return after
         residual = difference - _gain(states, observation)
         move = _share(observation) * min(OUTLIER, max(-OUTLIER, residual))
+        lifts = {i: state.values[0] for i, state in states.memories.items()}
         moved = {
-            i: _add(states.memories[i], move, observation)
-            for i in observation.counted
+            i: _add(states.memories[i], credit * move, observation)
+            for i, credit in observation.credit(residual, lifts).items()
             if i not in observation.author_of
         }
         return replace(after, memories={**states.memories, **moved})
@@ -67,7 +72,7 @@ class Delta(PointPolicy):
 
 def _gain(states: States, observation: Observation) -> float:
     """What the served set was expected to add."""
-    return fsum(states.memories[i].values[0] for i in observation.counted)
+    return fsum(h * states.memories[i].values[0] for i, h in observation.exposed.items())
 
 
 def _share(observation: Observation) -> float:

@@ -10,7 +10,7 @@ may be looked at after every date. Asymptotic means that it holds once dates are
 cell with few dates, rare differences or few controls is covered less often than it says.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from math import fsum, log, sqrt
@@ -166,6 +166,18 @@ def effect_of(days: Sequence[State]) -> EffectEstimates:
     )
 
 
+def pool_cells(states: Iterable[State]) -> State:
+    """What several cells saw on one date, as one, so that the date stays one unit; only of rewards
+    that may be added up.
+    """
+    return State(tuple(map(fsum, zip(*(one.values for one in states), strict=True))))
+
+
+def controls_of(days: Iterable[State]) -> int:
+    """Outcomes without memory that were drawn at random."""
+    return int(fsum(_Day.of(day).untreated for day in days))
+
+
 def _add_pair(day: _Day, outcome: ArmOutcome) -> _Day:
     if outcome.without is None:
         return day
@@ -241,11 +253,11 @@ def _estimate(n: int, value: _Value, *, shown: bool) -> Estimate:
     error = spread / sqrt(dates)
     if not shown or dates < SHOWN_FROM or spread < NO_SPREAD:
         return Estimate(n, dates, value.mean, error)
-    reach = spread * _reach(dates)
+    reach = spread * sequence_reach(dates)
     return Estimate(n, dates, value.mean, error, value.mean - reach, value.mean + reach)
 
 
-def _reach(n: int) -> float:
-    """Half the width of the sequence after n dates, in standard deviations of a date."""
+def sequence_reach(n: float) -> float:
+    """Half the width of the sequence after n units, in standard deviations of one."""
     seen = n * KAPPA_SQUARED + 1.0
     return sqrt(2.0 * seen / (n * n * KAPPA_SQUARED) * log(sqrt(seen) / ALPHA))

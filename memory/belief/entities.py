@@ -12,7 +12,9 @@ from memory.tenancy.entities import PolicyName
 
 @dataclass(frozen=True, slots=True)
 class WeightEvent:
-    """One entry of the ledger: what moved a memory's belief or an agent's deviation from it."""
+    """One entry of the ledger: what moved a memory's belief, an agent's deviation from it or a
+    party's influence on it.
+    """
 
     __pydantic_config__ = OUTPUT
 
@@ -20,8 +22,10 @@ class WeightEvent:
     """The version of the bank that it made."""
     position: int
     """Its place within that version, from 0."""
-    subject: Literal["memory", "deviation"]
-    """Whether the memory's own state moved, or an agent's deviation from it."""
+    subject: Literal["memory", "deviation", "influence"]
+    """Whether the memory's own state moved, an agent's deviation from it, or how far one party
+    alone has moved it: its net effect and what of that counts, in added reward.
+    """
     kind: Literal["learn", "set"]
     """Whether an outcome moved it, or something else set it."""
     reason: str
@@ -48,3 +52,5 @@ class WeightEvent:
     """The version of the bank in which a correction took it back."""
     retrieval_id: UUID | None = None
     """The receipt of the outcome."""
+    party: UUID | None = None
+    """The first key of the party whose influence moved."""

@@ -13,16 +13,26 @@ from typing import Any
 from uuid import UUID
 
 from memory.belief.effect import ArmOutcome, add_outcome, initial_day
+from memory.belief.exposure import note_usage
 from memory.belief.guard import Losses, initial_record, learn_losses, sampled_losses
 from memory.belief.policy import Policy
 from memory.belief.rankers import Draw
 from memory.belief.states import Evidence, Observation, State, States
 from memory.belief.strength import StrengthInput, initial_strength, learn_strength
 
+FIRST_ARITHMETIC, ARITHMETIC = 1, 3
+"""How an outcome is folded: as the first release did; since strength forgets; and since a
+meta-guideline is credited against its own absence. An outcome keeps the one of its time, so that a
+rebuild gives the states that it gave then."""
+
+
 USUAL = 0.5  # the reward to be expected where a policy knows of none
 
 
 Deviant = tuple[UUID, UUID]  # (memory, agent)
+
+
+Influence = tuple[UUID, UUID]  # (memory, party)
 
 
 Cell = tuple[UUID, UUID]  # (agent, category)
@@ -32,7 +42,9 @@ Day = tuple[UUID, UUID, date]  # (agent, category, feedback date)
 
 
 class Operation(StrEnum):
-    """What a `set` event did to a memory's belief and to every agent's deviation from it."""
+    """What a `set` event did to a memory's belief, to every agent's deviation from it and to every
+    party's influence on it.
+    """
 
     CREATED = "created"  # starts anew at `start_weight`, whatever was there
     EDIT = "edit"  # its text changed
@@ -46,6 +58,7 @@ class Auxiliary:
     `numeric` is d·e and d² of a numeric pair, d from the answer without memory to the one had
     memory been followed wholly, e to the truth. `losses` has one entry a ranker of that time,
     where each gave an answer of its own; `draw` says which one served, where one was drawn.
+    `arithmetic` is the one by which strength is folded.
     """
 
     arm_outcome: ArmOutcome
@@ -53,17 +66,25 @@ class Auxiliary:
     losses: Losses | None = None
     draw: Draw | None = None
     own_information: bool = False
+    arithmetic: int = ARITHMETIC
 
 
 @dataclass(frozen=True, slots=True)
 class Learn:
-    """An effective outcome, applied. The agent is the one that acted."""
+    """An effective outcome, applied. The agent is the one that acted.
+
+    `absent`: memories that were near enough to be served in its run with memory, and were not, or
+    were not used; they are counted, nothing more. `named_used`: whether it names which memories
+    were used; None where nothing was served, and where it was applied before anybody could.
+    """
 
     agent: UUID
     category: UUID
     reward_kind: str
     observation: Observation
     auxiliary: Auxiliary | None = None
+    absent: tuple[UUID, ...] = ()
+    named_used: bool | None = None
 
     @property
     def now(self) -> datetime:
@@ -92,11 +113,13 @@ class Learned:
 
     memories: Mapping[UUID, State] = field(default_factory=dict[UUID, State])
     deviations: Mapping[Deviant, State] = field(default_factory=dict[Deviant, State])
+    influences: Mapping[Influence, State] = field(default_factory=dict[Influence, State])
     cells: Mapping[Cell, State] = field(default_factory=dict[Cell, State])
     noises: Mapping[str, State] = field(default_factory=dict[str, State])
     strengths: Mapping[Cell, State] = field(default_factory=dict[Cell, State])
     effects: Mapping[Day, State] = field(default_factory=dict[Day, State])
     records: Mapping[UUID | None, State] = field(default_factory=dict[UUID | None, State])
+    usages: Mapping[Cell, State] = field(default_factory=dict[Cell, State])
 
     @property
     def by_kind(self) -> Mapping[str, Mapping[Any, State]]:
@@ -104,11 +127,13 @@ class Learned:
         return {
             "memory": self.memories,
             "deviation": self.deviations,
+            "influence": self.influences,
             "cell": self.cells,
             "noise": self.noises,
             "strength": self.strengths,
             "effect": self.effects,
             "record": self.records,
+            "usage": self.usages,
         }
 
     @classmethod
@@ -117,11 +142,13 @@ class Learned:
         return cls(
             memories=kinds["memory"],
             deviations=kinds["deviation"],
+            influences=kinds["influence"],
             cells=kinds["cell"],
             noises=kinds["noise"],
             strengths=kinds["strength"],
             effects=kinds["effect"],
             records=kinds["record"],
+            usages=kinds["usage"],
         )
 
 
@@ -161,6 +188,11 @@ def learn_outcome(policy: Policy, start: Learned, entry: Learn) -> tuple[Learned
     return states.frozen(), residual
 
 
+def states_before(policy: Policy, start: Learned, entry: Learn) -> States:
+    """The states that one outcome reads, as they were before it."""
+    return _MutableStates(policy, start).before(entry)
+
+
 def other_strengths(strengths: Mapping[Cell, State], agent: UUID, category: UUID) -> list[State]:
     """The strengths of the agent's other cells, in id order."""
     return [strengths[key] for key in sorted(strengths) if key[0] == agent and key[1] != category]
@@ -188,21 +220,28 @@ class _MutableStates:
         self._deviants = defaultdict[UUID, set[Deviant]](set)
         for deviant in start.deviations:
             self._deviants[deviant[0]].add(deviant)
+        self._influences = dict(start.influences)
+        self._influenced = defaultdict[UUID, set[Influence]](set)
+        for influence in start.influences:
+            self._influenced[influence[0]].add(influence)
         self._cells = dict(start.cells)
         self._noises = dict(start.noises)
         self._strengths = dict(start.strengths)
         self._effects = dict(start.effects)
         self._records = dict(start.records)
+        self._usages = dict(start.usages)
 
     def frozen(self) -> Learned:
         return Learned(
-            self._memories,
-            self._deviations,
-            self._cells,
-            self._noises,
-            self._strengths,
-            self._effects,
-            self._records,
+            memories=self._memories,
+            deviations=self._deviations,
+            influences=self._influences,
+            cells=self._cells,
+            noises=self._noises,
+            strengths=self._strengths,
+            effects=self._effects,
+            records=self._records,
+            usages=self._usages,
         )
 
     def apply(self, entry: Entry) -> None:
@@ -210,6 +249,8 @@ class _MutableStates:
             self._learn(entry)
         elif entry.operation is Operation.CREATED:
             self._memories[entry.memory] = self._policy.initial_memory(entry.start_weight)
+            for influence in self._influenced.pop(entry.memory, ()):
+                del self._influences[influence]
         else:
             self._set(entry)
 
@@ -228,6 +269,15 @@ class _MutableStates:
         for memory, state in after.deviations.items():
             self._deviations[memory, entry.agent] = state
             self._deviants[memory].add((memory, entry.agent))
+        if (party := entry.observation.party) is not None:
+            for memory, state in after.influences.items():
+                self._influences[memory, party] = state
+                self._influenced[memory].add((memory, party))
+        if entry.named_used is not None:
+            cell = (entry.agent, entry.category)
+            self._usages[cell] = note_usage(
+                self._usages.get(cell), entry.now, named=entry.named_used
+            )
         if entry.auxiliary is not None:
             self._learn_strength(entry, entry.auxiliary, before)
             self._count(entry, entry.auxiliary)
@@ -238,9 +288,16 @@ class _MutableStates:
         if auxiliary.numeric is None and not measurements:
             return
         cell = (entry.agent, entry.category)
+        seen = StrengthInput(
+            auxiliary.numeric,
+            measurements,
+            entry.now,
+            acted=auxiliary.arm_outcome,
+            forgets=auxiliary.arithmetic > FIRST_ARITHMETIC,
+        )
         self._strengths[cell] = learn_strength(
             self._strengths.get(cell) or self._initial_strength(before),
-            StrengthInput(auxiliary.numeric, measurements, entry.now),
+            seen,
             other_strengths(self._strengths, *cell),
             own_information=auxiliary.own_information,
         )
@@ -279,7 +336,14 @@ class _MutableStates:
             },
             cell=self._cell(entry.agent, entry.category),
             noise=self._noises.get(entry.reward_kind) or self._policy.initial_noise(),
+            influences=self._influences_of(entry.observation.party, served),
         )
+
+    def _influences_of(self, party: UUID | None, served: Iterable[UUID]) -> dict[UUID, State]:
+        if party is None:
+            return {}
+        pairs = ((memory, (memory, party)) for memory in served)
+        return {m: self._influences[pair] for m, pair in pairs if pair in self._influences}
 
     def _memory(self, memory: UUID) -> State:
         return self._memories.get(memory) or self._policy.initial_memory()
@@ -296,3 +360,6 @@ class _MutableStates:
         self._memories[entry.memory] = memory_rule(self._memory(entry.memory), entry.now)
         for deviant in self._deviants[entry.memory]:
             self._deviations[deviant] = deviation_rule(self._deviations[deviant], entry.now)
+        influence_rule = policy.edited_influence if edit else policy.age_influence
+        for influence in self._influenced[entry.memory]:
+            self._influences[influence] = influence_rule(self._influences[influence], entry.now)

@@ -114,7 +114,8 @@ def probabilities(
 
 
 def sampled_losses(draw: Draw, reward: float, usual: float) -> Losses:
-    """The losses when one ranker alone was drawn: its own, by how rarely it is; none for the rest.
+    """The losses when one ranker alone was drawn: its own and that of those that would have served
+    the same, by how rarely any of them is drawn; none for the rest.
 
     Divided by the probability of the draw, the loss is right on average for every ranker. It is
     taken beyond the `usual` loss, which all rankers share and which therefore moves no probability:
@@ -123,7 +124,7 @@ def sampled_losses(draw: Draw, reward: float, usual: float) -> Losses:
     """
     loss = (usual - reward) / draw.propensity
     clipped = min(WORST_LOSS, max(-WORST_LOSS, loss))
-    return {ranker: clipped if ranker == draw.ranker else None for ranker in draw.shares}
+    return {ranker: clipped if ranker in draw.scored else None for ranker in draw.shares}
 
 
 def losses_of(record: State, rankers: Iterable[str]) -> dict[str, float]:

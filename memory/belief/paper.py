@@ -4,6 +4,10 @@ Every served memory gets the full difference of a pair; nothing else moves a wei
 ageing, no deviation, no baseline, no author rule and no verdict, and the weight ranks the whole
 bank. Kept for comparison: where rewards are binary, one pair takes a weight to a bound.
 
+`paper` is that rule within this server. `paper-strict` is that rule and nothing else: what the
+server adds to a rule when it selects, tries, reflects or retires is left out (`literal`).
+docs/reference/paper-parity.md compares both with the paper, line by line.
+
 Values of a memory: `(w,)`; cell and noise are empty.
 """
 
@@ -25,6 +29,9 @@ class Paper(PointPolicy):
     name: str = "paper"
     whole_bank: bool = True
     guarded: bool = False
+    weighs_exposure: bool = False
+    literal: bool = False
+    places: int = weights.PLACES
 
     def initial_cell(self, siblings: Sequence[State]) -> State:  # noqa: ARG002 - no baseline here
         return State(())
@@ -50,10 +57,24 @@ class Paper(PointPolicy):
         observation: Observation,
     ) -> tuple[Measurement, ...]:
         difference = _difference(observation)
-        return () if difference is None else (Measurement(difference, 1.0, 0.0, PAIR_VARIANCE),)
+        if difference is None or observation.nothing_served:
+            return ()
+        return (Measurement(difference, 1.0, 0.0, PAIR_VARIANCE),)
 
     def residual(self, states: States, observation: Observation) -> float | None:  # noqa: ARG002 - a pair shows it by itself
         return _difference(observation)
+
+
+@dataclass(frozen=True, slots=True)
+class PaperStrict(Paper):
+    """The rule, and nothing that the paper does not have."""
+
+    name: str = "paper-strict"
+    literal: bool = True
+    places: int = 5  # not in the paper; both of its authors' skills serve five
+
+    def edited_memory(self, state: State, now: datetime) -> State:  # noqa: ARG002 - nothing else moves a weight
+        return state
 
 
 def _difference(observation: Observation) -> float | None:

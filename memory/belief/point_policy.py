@@ -15,6 +15,7 @@ from math import fsum
 from typing import NamedTuple
 
 from memory.belief import weights
+from memory.belief.inclusion import Lift
 from memory.belief.states import Evidence, Measurement, Observation, State, States, later
 
 SHRINKAGE = 5.0
@@ -52,6 +53,12 @@ class PointPolicy:
     def age_deviation(self, state: State, now: datetime) -> State:  # noqa: ARG002 - there is none
         return state
 
+    def age_influence(self, state: State, now: datetime) -> State:  # noqa: ARG002 - there is none
+        return state
+
+    def feel(self, memory: State, influence: State | None) -> State:  # noqa: ARG002 - none is bounded
+        return memory
+
     def edited_memory(self, state: State, now: datetime) -> State:
         [weight] = state.values
         kept = weights.NEUTRAL + (weight - weights.NEUTRAL) / 2
@@ -60,11 +67,17 @@ class PointPolicy:
     def edited_deviation(self, state: State, now: datetime) -> State:  # noqa: ARG002 - none kept
         return state
 
+    def edited_influence(self, state: State, now: datetime) -> State:  # noqa: ARG002 - none kept
+        return state
+
     def effective_weight(self, memory: State, deviation: State | None) -> float:  # noqa: ARG002 - none kept
         return memory.values[0]
 
     def ranking_weight(self, memory: State, deviation: State | None) -> float:
         return self.effective_weight(memory, deviation)
+
+    def lift(self, memory: State, deviation: State | None) -> Lift | None:  # noqa: ARG002 - no variance
+        return None
 
     def baseline(self, states: States) -> float | None:
         """The usual reward without memory; None while none was ever seen."""
@@ -78,9 +91,11 @@ class PointPolicy:
         on, off = observation.reward_on, observation.reward_off
         match observation.evidence:
             case Evidence.PAIRED if on is not None and off is not None:
+                if observation.nothing_served:
+                    return (Measurement(on, 0.0, 1.0, REWARD_VARIANCE),)
                 return (Measurement(on - off, 1.0, 0.0, 2 * REWARD_VARIANCE),)
             case Evidence.SINGLE if on is not None:
-                return (Measurement(on, 1.0, 1.0, REWARD_VARIANCE),)
+                return (Measurement(on, observation.effect, 1.0, REWARD_VARIANCE),)
             case Evidence.CONTROL if off is not None:
                 return (Measurement(off, 0.0, 1.0, REWARD_VARIANCE),)
             case _:
@@ -111,8 +126,8 @@ def _shrink(total: float, n: float, toward: float | None) -> float | None:
 
 
 def add_off_run(states: States, observation: Observation) -> States:
-    """The off-run, if there is one, added to its cell and to all."""
-    off = observation.reward_off
+    """The run without memory, if there is one, added to its cell and to all."""
+    off = observation.reward_without
     if observation.evidence is Evidence.NONE or off is None:
         return states
     cell, (total, n) = _Cell(*states.cell.values), states.noise.values

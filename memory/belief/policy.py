@@ -7,7 +7,8 @@ from typing import Protocol
 
 from memory.belief.belief import Belief
 from memory.belief.delta import Delta
-from memory.belief.paper import Paper
+from memory.belief.inclusion import Lift
+from memory.belief.paper import Paper, PaperStrict
 from memory.belief.states import Measurement, Observation, State, States
 from memory.belief.steps import Steps
 from memory.kernel.errors import Rejected
@@ -34,6 +35,23 @@ class Policy(Protocol):
         """Whether the guard chooses the ranker by its record."""
         ...
 
+    @property
+    def weighs_exposure(self) -> bool:
+        """Whether an outcome moves a memory as far as that could have acted on it."""
+        ...
+
+    @property
+    def literal(self) -> bool:
+        """Whether nothing is added to a rule as it was published: in selecting, trying, reflecting
+        and retiring as well.
+        """
+        ...
+
+    @property
+    def places(self) -> int:
+        """How many experiences are served where the caller does not say."""
+        ...
+
     def initial_memory(self, start_weight: float = 1.0) -> State:
         """A new memory. Raises Rejected for a start weight outside floor and ceiling."""
         ...
@@ -51,6 +69,15 @@ class Policy(Protocol):
     def age_memory(self, state: State, now: datetime) -> State: ...
 
     def age_deviation(self, state: State, now: datetime) -> State: ...
+
+    def age_influence(self, state: State, now: datetime) -> State: ...
+
+    def feel(self, memory: State, influence: State | None) -> State:
+        """A memory's state as the party feels it whose influence on it is given, both aged alike.
+
+        The same state where the policy bounds no influence.
+        """
+        ...
 
     def update(self, states: States, observation: Observation) -> States:
         """The states after one outcome; reads only the states before it, aged to its moment.
@@ -81,6 +108,8 @@ class Policy(Protocol):
 
     def edited_deviation(self, state: State, now: datetime) -> State: ...
 
+    def edited_influence(self, state: State, now: datetime) -> State: ...
+
     def effective_weight(self, memory: State, deviation: State | None) -> float:
         """How far a memory has earned its place: for display, pruning, dry runs and scores."""
         ...
@@ -89,9 +118,13 @@ class Policy(Protocol):
         """The weight that orders candidates; may be optimistic about the untested."""
         ...
 
+    def lift(self, memory: State, deviation: State | None) -> Lift | None:
+        """What a memory is believed to add; None where the policy does not say how sure it is."""
+        ...
+
 
 POLICIES: Mapping[str, Policy] = MappingProxyType(
-    {policy.name: policy for policy in (Belief(), Paper(), Steps(), Delta())}
+    {policy.name: policy for policy in (Belief(), Paper(), PaperStrict(), Steps(), Delta())}
 )
 
 

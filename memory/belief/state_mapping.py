@@ -13,11 +13,13 @@ from memory.belief.states import Evidence, State
 SUBJECT_KEYS: Mapping[str, tuple[str, ...]] = {
     "memory": ("memory_id",),
     "deviation": ("memory_id", "agent_id"),
+    "influence": ("memory_id", "party_id"),
     "cell": ("agent_id", "category_id"),
     "noise": ("reward_kind",),
     "strength": ("agent_id", "category_id"),
     "effect": ("agent_id", "category_id", "day"),
     "record": ("category_id",),
+    "usage": ("agent_id", "category_id"),
 }
 """What names a subject of each kind, in the order of its key in `Learned`."""
 
@@ -29,6 +31,7 @@ class Subject:
     kind: str
     memory_id: UUID | None = None
     agent_id: UUID | None = None
+    party_id: UUID | None = None
     category_id: UUID | None = None
     reward_kind: str | None = None
     day: date | None = None
@@ -39,6 +42,7 @@ class Subject:
         return {
             "memory_id": self.memory_id,
             "agent_id": self.agent_id,
+            "party_id": self.party_id,
             "category_id": self.category_id,
             "reward_kind": self.reward_kind,
             "day": self.day,
@@ -143,6 +147,7 @@ class MemoryCounters:
     helpful: int = 0
     harmful: int = 0
     served: int = 0
+    absent: int = 0
 
 
 @dataclass(slots=True)
@@ -153,14 +158,22 @@ class CounterChanges:
     controls: dict[Cell, int] = field(default_factory=dict[Cell, int])
 
     def count(self, entry: Learn, by: int = 1) -> None:
-        """Count an outcome in, or (`by` = -1) off again; whoever was muted credited nobody."""
+        """Count an outcome in, or (`by` = -1) off again; whoever was muted credited nobody, and
+        what could not have acted was not credited.
+
+        Verdicts are counted where they are nobody's alone: a guideline tells of them.
+        """
         observation = entry.observation
-        for memory in set(observation.counted) - observation.author_of:
+        acted = {memory for memory, exposure in observation.exposed.items() if exposure > 0.0}
+        for memory in acted - observation.author_of:
             self._of(memory).credited += by
-        for memory in observation.helpful:
-            self._of(memory).helpful += by
-        for memory in observation.harmful:
-            self._of(memory).harmful += by
+        for memory in entry.absent:
+            self._of(memory).absent += by
+        if observation.party is None:
+            for memory in set(observation.helpful) - observation.author_of:
+                self._of(memory).helpful += by
+            for memory in set(observation.harmful) - observation.author_of:
+                self._of(memory).harmful += by
         if observation.evidence is Evidence.CONTROL:
             cell = (entry.agent, entry.category)
             self.controls[cell] = self.controls.get(cell, 0) + by

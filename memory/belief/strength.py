@@ -2,19 +2,25 @@
 
 Numeric answers tell it directly: the answer with memory moved by `d` from the answer without, the
 truth lay `e` away, and the share of the move that was right is the least squares of e on d. Few
-cases say little, so the cell is drawn to its agent's other cells, and these to a start.
+cases say little, so the cell is drawn to its agent's other cells, and these to a start. Their sums
+halve in 90 days: what was right of an answer half a year ago says little of today's.
 
 Where only rewards are known, a cell holds what memory as a whole adds and what is reached without,
 with their covariance: a run with memory shows the sum, and a baseline that was guessed wrongly
 errs the same way each time. Strength is how little the first speaks against memory.
+
+A state of the first release has no numbers of harm, and its sums do not age until an outcome that
+is folded by today's arithmetic moves it.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from math import erfc, fsum, isfinite, sqrt
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
+from memory.belief.effect import ArmOutcome
+from memory.belief.harm import HarmSums
 from memory.belief.states import Measurement, State, later
 from memory.kernel.errors import Rejected
 
@@ -61,7 +67,7 @@ _EARNING = _Start(0.0, 10.0)
 
 
 class _StrengthRecord(NamedTuple):
-    """The numbers of a cell's state."""
+    """The numbers of a cell's state, those of harm in a row at its end."""
 
     pairs: float = 0.0  # numeric answers seen
     moved_right: float = 0.0  # sum of d e
@@ -75,6 +81,19 @@ class _StrengthRecord(NamedTuple):
     dates: float = 0.0  # feedback dates
     day: float = 0.0  # the newest of them, 0 for none
     suspended: float = 0.0
+    harm: HarmSums | None = None
+
+    @classmethod
+    def of(cls, state: State) -> "_StrengthRecord":
+        numbers, harm = state.values[:_PLAIN], state.values[_PLAIN:]
+        return cls(*numbers, harm=HarmSums.of(harm) if harm else None)
+
+    def state(self, touched: datetime | None) -> State:
+        plain = cast("tuple[float, ...]", self[:_PLAIN])
+        return State((*plain, *(self.harm.numbers if self.harm else ())), touched)
+
+
+_PLAIN = _StrengthRecord._fields.index("harm")
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,12 +101,16 @@ class StrengthInput:
     """What one outcome says about following memory; a part it does not say is None.
 
     `numeric` is (d e, d²), means over the components of the answer. `measurements` are what its
-    rewards say of what memory adds and of the baseline; their noises are independent.
+    rewards say of what memory adds and of the baseline; their noises are independent. `acted`
+    is the outcome as the agent acted, None where that is not told. Without `forgets` it is folded
+    as the first release did: it makes no sums age, and harm is not looked for.
     """
 
     numeric: tuple[float, float] | None
     measurements: tuple[Measurement, ...]
     now: datetime
+    acted: ArmOutcome | None = None
+    forgets: bool = True
 
     def __post_init__(self) -> None:
         if self.numeric is None:
@@ -105,7 +128,7 @@ class StrengthInput:
 
 def initial_strength(baseline: float = BASELINE) -> State:
     """The state of a cell of which nothing is known but where its baseline is guessed to be."""
-    return State(_StrengthRecord(baseline=baseline)[:])
+    return _StrengthRecord(baseline=baseline).state(None)
 
 
 def learn_strength(
@@ -120,18 +143,25 @@ def learn_strength(
     """
     if seen.numeric is None and not seen.measurements:
         return state
-    record = _age(state, seen.now)
+    record = _age(_take_up(state, seen), state.touched, seen.now)
     if seen.numeric is not None:
         record = _add_answer(record, *seen.numeric)
     for measurement in seen.measurements:
         record = _add_measurement(record, measurement)
     record = record._replace(doubt=min(_BASELINE_PRIOR, record.doubt + _DRIFT))
+    if seen.forgets and record.harm is not None and seen.acted is not None:
+        record = record._replace(harm=record.harm.add(seen.acted))
     touched = later(state.touched, seen.now)
     if not seen.with_memory:
-        return State(record[:], touched)
-    learnt = State(_count_date(record, seen.now)[:], touched)
-    strength = strength_of(learnt, others, own_information=own_information)
-    return State(_suspend_or_resume(_StrengthRecord(*learnt.values), strength)[:], touched)
+        return record.state(touched)
+    record = _count_date(record, seen.now)
+    strength = strength_of(
+        record.state(touched),
+        others,
+        own_information=own_information,
+        now=seen.now if seen.forgets else None,
+    )
+    return _suspend_or_resume(record, strength).state(touched)
 
 
 def strength_of(
@@ -141,20 +171,20 @@ def strength_of(
     rewards where there are any, else as the agent's other cells suggest.
     """
     start = _EARNING if own_information else _TRUSTING
-    record = _age(state, now)
+    record = _aged(state, now)
     if record.pairs or not record.measured:
-        return _by_answers(record, [_StrengthRecord(*other.values) for other in others], start)
+        return _by_answers(record, [_aged(other, now) for other in others], start)
     return _by_rewards(record, start)
 
 
 def is_suspended(state: State) -> bool:
     """Whether memory is withheld in this cell, but for retests."""
-    return _StrengthRecord(*state.values).suspended > 0.0
+    return _StrengthRecord.of(state).suspended > 0.0
 
 
 def feedback_dates(state: State) -> int:
     """On how many UTC days an outcome said something about strength."""
-    return int(_StrengthRecord(*state.values).dates)
+    return int(_StrengthRecord.of(state).dates)
 
 
 def _by_answers(cell: _StrengthRecord, others: Sequence[_StrengthRecord], start: _Start) -> float:
@@ -172,19 +202,39 @@ def _by_rewards(cell: _StrengthRecord, start: _Start) -> float:
     return max(0.0, twice - 1.0) if start is _EARNING else min(1.0, twice)
 
 
-def _age(state: State, now: datetime | None) -> _StrengthRecord:
-    """The record with what rewards told of memory on its way back to the prior. Answers do not
-    age: they are compared with each other, not with a baseline that moves.
+def _take_up(state: State, seen: StrengthInput) -> _StrengthRecord:
+    """The record as this outcome finds it: it forgets, and looks for harm, from the first outcome
+    on that is folded so.
     """
-    record = _StrengthRecord(*state.values)
-    if state.touched is None or now is None:
+    record = _StrengthRecord.of(state)
+    return record._replace(harm=record.harm or HarmSums()) if seen.forgets else record
+
+
+def _aged(state: State, now: datetime | None) -> _StrengthRecord:
+    return _age(_StrengthRecord.of(state), state.touched, now)
+
+
+def _age(
+    record: _StrengthRecord, touched: datetime | None, now: datetime | None
+) -> _StrengthRecord:
+    """The record with what rewards told of memory on its way back to the prior, and, where it
+    forgets, the sums of answers and of harm on theirs to nothing.
+    """
+    if touched is None or now is None:
         return record
-    kept = 0.5 ** ((later(state.touched, now) - state.touched) / HALF_LIFE)
+    kept = 0.5 ** ((later(touched, now) - touched) / HALF_LIFE)
     variance = record.variance + (1.0 - kept * kept) * (_PRIOR - record.variance)
-    return record._replace(
+    record = record._replace(
         effect=kept * record.effect,
         variance=min(_PRIOR, variance),
         shared=kept * record.shared,
+    )
+    if record.harm is None:
+        return record
+    return record._replace(
+        moved_right=kept * record.moved_right,
+        moved=kept * record.moved,
+        harm=record.harm.keep(kept),
     )
 
 
@@ -227,7 +277,9 @@ def _add_measurement(record: _StrengthRecord, one: Measurement) -> _StrengthReco
 
 
 def _suspend_or_resume(record: _StrengthRecord, strength: float) -> _StrengthRecord:
+    """Harm that single outcomes tell suspends before ten dates are known, and keeps it so."""
+    harmful = record.harm is not None and record.harm.below_zero
     if record.suspended:
-        return record._replace(suspended=float(strength < RESUMED_FROM))
+        return record._replace(suspended=float(harmful or strength < RESUMED_FROM))
     below = strength < SUSPENDED_BELOW and record.dates >= FEEDBACK_DATES
-    return record._replace(suspended=float(below))
+    return record._replace(suspended=float(harmful or below))

@@ -16,9 +16,28 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION, JSONB
 
-from memory.kernel.postgres.tables import NUMBERS, identity, metadata, moment, namespace_id, one_of
+from memory.kernel.postgres.tables import (
+    NUMBERS,
+    bank_version,
+    identity,
+    key_id,
+    metadata,
+    moment,
+    namespace_id,
+    one_of,
+)
 
-SUBJECTS = ("memory", "deviation", "cell", "noise", "strength", "effect", "record")
+SUBJECTS = (
+    "memory",
+    "deviation",
+    "influence",
+    "cell",
+    "noise",
+    "strength",
+    "effect",
+    "record",
+    "usage",
+)
 
 
 # One narrow row a memory: no vector, primary key only, room on the page, so that updates stay on
@@ -33,6 +52,8 @@ memory_weight = Table(
     Column("n_credited", Integer, nullable=False, server_default="0"),
     Column("n_helpful", Integer, nullable=False, server_default="0"),
     Column("n_harmful", Integer, nullable=False, server_default="0"),
+    # Outcomes of runs with memory whose head held it past the raw gate, and that went without it.
+    Column("n_absent", Integer, nullable=False, server_default="0"),
     postgresql_with={"fillfactor": "50"},
 )
 
@@ -42,6 +63,19 @@ weight_deviation = Table(
     metadata,
     Column("memory_id", Uuid, ForeignKey("memory.id", ondelete="CASCADE"), primary_key=True),
     Column("agent_id", Uuid, ForeignKey("agent.id", ondelete="CASCADE"), primary_key=True),
+    namespace_id(),
+    Column("state", NUMBERS, nullable=False),
+    moment("touched_at", nullable=True),
+    postgresql_with={"fillfactor": "50"},
+)
+
+
+# How far one party alone has moved a memory's belief, and how far that counts for everybody.
+influence = Table(
+    "influence",
+    metadata,
+    Column("memory_id", Uuid, ForeignKey("memory.id", ondelete="CASCADE"), primary_key=True),
+    Column("party_id", Uuid, primary_key=True),
     namespace_id(),
     Column("state", NUMBERS, nullable=False),
     moment("touched_at", nullable=True),
@@ -86,6 +120,18 @@ effect_day = Table(
 )
 
 
+# Which of a cell's last outcomes named the memories that were used.
+usage = Table(
+    "usage",
+    metadata,
+    Column("agent_id", Uuid, ForeignKey("agent.id", ondelete="CASCADE"), primary_key=True),
+    Column("category_id", Uuid, ForeignKey("category.id", ondelete="CASCADE"), primary_key=True),
+    namespace_id(),
+    Column("state", NUMBERS, nullable=False),
+    moment("touched_at", nullable=True),
+)
+
+
 noise = Table(
     "noise",
     metadata,
@@ -122,6 +168,7 @@ weight_event = Table(
     Column("subject", Text, nullable=False),
     Column("memory_id", Uuid, ForeignKey("memory.id", ondelete="CASCADE")),
     Column("agent_id", Uuid, ForeignKey("agent.id", ondelete="CASCADE")),
+    Column("party_id", Uuid),
     Column("category_id", Uuid, ForeignKey("category.id", ondelete="CASCADE")),
     Column("reward_kind", Text),
     Column("day", Date),
@@ -137,11 +184,51 @@ weight_event = Table(
     moment("touched_after", nullable=True),
     Column("weight_before", DOUBLE_PRECISION),
     Column("weight_after", DOUBLE_PRECISION),
-    Column("outcome_id", Uuid, ForeignKey("outcome.id")),
+    # No foreign key: removing old outcomes would have to look through the whole ledger.
+    Column("outcome_id", Uuid),
     moment("known_at"),
     moment("recorded_at"),
     Column("superseded_by", BigInteger),
     one_of("subject", SUBJECTS),
     one_of("kind", ("learn", "set")),
     Index("ix_weight_event_memory_id", "namespace_id", "memory_id", "bank_version"),
+)
+
+
+# Up to which version what was folded is closed: each subject has a `set` event of the reason
+# `closed` with the state that it had then, and no outcome up to there is folded again.
+ledger_closing = Table(
+    "ledger_closing",
+    metadata,
+    namespace_id(primary_key=True),
+    Column("bank_version", BigInteger, primary_key=True),
+    # The newest fact that is closed.
+    moment("known_at"),
+    # The last correction that took back what is closed; null: none did. States recorded between
+    # the two tell of what was taken back.
+    Column("withdrawn_version", BigInteger),
+    moment("recorded_at"),
+)
+
+
+# What was taken out of the ledger at once, and given back or not. From `bank_version` on, and until
+# `undone_version`, recorded states lack outcomes that stand from `first_version` on.
+rollback = Table(
+    "rollback",
+    metadata,
+    identity(),
+    namespace_id(),
+    key_id(),
+    # Whose word it was.
+    Column("source", JSONB, nullable=False),
+    # What was taken, each as it stood: outcomes, memories, runs, contrasts, support.
+    Column("taken", JSONB, nullable=False),
+    # Of the outcomes in the ledger the first; null where none was.
+    Column("first_version", BigInteger),
+    bank_version(),
+    moment("recorded_at"),
+    Column("undone_version", BigInteger),
+    moment("undone_at", nullable=True),
+    Column("undone_by", Uuid),
+    Index("ix_rollback_namespace_id_id", "namespace_id", "id"),
 )

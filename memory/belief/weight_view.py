@@ -6,6 +6,7 @@ from typing import Protocol
 from uuid import UUID
 
 from memory.belief.fold import Learned
+from memory.belief.inclusion import Lift
 from memory.belief.policy import Policy
 from memory.belief.states import State
 
@@ -19,7 +20,7 @@ def probation_share(status: str) -> float:
 
 
 class BelievedRow(Protocol):
-    """A stored row with its belief, and with how one agent's differs."""
+    """A stored row with its belief, and with how one agent's and one party's differ."""
 
     @property
     def id(self) -> UUID: ...
@@ -35,6 +36,10 @@ class BelievedRow(Protocol):
     def deviation(self) -> tuple[float, ...] | None: ...
     @property
     def deviation_touched_at(self) -> datetime | None: ...
+    @property
+    def influence(self) -> tuple[float, ...] | None: ...
+    @property
+    def influence_touched_at(self) -> datetime | None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +51,21 @@ class WeightPair:
 
 
 @dataclass(frozen=True, slots=True)
+class Reader:
+    """Who reads weights: an agent, and the party of the key by which it asks, where it has one."""
+
+    agent_id: UUID
+    party_id: UUID | None
+
+
+@dataclass(frozen=True, slots=True)
 class WeightView:
     """Whose weights are read, as of when, and by which policy.
 
     `past`: the states of that time, where newer ones have been stored since.
     """
 
-    agent_id: UUID
+    reader: Reader
     as_of: datetime
     policy: Policy
     past: Learned | None
@@ -66,6 +79,10 @@ class WeightView:
             share * self.policy.ranking_weight(memory, deviation),
         )
 
+    def lift(self, row: BelievedRow) -> Lift | None:
+        """What the row is believed to add; None by a policy that does not say how sure it is."""
+        return self.policy.lift(*self._aged_states(row))
+
     def deviation_in_weight(self, row: BelievedRow) -> float:
         """What the agent's own record adds to the effective weight."""
         memory, deviation = self._aged_states(row)
@@ -74,14 +91,23 @@ class WeightView:
         return with_own - share * self.policy.effective_weight(memory, None)
 
     def _aged_states(self, row: BelievedRow) -> tuple[State, State | None]:
-        """The memory's state and this agent's deviation, aged to the moment."""
+        """The memory's state as the reader's party feels it, and this agent's deviation, aged to
+        the moment.
+        """
         if self.past is None:
             memory = State(row.state, row.touched_at)
-            known = row.deviation
-            deviation = None if known is None else State(known, row.deviation_touched_at)
+            deviation = _known(row.deviation, row.deviation_touched_at)
+            influence = _known(row.influence, row.influence_touched_at)
         else:
             known_then = self.past.memories.get(row.id)
             memory = known_then or self.policy.initial_memory(row.start_weight)
-            deviation = self.past.deviations.get((row.id, self.agent_id))
+            deviation = self.past.deviations.get((row.id, self.reader.agent_id))
+            party = self.reader.party_id
+            influence = None if party is None else self.past.influences.get((row.id, party))
+        own = None if influence is None else self.policy.age_influence(influence, self.as_of)
         aged = None if deviation is None else self.policy.age_deviation(deviation, self.as_of)
-        return self.policy.age_memory(memory, self.as_of), aged
+        return self.policy.feel(self.policy.age_memory(memory, self.as_of), own), aged
+
+
+def _known(state: tuple[float, ...] | None, touched: datetime | None) -> State | None:
+    return None if state is None else State(state, touched)

@@ -11,6 +11,10 @@ NEUTRAL = 1.0
 CEILING = 2.0
 
 
+PLACES = 3
+"""So many experiences are served where the caller does not say (MemCollab's p)."""
+
+
 def bounded(weight: float) -> float:
     """`weight`, held between floor and ceiling."""
     return min(CEILING, max(FLOOR, weight))

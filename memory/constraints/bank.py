@@ -1,5 +1,6 @@
 """The bank of constraints: a caller brings one, people read them, stop them and bring them back."""
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -7,10 +8,14 @@ from uuid import UUID
 
 from memory.constraints.admission import (
     AdmissionResult,
+    ConstraintAdmission,
     NewConstraint,
     admit_constraints,
     embed_constraints,
+    manager_word,
 )
+from memory.constraints.check_entities import evidence_in
+from memory.constraints.contradictions import ChangeContext, settle
 from memory.constraints.entities import (
     WRITTEN,
     AddedConstraint,
@@ -18,6 +23,7 @@ from memory.constraints.entities import (
     ConstraintDraft,
     Support,
     SupportCounts,
+    Wording,
     origin_of,
     wording_of,
 )
@@ -25,24 +31,27 @@ from memory.constraints.lint import lint, literals_of
 from memory.constraints.store.support import SupportStore
 from memory.inference.service import adopt_model, require_model
 from memory.kernel.engine import Engine
-from memory.kernel.errors import NotFound
+from memory.kernel.errors import Conflict, NotFound
 from memory.kernel.paging import Listed, Page
 from memory.kernel.postgres.database import Connection
 from memory.memories.entities import (
     Kind,
     Memory,
     MemoryFilter,
+    Status,
     Trust,
     Viewer,
     Visibility,
 )
-from memory.memories.service import get_memory, list_memories
+from memory.memories.rules import require_start_weight
+from memory.memories.service import get_memory, hide_private, list_memories
 from memory.memories.store.queries import MemoryReader
-from memory.tasks.entities import OWN_NAMES, Task
+from memory.tasks.entities import OWN_NAMES, CategoryIds, Task
 from memory.tasks.service import NameResolver
 from memory.tasks.store.actors import ActorStore
 from memory.tasks.store.tasks import TaskStore
-from memory.tenancy.entities import Act, Call
+from memory.tenancy.entities import Act, AuditEvent, Call
+from memory.tenancy.store.calls import CallStore
 from memory.tenancy.store.namespaces import NamespaceStore
 
 
@@ -52,17 +61,60 @@ async def add_constraint(engine: Engine, call: Call, draft: ConstraintDraft) -> 
     """
     call.key.require(Act.REMEMBER)
     call.key.require_agent(draft.agent)
+    require_start_weight(call.key, draft.weight)
     require_model(engine, call.namespace)
     learned_at = call.namespace.known_at(draft.learned_at, call.now, "learned_at")
     async with engine.database.transaction(call.namespace.id) as connection:
         new = await _resolve_names(connection, call, draft, learned_at)
     ready = await embed_constraints(engine, call.namespace, [new])
-    async with engine.database.transaction(call.namespace.id) as connection:
+    async with engine.database.effect(call.namespace.id) as connection:
         model_id = await adopt_model(connection, engine, call.namespace)
         [result] = await admit_constraints(
             connection, call.namespace, ready, model_id=model_id, now=call.now
         )
+        if new.is_word and result.outcome != "rejected":
+            event = AuditEvent("constraint.vouch", str(result.memory_id), {"reason": None})
+            await CallStore(connection).record(event, call.key.id, call.namespace.id, call.now)
         return await _answer(connection, call, new, result)
+
+
+async def vouch_for(engine: Engine, call: Call, memory_id: UUID, reason: str | None) -> Constraint:
+    """A manager says that a proposal holds for all, who see it from now on. Raises Conflict for
+    anything else, and where another says the same.
+    """
+    call.key.require(Act.MANAGE)
+    known = await get_constraint(engine, call, memory_id)
+    if known.status is not Status.PROPOSED or known.trust is Trust.QUARANTINED:
+        state = known.trust if known.trust is Trust.QUARANTINED else known.status
+        raise Conflict(f"the constraint is {state}", code="status_conflict", field="id")
+    async with engine.database.transaction(call.namespace.id) as connection:
+        await NamespaceStore(connection).bump(call.namespace.id, steps=0)
+        context = ChangeContext(connection, call.namespace, call.key.id, call.now)
+        admission = None
+        if known.visibility is Visibility.AGENT:
+            admission = ConstraintAdmission(context, require_model(engine, call.namespace))
+        place = await _open_up(admission, memory_id) if admission else None
+        agent = await ActorStore(connection, call.namespace.id).get_agent(known.agent)
+        word = manager_word(call, memory_id, known.task_ids[0], agent.id)
+        await SupportStore(connection, call.namespace.id).add(word)
+        await settle(context, [memory_id])
+        if admission is not None and place is not None:
+            wording = Wording(known.trigger, known.enforce, known.avoid)
+            await admission.compare(memory_id, place, wording)
+        event = AuditEvent("constraint.vouch", str(memory_id), {"reason": reason})
+        await CallStore(connection).record(event, call.key.id, call.namespace.id, call.now)
+    return await get_constraint(engine, call, memory_id)
+
+
+async def _open_up(admission: ConstraintAdmission, memory_id: UUID) -> CategoryIds:
+    place = await admission.open_up(memory_id)
+    if place is None:
+        raise Conflict(
+            "another constraint that all agents see says the same",
+            code="memory_exists",
+            field="id",
+        )
+    return place
 
 
 async def _resolve_names(
@@ -93,6 +145,7 @@ async def _resolve_names(
         weight=draft.weight,
         trust=Trust.TRUSTED if manages else Trust.UNVERIFIED,
         visibility=Visibility.NAMESPACE if manages else Visibility.AGENT,
+        binds_author=call.key.sees_private(draft.agent),
         key_id=call.key.id,
         metadata=draft.metadata,
     )
@@ -106,18 +159,20 @@ async def _lint(
     named = [agent.name for agent in agents if agent.name not in OWN_NAMES]
     # A person may say what to avoid alone, as two wrong runs do.
     required = draft.wording.avoid is None
-    return lint(draft.wording, literals_of(task.text), named, enforce_required=required)
+    return await asyncio.to_thread(
+        lambda: lint(draft.wording, literals_of(task.text), named, enforce_required=required)
+    )
 
 
 async def _answer(
     connection: Connection, call: Call, new: NewConstraint, result: AdmissionResult
 ) -> AddedConstraint:
-    """As it stands now; also where its author may not read it, for want of a key bound to it."""
+    """As it stands now; without its id where it was there and this key may not read it."""
     agent = await ActorStore(connection, call.namespace.id).get_agent(new.agent)
     reader = MemoryReader(connection, call.namespace.id, Viewer((agent.id,)))
     memory = await reader.get(result.memory_id)
     known = await NamespaceStore(connection).get(call.namespace.id)
-    return AddedConstraint(
+    made = AddedConstraint(
         id=memory.id,
         version=memory.version,
         deduplicated=result.outcome == "merged",
@@ -125,13 +180,14 @@ async def _answer(
         memory_status=memory.status,
         lint=new.lint,
     )
+    return await hide_private(connection, call, made)
 
 
 async def get_constraint(engine: Engine, call: Call, memory_id: UUID) -> Constraint:
     """The constraint as it stands. Raises NotFound for a memory of another kind."""
     memory = await get_memory(engine, call, memory_id)
     if memory.kind is not Kind.CONSTRAINT:
-        raise NotFound("no such constraint", code="memory_not_found", field="id")
+        raise NotFound(f"no such constraint: {memory_id}", code="memory_not_found", field="id")
     return (await _with_support(engine, call, [memory]))[0]
 
 
@@ -176,6 +232,7 @@ def _to_constraint(memory: Memory, support: SupportCounts, *, task_ids: list[UUI
         avoid=wording.avoid if wording else None,
         lint=[str(reason) for reason in lint] if isinstance(lint, list) else [],
         support=support,
+        check=evidence_in(memory.detail),
         task_ids=task_ids,
         metadata=memory.metadata,
         version=memory.version,

@@ -10,8 +10,10 @@ from memory.constraints.store.competence import CompetenceStore
 from memory.constraints.trajectory_entities import AgentCategory, Competence, VerifiedRuns
 from memory.kernel.engine import Engine
 from memory.kernel.paging import Listed, Page, listed
+from memory.kernel.postgres.database import Connection
+from memory.memories.browse_entities import require_past
 from memory.tasks.store.actors import ActorStore
-from memory.tenancy.entities import Call
+from memory.tenancy.entities import Call, Namespace
 
 KAPPA = 5.0
 """So many runs at the category's mean stand before an agent's own."""
@@ -25,14 +27,26 @@ async def list_competences(
     engine: Engine, call: Call, as_of: datetime | None, page: Page
 ) -> Listed[Competence]:
     """Of every agent in every category it has verified runs in, by name; those known by `as_of`."""
+    if as_of is not None:
+        require_past(as_of, call.namespace, call.now)
     async with engine.database.transaction(call.namespace.id) as connection:
-        counts = await CompetenceStore(connection, call.namespace.id).all(as_of)
-        store = ActorStore(connection, call.namespace.id)
-        agents = {agent.id: agent.name for agent in await store.every_agent()}
-        categories = await store.names()
+        rows = await load_competences(connection, call.namespace, as_of)
+    after = () if page.after is None else page.after
+    found = [row for row in rows if (row.agent, row.category) > after]
+    return listed(found[: page.limit + 1], page, len(rows), lambda row: (row.agent, row.category))
+
+
+async def load_competences(
+    connection: Connection, namespace: Namespace, as_of: datetime | None = None
+) -> list[Competence]:
+    """All of them, by agent and category."""
+    counts = await CompetenceStore(connection, namespace.id).all(as_of)
+    store = ActorStore(connection, namespace.id)
+    agents = {agent.id: agent.name for agent in await store.every_agent()}
+    categories = await store.names()
     values = shrink_means(counts)
-    rows = sorted(
-        (
+    rows = (
+        Competence(
             agents[cell.agent_id],
             categories[cell.category_id],
             runs.n,
@@ -40,10 +54,9 @@ async def list_competences(
             values[cell],
         )
         for cell, runs in counts.items()
+        if runs.n
     )
-    after = () if page.after is None else page.after
-    found = [Competence(*row) for row in rows if row[:2] > after]
-    return listed(found[: page.limit + 1], page, len(rows), lambda row: (row.agent, row.category))
+    return sorted(rows, key=lambda row: (row.agent, row.category))
 
 
 def shrink_means(counts: Mapping[AgentCategory, VerifiedRuns]) -> dict[AgentCategory, float]:

@@ -1,8 +1,9 @@
 """Constraints that contradict each other: seen when one is admitted, decided by what stands behind
 either, or by a person.
 
-The side with more support stays, the other is suspended; with equal support both stay in use and
-the contradiction stays open. Evidence may turn a decision of its own, never a person's.
+What is proven stays before what is not; then the side with more support stays, and the other is
+suspended. With equal support both stay in use and the contradiction stays open: a proposal turns
+nobody out. Evidence may turn a decision of its own, never a person's.
 """
 
 from collections.abc import Sequence
@@ -20,6 +21,7 @@ from memory.constraints.entities import (
     wording_of,
 )
 from memory.constraints.merging import Nearness, Strength, opposed, stronger
+from memory.constraints.proof import reason_to_wait
 from memory.constraints.store.constraints import Peer
 from memory.constraints.store.contradictions import (
     ContradictionDecision,
@@ -28,12 +30,14 @@ from memory.constraints.store.contradictions import (
     NewContradiction,
     UndecidedContradiction,
 )
+from memory.constraints.store.examined import ExaminedRunStore
 from memory.constraints.store.support import SupportStore
 from memory.kernel.engine import Engine
 from memory.kernel.errors import Conflict
 from memory.kernel.paging import Listed, Page
 from memory.kernel.postgres.database import Connection
 from memory.memories.entities import Status, Trust, Viewer
+from memory.memories.service import hide_private
 from memory.memories.store.memories import MemoryStore, Stamp
 from memory.memories.store.queries import MemoryReader
 from memory.tenancy.entities import Act, AuditEvent, Call, Clock, Namespace
@@ -42,10 +46,6 @@ from memory.tenancy.store.namespaces import NamespaceStore
 
 CONTRADICTED = "contradicted"
 """Why a constraint is suspended that lost."""
-
-
-NO_SUPPORT = "no_support"
-"""Why a constraint waits."""
 
 
 EVIDENCE = "evidence"
@@ -124,28 +124,57 @@ async def decide_by_evidence(context: ChangeContext, memory_id: UUID) -> None:
         keep = stronger(strengths[one.first.id], strengths[one.second.id])
         if keep is None:
             await _leave_open(store, one)
-        elif keep != one.resolution:
-            await store.decide(one.id, ContradictionDecision(keep, EVIDENCE, None, context.now))
+        else:
+            if keep != one.resolution:
+                await store.decide(one.id, ContradictionDecision(keep, EVIDENCE, None, context.now))
+            # Also where it was decided before: the loser may have come into use since.
             await _apply_decision(context, one.id, one.first, stays=keep in ("first", "both"))
             await _apply_decision(context, one.id, one.second, stays=keep in ("second", "both"))
 
 
-async def withdraw_support(context: ChangeContext, memory_ids: Sequence[UUID]) -> None:
-    """These lost support: what all agents see and nothing counts for any more waits for new."""
-    counts = await SupportStore(context.connection, context.namespace.id).counts(memory_ids)
-    store = MemoryStore(context.connection, context.namespace.id)
-    for memory_id, status in (await _shared_statuses(context, memory_ids)).items():
-        if status in IN_USE and counts[memory_id].tasks == 0:
-            step = (status, Status.PROPOSED)
-            await store.set_status(memory_id, step, NO_SUPPORT, await context.stamp())
-        await decide_by_evidence(context, memory_id)
-
-
-async def _shared_statuses(
-    context: ChangeContext, memory_ids: Sequence[UUID]
-) -> dict[UUID, Status]:
+async def settle(context: ChangeContext, memory_ids: Sequence[UUID]) -> None:
+    """Their support changed: what all agents see comes into use where it is proven, and else waits
+    for more.
+    """
+    reasons = await reasons_to_wait(context, memory_ids)
     reader = MemoryReader(context.connection, context.namespace.id, Viewer())
-    return {memory.id: memory.status for memory in await reader.some(memory_ids)}
+    for one in await reader.some(memory_ids):
+        reason = reasons[one.id]
+        if one.status is Status.PROPOSED and one.trust is not Trust.QUARANTINED:
+            if reason is None:
+                step = (Status.PROPOSED, Status.ACTIVE)
+                store = MemoryStore(context.connection, context.namespace.id)
+                await store.set_status(one.id, step, None, await context.stamp())
+            elif reason != one.status_reason:
+                await make_wait(context, one.id, one.status, reason)
+        elif one.status in IN_USE and reason is not None:
+            await make_wait(context, one.id, one.status, reason)
+        await decide_by_evidence(context, one.id)
+
+
+async def make_wait(context: ChangeContext, memory_id: UUID, status: Status, reason: str) -> None:
+    """It is a proposal from now on, and says why."""
+    store = MemoryStore(context.connection, context.namespace.id)
+    step = (status, Status.PROPOSED)
+    await store.set_status(memory_id, step, reason, await context.stamp())
+
+
+async def reasons_to_wait(
+    context: ChangeContext, memory_ids: Sequence[UUID]
+) -> dict[UUID, str | None]:
+    """Why each waits, or would; None where it is proven, and the test of checks lets it in where it
+    was tried. The word of who manages the bank goes before the test.
+    """
+    pieces = await SupportStore(context.connection, context.namespace.id).pieces(memory_ids)
+    store = ExaminedRunStore(context.connection, context.namespace.id)
+    tested = await store.reasons(memory_ids)
+    found: dict[UUID, str | None] = {}
+    for memory_id in memory_ids:
+        support = pieces.get(memory_id, ())
+        found[memory_id] = reason_to_wait(support)
+        if found[memory_id] is None and all(piece.verdicts is not None for piece in support):
+            found[memory_id] = tested.get(memory_id)
+    return found
 
 
 def _contends(*sides: ContradictionSide) -> bool:
@@ -162,6 +191,7 @@ async def _leave_open(store: ContradictionStore, contradiction: UndecidedContrad
 
 async def _load_strengths(context: ChangeContext, ids: Sequence[UUID]) -> dict[UUID, Strength]:
     supports = await SupportStore(context.connection, context.namespace.id).counts(ids)
+    reasons = await reasons_to_wait(context, ids)
     states = (await StateStore(context.connection, context.namespace.id).load(ids)).memories
     policy = policy_named(context.namespace.policy)
     replay = context.namespace.clock is Clock.REPLAY
@@ -171,7 +201,8 @@ async def _load_strengths(context: ChangeContext, ids: Sequence[UUID]) -> dict[U
         counts = supports.get(memory_id, SupportCounts())
         state = states[memory_id]
         aged = policy.age_memory(state, at) if at else state
-        return Strength(counts.tasks, counts.families, policy.effective_weight(aged, None))
+        weight = policy.effective_weight(aged, None)
+        return Strength(reasons[memory_id] is None, counts.tasks, counts.families, weight)
 
     return {memory_id: strength(memory_id) for memory_id in ids}
 
@@ -190,10 +221,8 @@ async def _apply_decision(
         return
     contradictions = ContradictionStore(context.connection, context.namespace.id)
     if not await contradictions.has_lost(side.id, contradiction_id):
-        counts = await SupportStore(context.connection, context.namespace.id).counts([side.id])
-        supported = counts[side.id].tasks > 0
-        step = (Status.SUSPENDED, Status.ACTIVE if supported else Status.PROPOSED)
-        reason = None if supported else NO_SUPPORT
+        reason = (await reasons_to_wait(context, [side.id]))[side.id]
+        step = (Status.SUSPENDED, Status.ACTIVE if reason is None else Status.PROPOSED)
         await store.set_status(side.id, step, reason, await context.stamp())
 
 
@@ -202,12 +231,14 @@ async def list_contradictions(
 ) -> Listed[Contradiction]:
     """Oldest first; None lists the open and the resolved ones."""
     async with engine.database.transaction(call.namespace.id) as connection:
-        return await ContradictionStore(connection, call.namespace.id).browse(state, page)
+        found = await ContradictionStore(connection, call.namespace.id).browse(state, page)
+        return await hide_private(connection, call, found)
 
 
 async def get_contradiction(engine: Engine, call: Call, contradiction_id: UUID) -> Contradiction:
     async with engine.database.transaction(call.namespace.id) as connection:
-        return await ContradictionStore(connection, call.namespace.id).get(contradiction_id)
+        known = await ContradictionStore(connection, call.namespace.id).get(contradiction_id)
+        return await hide_private(connection, call, known)
 
 
 async def resolve_contradiction(
@@ -215,7 +246,7 @@ async def resolve_contradiction(
 ) -> Contradiction:
     """A person decides, over what evidence said; once."""
     call.key.require(Act.MANAGE)
-    async with engine.database.transaction(call.namespace.id) as connection:
+    async with engine.database.effect(call.namespace.id) as connection:
         store = ContradictionStore(connection, call.namespace.id)
         # Whoever decides by evidence holds the version, so nothing is decided beside this.
         await NamespaceStore(connection).bump(call.namespace.id, steps=0)
@@ -240,4 +271,4 @@ async def resolve_contradiction(
         detail = {"keep": keep, "reason": resolution.reason}
         event = AuditEvent("contradiction.resolve", str(contradiction_id), detail)
         await CallStore(connection).record(event, call.key.id, call.namespace.id, call.now)
-    return await get_contradiction(engine, call, contradiction_id)
+        return await store.get(contradiction_id)

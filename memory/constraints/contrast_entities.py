@@ -9,6 +9,7 @@ from uuid import UUID
 
 from pydantic import Field
 
+from memory.constraints.proof import Verdict, Voice
 from memory.constraints.trajectory_entities import RIGHT
 from memory.kernel.errors import Rejected
 from memory.kernel.fields import INPUT, OUTPUT
@@ -122,8 +123,9 @@ class ContrastFilter:
 class RunSketch:
     """A run without its words: `n_steps` and `wordless` say what is missed.
 
-    `in_charge`: its key answers for the whole namespace (evaluator, admin, operator). `fresh`: its
-    group was not looked at for pairs since it came.
+    `voice` is the key that brought it. `fresh`: its group was not looked at for pairs since it
+    came. `variant` is the version of the task. `refused`: why it is not about what its
+    task is about, if so. A run that was withdrawn has no verdict.
     """
 
     id: UUID
@@ -137,9 +139,10 @@ class RunSketch:
     n_steps: int
     wordless: bool
     known_at: datetime
-    key_id: UUID | None
-    in_charge: bool
+    voice: Voice | None
     fresh: bool = True
+    variant: str | None = None
+    refused: str | None = None
 
     @property
     def right(self) -> bool | None:
@@ -147,6 +150,10 @@ class RunSketch:
         if self.reward is None or self.verifier == "none":
             return None
         return self.reward >= RIGHT
+
+    @property
+    def verdict(self) -> Verdict:
+        return Verdict(self.agent, self.verifier, self.voice)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,10 @@ queue and say so. What stops the work for a while leaves the pair in the queue, 
 what goes wrong with the pair itself ends it as failed, and it can be asked again.
 """
 
+import asyncio
 import time
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
 from uuid import UUID
@@ -18,7 +19,7 @@ from memory.constraints.admission import NewConstraint, admit_constraints, embed
 from memory.constraints.contrast_entities import ContrastState, PairClass
 from memory.constraints.entities import DISTILLED, Wording
 from memory.constraints.lint import lint, literals_of
-from memory.constraints.pairs import reason_against
+from memory.constraints.pairs import find_fault
 from memory.constraints.replies import DistilledWordings, Material, read_answer
 from memory.constraints.store.contrasts import ClaimedContrast, ContrastResult, ContrastStore
 from memory.constraints.store.runs import PairingStore
@@ -156,6 +157,11 @@ class ClaimedPair:
     reason: str | None
 
     @property
+    def supports(self) -> bool:
+        """Whether it may be counted."""
+        return self.claimed.contrast.supports and self.reason is None
+
+    @property
     def material(self) -> Material:
         named = self.task.metadata.get("identifiers")
         identifiers = named if isinstance(named, list) else []
@@ -184,14 +190,22 @@ async def _load_pair(
     contrast = claimed.contrast
     ids = [contrast.preferred_id, contrast.unpreferred_id]
     runs = {run.id: run for run in await TrajectoryStore(connection, namespace_id).of_ids(ids)}
-    sketches = await PairingStore(connection, namespace_id).sketches(ids)
     return ClaimedPair(
         claimed=claimed,
         task=await TaskStore(connection, namespace_id).get(contrast.task_id),
         preferred=runs[contrast.preferred_id],
         unpreferred=runs[contrast.unpreferred_id],
-        reason=reason_against(sketches[0], sketches[-1]),
+        reason=await _find_fault(connection, namespace_id, claimed),
     )
+
+
+async def _find_fault(
+    connection: Connection, namespace_id: UUID, claimed: ClaimedContrast
+) -> str | None:
+    """Why the pair is no support as things stand: its runs may have been withdrawn meanwhile."""
+    ids = [claimed.contrast.preferred_id, claimed.contrast.unpreferred_id]
+    one, other = await PairingStore(connection, namespace_id).sketches(ids)
+    return find_fault(one, other)
 
 
 async def distil_pair(run: QueueRun, pair: ClaimedPair) -> bool:
@@ -230,17 +244,47 @@ async def _draft_constraints(run: QueueRun, pair: ClaimedPair) -> DraftedConstra
     answer = await _ask_model(run, pair, material)
     if isinstance(answer, LlmFailure):
         return answer
-    literals = literals_of(material.task, material.identifiers)
+    literals = await asyncio.to_thread(literals_of, material.task, material.identifiers)
     agents = (pair.preferred.agent, pair.unpreferred.agent)
     required = material.pair_class is not PairClass.BOTH_WRONG
-    drafts = [
-        _new_constraint(
-            run, pair, wording, lint(wording, literals, agents, enforce_required=required)
-        )
-        for wording in answer.value.wordings
-    ]
+
+    def draft(wording: Wording) -> NewConstraint:
+        faults = lint(wording, literals, agents, enforce_required=required)
+        return _new_constraint(run, pair, wording, faults)
+
+    drafts = [draft(wording) for wording in answer.value.wordings]
+    refused, tokens = [one for one in drafts if one.lint], answer.tokens
+    if refused:
+        again = await _repair(run, pair, refused)
+        tokens += again.tokens
+        wordings = () if isinstance(again, LlmFailure) else again.value.wordings
+        drafts += [one for one in map(draft, wordings) if not one.lint]
     ready = await embed_constraints(run.engine, run.namespace, drafts)
-    return DraftedConstraints(ready, answer.value.rejected, run.llm.name, answer.tokens)
+    return DraftedConstraints(ready, answer.value.rejected, run.llm.name, tokens)
+
+
+async def _repair(
+    run: QueueRun, pair: ClaimedPair, refused: Sequence[NewConstraint]
+) -> LlmResult[DistilledWordings] | LlmFailure:
+    """One more try at what the lint refused: the model sees the pair again, and why. What comes
+    rests on the same pair.
+    """
+    seconds = min(run.engine.settings.llm.timeout.total_seconds(), run.seconds_left)
+    session = LlmSession(
+        run.engine, run.llm, run.namespace.id, LlmSubject(task_id=pair.task.id), run.now
+    )
+    told = "\n".join(
+        f"{said(one.wording.situation)}, {said(one.wording.lesson)}: {', '.join(one.lint)}"
+        for one in refused
+    )
+    first = _role_for(pair.material)
+    prompt = replace(
+        first.prompt,
+        role="repair",
+        system=f"{first.prompt.system}\n\n{prompts.REFUSED}",
+        material=f"{first.prompt.material}\n\nYour wordings that were refused:\n{told}",
+    )
+    return await ask_or_explain(session, replace(first, name="repair", prompt=prompt), seconds)
 
 
 async def _ask_model(
@@ -280,7 +324,7 @@ def _new_constraint(
         pair=(pair.preferred, pair.unpreferred),
         origin=DISTILLED,
         agent=DISTILLER,
-        counts=contrast.supports,
+        counts=pair.supports,
         learned_at=now,
     )
 
@@ -302,30 +346,33 @@ async def _save(
             # Erased while a model thought: what it said of them goes as well.
             result = LlmFailure(ContrastState.NO_TEXT, result.tokens)
         contrast_id = pair.claimed.contrast.id
+        reason = await _find_fault(connection, run.namespace.id, pair.claimed)
         if isinstance(result, LlmFailure) and result.reason in PASSING_REASONS:
             until = run.now if result.reason == DEADLINE else run.now + PAUSE
-            reason = PASSING_REASONS[result.reason]
-            await store.release(contrast_id, reason, until, result.tokens)
+            await store.release(contrast_id, PASSING_REASONS[result.reason], until, result.tokens)
             return
         if isinstance(result, LlmFailure):
             ended = _failed(run, result, duration_ms)
         else:
-            state = await _admit(run, connection, result)
+            state = await _admit(run, connection, result, counts=pair.supports and reason is None)
             ended = ContrastResult(
-                state, pair.reason, result.distiller, result.rejected, duration_ms, result.tokens
+                state, reason, result.distiller, result.rejected, duration_ms, result.tokens
             )
         await store.finish(contrast_id, ended, run.now)
 
 
 async def _admit(
-    run: QueueRun, connection: Connection, drafted: DraftedConstraints
+    run: QueueRun, connection: Connection, drafted: DraftedConstraints, *, counts: bool
 ) -> ContrastState:
-    """Distilled where something can be used; what the lint found fault with is kept as rejected."""
+    """Distilled where something can be used; what the lint found fault with is kept as rejected.
+    `counts`: whether the pair still does.
+    """
     if not drafted.constraints:
         return ContrastState.EMPTY
     model_id = await adopt_model(connection, run.engine, run.namespace)
+    constraints = [replace(new, counts=new.counts and counts) for new in drafted.constraints]
     results = await admit_constraints(
-        connection, run.namespace, drafted.constraints, model_id=model_id, now=run.now
+        connection, run.namespace, constraints, model_id=model_id, now=run.now
     )
     used = any(one.outcome != "rejected" for one in results)
     return ContrastState.DISTILLED if used else ContrastState.EMPTY

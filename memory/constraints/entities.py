@@ -1,5 +1,6 @@
 """Constraints, what supports them and what contradicts them."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -8,9 +9,10 @@ from uuid import UUID
 
 from pydantic import Field, computed_field
 
+from memory.constraints.check_entities import CheckEvidence
 from memory.constraints.contrast_entities import PairClass
 from memory.kernel.errors import Rejected
-from memory.kernel.fields import INPUT, OUTPUT, Moment, Name, hint
+from memory.kernel.fields import INPUT, OUTPUT, Moment, Name, Nested, hint
 from memory.kernel.text import NAME, cleaned, cleaned_json, optional
 from memory.memories.entities import (
     MAX_WEIGHT,
@@ -36,10 +38,16 @@ DISTILLED: Final = "distilled"
 WRITTEN: Final = "written"
 
 
-Origin = Literal["distilled", "written"]
+CHECKED: Final = "checked"
+
+
+Origin = Literal["distilled", "written", "checked"]
 
 
 Part = Annotated[str, Field(json_schema_extra=hint(PART))]  # pyright: ignore[reportArgumentType] - JSON values
+
+
+_OPENING = re.compile(r"^(?:when|if)[\s,:]+", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +70,9 @@ class Wording:
 
     @property
     def situation(self) -> str:
-        """The trigger, as the memory's situation."""
-        return f"When {self.trigger}"
+        """The trigger, as the memory's situation; a "When" or "If" of its own is not said twice."""
+        bare = _OPENING.sub("", self.trigger)
+        return f"When {bare or self.trigger}"
 
     @property
     def lesson(self) -> str:
@@ -89,6 +98,8 @@ class SupportCounts:
     """Distinct families of models of what counts."""
     keys: int = 0
     """Distinct keys behind what counts."""
+    parties: int = 0
+    """Distinct parties whose runs count: a key, with those that may speak for the same agent."""
 
     @computed_field
     @property
@@ -111,6 +122,8 @@ class ServedConstraint:
     agent: str
     category: CategoryName
     learned_at: datetime
+    evidence: str | None = None
+    """What recorded runs say for it, in a sentence; null where it was not tested on them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +142,7 @@ class ConstraintDraft:
     """What to do then, to be read after the word enforce."""
     avoid: Part | None = None
     """What not to do, to be read after the word avoid."""
-    task: TaskDraft | None = None
+    task: Annotated[TaskDraft, Nested] | None = None
     """The task it was learned from, in the caller's words; give this or `task_id`."""
     task_id: UUID | None = None
     """A stored task it was learned from; give this or `task`."""
@@ -197,7 +210,7 @@ class Support:
     verifier: str
     """The weaker of those who vouch for the two runs."""
     counts: bool
-    """Whether it counts: verified by others, and not made by one key alone."""
+    """Whether it counts: a test or more stands behind both runs, and not one party alone."""
     known_at: datetime
     """When it was known."""
     recorded_at: datetime
@@ -213,7 +226,7 @@ class Constraint:
     id: UUID
     """Names the constraint for ever; it is a memory of that id as well."""
     origin: Origin
-    """Whether it comes from a contrast or from a caller."""
+    """Whether a language model made it of a contrast, a check of runs, or a caller."""
     status: Status
     """Whether it is in use."""
     status_reason: str | None
@@ -240,6 +253,8 @@ class Constraint:
     """What its wording fails, where it was rejected."""
     support: SupportCounts
     """Its support in numbers."""
+    check: CheckEvidence | None
+    """What recorded runs say of it; null where it was not tested on them."""
     task_ids: list[UUID]
     """The tasks it comes from."""
     metadata: Mapping[str, object]
@@ -287,6 +302,8 @@ def detail_of(wording: Wording, origin: str, lint: Sequence[str] = ()) -> dict[s
 def origin_of(detail: Mapping[str, object], *, otherwise: Origin) -> Origin:
     """Where the constraint of a memory's detail comes from; `otherwise` where that was erased."""
     stored = detail.get("origin", otherwise)
+    if stored == CHECKED:
+        return CHECKED
     return DISTILLED if stored == DISTILLED else WRITTEN
 
 

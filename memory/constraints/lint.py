@@ -103,7 +103,7 @@ _ORDERS = re.compile(
     r"|\byou (?:are|must|shall|have to) (?:now|always|never|act|obey|answer|reply|respond)\b"
     r"|\b(?:act|behave|pretend) as (?:if|a|an|the)\b|\bpretend (?:to|that|you)\b"
     r"|\bas an? (?:ai|language model|assistant)\b|\b(?:jailbreak|developer mode)\b"
-    r"|</?\w+[^>]*>|\[/?(?:inst|system|user|assistant)\]|^\W*(?:system|assistant|user)\s*:",
+    r"|</?\w++[^<>]{0,400}+>|\[/?(?:inst|system|user|assistant)\]|^\W*(?:system|assistant|user)\s*:",
     re.IGNORECASE,
 )
 
@@ -123,7 +123,8 @@ class Literals:
     def found_in(self, text: str) -> tuple[str, ...]:
         """Which of them the text contains, each once, in the order of the kinds above."""
         numbers = [number for number in map(plain, NUMBER.findall(text)) if number in self.numbers]
-        strings = [string for string in sorted(self.strings) if _holds(text, string)]
+        folded, quotes = _folded(text), {_folded(quoted) for quoted in quoted_in(text)}
+        strings = [string for string in sorted(self.strings) if _holds(folded, quotes, string)]
         tokens = TOKEN.findall(text)
         identifiers = [token for token in tokens if token.casefold() in self.identifiers]
         names = [token for token in tokens if self._named(token)]
@@ -166,8 +167,7 @@ def _reasons(
 
 def _names(text: str, agent: str) -> bool:
     name = agent.strip().casefold()
-    pattern = rf"(?<!\w){re.escape(name)}(?!\w)"
-    return bool(name) and re.search(pattern, text.casefold()) is not None
+    return bool(name) and _stands_in(text.casefold(), name)
 
 
 def _many_sentences(part: str) -> bool:
@@ -226,12 +226,12 @@ TOKEN = re.compile(r"\w+")
 # A sentence begins at the start, behind a full stop, after an empty line, and on a line that
 # follows a finished one or opens with a bullet.
 _SENTENCE_START = re.compile(
-    r"(?:^|[.!?][\"'\u201d\u2019)]*\s|\n\s*\n|[.!?:;)][\"'\u201d\u2019]*\s*\n|\n\s*(?:[-*#>\u2022]|\d+[.)]))"
-    r"[^\w\n]*$"
+    r"(?:^|[.!?][\"'\u201d\u2019)]*+\s|\n[^\S\n]*+\n|[.!?:;)][\"'\u201d\u2019]*+[^\S\n]*+\n"
+    r"|\n[^\S\n]*+(?:[-*#>\u2022]|\d++[.)]))[^\w\n]*+$"
 )
 
 
-_ABBREVIATED = re.compile(r"\b(?:Mr|Mrs|Ms|Dr|Prof|St|Jr|Sr|vs|No|[A-Z])\.\s+[^\w\n]*$")
+_ABBREVIATED = re.compile(r"\b(?:Mr|Mrs|Ms|Dr|Prof|St|Jr|Sr|vs|No|[A-Z])\.\s++[^\w\n]*+$")
 
 
 # Where a sentence begins is seen in so many characters before a word.
@@ -299,11 +299,27 @@ def _folded(text: str) -> str:
     return " ".join(text.casefold().split())
 
 
-def _holds(text: str, string: str) -> bool:
+def _holds(folded: str, quotes: Collection[str], string: str) -> bool:
     """Whether a text contains a quoted string; one without words counts in quotes only."""
-    folded = _folded(text)
     if not TOKEN.search(string):
-        return string in {_folded(quoted) for quoted in quoted_in(text)}
-    before = r"(?<!\w)" if string[0].isalnum() else ""
-    behind = r"(?!\w)" if string[-1].isalnum() else ""
-    return re.search(before + re.escape(string) + behind, folded) is not None
+        return string in quotes
+    return _stands_in(folded, string, before=string[0].isalnum(), behind=string[-1].isalnum())
+
+
+def _stands_in(text: str, string: str, *, before: bool = True, behind: bool = True) -> bool:
+    """Whether a text contains a string, not as a part of a longer word where that matters. Looked
+    for as it is: a pattern for each of a thousand strings would have to be compiled.
+    """
+    start = text.find(string)
+    while start >= 0:
+        end = start + len(string)
+        joined_before = before and start > 0 and _in_word(text[start - 1])
+        joined_behind = behind and end < len(text) and _in_word(text[end])
+        if not (joined_before or joined_behind):
+            return True
+        start = text.find(string, start + 1)
+    return False
+
+
+def _in_word(character: str) -> bool:
+    return character == "_" or character.isalnum()

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from memory.constraints.entities import Wording
-from memory.kernel.likeness import TWIN, signature
+from memory.kernel.likeness import TWIN, says_the_same, signature
 
 ENFORCED_AVOIDED, NEGATED = "enforced_avoided", "negated"
 """How two constraints contradict: one enforces what the other avoids; one says the other's
@@ -29,24 +29,29 @@ class Nearness:
 class Strength:
     """What stands behind a constraint, in the order in which it counts."""
 
+    proven: bool
     tasks: int
     families: int
     effective_weight: float
 
 
 def same(one: Wording, other: Wording, near: Nearness) -> bool:
-    """Whether they say one thing: near in trigger and in lesson, with equal numbers, names and
-    negations, and both enforce, both avoid, or both do both.
+    """Whether they say one thing, by the rule of all memories (decision 47), part by part: both
+    enforce, both avoid, or both do both, and nothing says that any part differs.
     """
-    if near.trigger < TWIN or near.lesson < TWIN:
-        return False
     parts = (
-        (one.trigger, other.trigger),
-        (one.enforce, other.enforce),
-        (one.avoid, other.avoid),
+        (one.trigger, other.trigger, near.trigger),
+        (one.enforce, other.enforce, near.enforce),
+        (one.avoid, other.avoid, near.avoid),
     )
-    # Of lessons that say the same words with the roles exchanged, the cosine sees little.
-    return all(_alike(*texts) for texts in parts) and not _crossed(one, other, near)
+    return all(_says_the_same(*part) for part in parts)
+
+
+def _says_the_same(one: str | None, other: str | None, cosine: float | None) -> bool:
+    """Both are absent, or both are there and say the same."""
+    if one is None or other is None:
+        return one is other
+    return says_the_same(one, other, -1.0 if cosine is None else cosine)
 
 
 def opposed(one: Wording, other: Wording, near: Nearness) -> str | None:
@@ -72,8 +77,8 @@ def _crossed(one: Wording, other: Wording, near: Nearness) -> bool:
 
 
 def stronger(one: Strength, other: Strength) -> str | None:
-    """`first` or `second`; None where as much stands behind either."""
-    if one == other:
+    """`first` or `second`; None where as much stands behind either, or neither is proven."""
+    if one == other or not (one.proven or other.proven):
         return None
     return "first" if one > other else "second"
 

@@ -9,8 +9,9 @@ from collections.abc import Sequence
 from functools import partial
 from itertools import pairwise
 
+from memory.constraints.checks.same_task import OTHER_TASK
 from memory.constraints.contrast_entities import PairClass, RunPair, RunSketch
-from memory.constraints.trajectory_entities import SUPPORTING, VERIFIERS
+from memory.constraints.proof import NO_VERDICT, reason_against
 
 MAX_PAIRS = 8
 """The most pairs a group makes at once, whatever its size."""
@@ -25,17 +26,18 @@ every run names its cost, of the other's steps.
 CLOSE = 1e-9
 
 
-NO_VERDICT = "no_verdict"
-
-
-SELF_VERIFIED = "self_verified"
-
-
-SAME_KEY = "same_key"
-
-
 def pairs_of(group: Sequence[RunSketch]) -> list[RunPair]:
-    """The pairs of one task's runs: the best right run for each wrong one; without a wrong one the
+    """The pairs of one task's runs, those of each version of the task by themselves."""
+    variants = list(dict.fromkeys(run.variant for run in group))
+    return [
+        pair
+        for variant in variants
+        for pair in _pairs_of_variant([run for run in group if run.variant == variant])
+    ]
+
+
+def _pairs_of_variant(group: Sequence[RunSketch]) -> list[RunPair]:
+    """The best right run for each wrong one; without a wrong one the
     cheapest right run against the dearest; without a right one two wrong runs; and where fewer than
     two have a verdict, one pair that is refused.
     """
@@ -109,7 +111,7 @@ def _fitness(wrong: RunSketch, run: RunSketch) -> tuple[object, ...]:
 
 def _standing(run: RunSketch) -> tuple[bool, int, float]:
     """Smaller is better: with words, well verified, well rewarded."""
-    return run.wordless, VERIFIERS.index(run.verifier), -(run.reward or 0.0)
+    return run.wordless, -run.verdict.rank, -(run.reward or 0.0)
 
 
 def _kinship(one: RunSketch, other: RunSketch) -> int:
@@ -121,16 +123,15 @@ def _kinship(one: RunSketch, other: RunSketch) -> int:
 
 
 def _pair(preferred: RunSketch, unpreferred: RunSketch, pair_class: PairClass) -> RunPair:
-    return RunPair(preferred, unpreferred, pair_class, reason_against(preferred, unpreferred))
+    return RunPair(preferred, unpreferred, pair_class, find_fault(preferred, unpreferred))
 
 
-def reason_against(one: RunSketch, other: RunSketch) -> str | None:
-    """Why the two are no support for anything, if so: nobody judged one, its own agent did, or one
-    key alone stands behind both.
+def find_fault(one: RunSketch, other: RunSketch) -> str | None:
+    """Why the two are no support for anything, if so: nobody judged one, one is not about what its
+    task is about, or their verdicts prove nothing.
     """
     if one.right is None or other.right is None:
         return NO_VERDICT
-    if not {one.verifier, other.verifier} <= SUPPORTING:
-        return SELF_VERIFIED
-    independent = one.key_id is not None and one.key_id != other.key_id
-    return None if independent or (one.in_charge and other.in_charge) else SAME_KEY
+    if one.refused is not None or other.refused is not None:
+        return OTHER_TASK
+    return reason_against(one.verdict, other.verdict)

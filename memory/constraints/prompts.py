@@ -29,6 +29,14 @@ _TASK: Final = {
 }
 
 
+_SEVERAL: Final = (
+    "Several tasks of one kind are given, each with a run that succeeded and a run that failed. Say"
+    " what separates success from failure in more than one of them, so that any agent, whatever"
+    " model it runs on, can keep to it on other tasks of this kind. Each entry is then judged on"
+    " other pairs of runs, by somebody who is not told which of them succeeded."
+)
+
+
 _RULES: Final = (
     "Do not solve the task and do not correct the runs. Look at how they are built: conditions that"
     " were kept or dropped, quantities that were named or skipped, the method chosen, the order of"
@@ -67,6 +75,23 @@ SCHEMA: Final[dict[str, object]] = {
     "required": ["entries"],
     "additionalProperties": False,
 }
+
+
+REFUSED: Final = (
+    "You have worded constraints for this pair already, and some were refused. Word these anew so"
+    " that the reason named with each no longer holds, and leave out what cannot be said so.\n"
+    "`literal`: it names a thing of this one task. `agent_name`: it names an agent."
+    " `not_one_sentence`: a part is no single sentence. `no_trigger`: it would apply always."
+    " `no_enforce`: it says nothing to do. `commands_tools`: it orders a tool to be called."
+    " `instruction_like`: it gives orders to whoever reads it."
+)
+"""Added where a wording is asked for again."""
+
+
+def asked_of_several() -> str:
+    """What is to be done with several pairs of different tasks at once."""
+    rules = _RULES.format(entries=MAX_ENTRIES, characters=PART)
+    return f"{_SEVERAL}\n{rules}"
 
 
 def asked(pair_class: PairClass) -> str:

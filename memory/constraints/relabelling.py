@@ -92,7 +92,7 @@ class _RelabelRun:
         self._namespace = namespace
         self._model_id = model_id
         self._store = RelabelStore(connection, namespace.id)
-        self._router = Router(connection, namespace.id, model_id)
+        self._router = Router(CentroidStore(connection, namespace.id), model_id)
         self._names: dict[UUID, str] = {}
         self._gate = 0.0
 

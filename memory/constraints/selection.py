@@ -2,9 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Protocol
 from uuid import UUID
 
-from memory.belief.weight_view import WeightPair, WeightView
+from memory.belief.inclusion import KEPT, Coin, Footing, inclusion_probability
+from memory.belief.weight_view import WeightPair, WeightView, probation_share
+from memory.constraints.check_entities import evidence_in
 from memory.constraints.entities import DISTILLED, ServedConstraint, origin_of, wording_of
 from memory.constraints.store.near import NearConstraint, NearTask
 from memory.guidelines.entities import Entry, entry_of
@@ -27,40 +31,100 @@ left out, so that a model that nobody contrasted yet is not starved.
 """
 
 
+_NO_COINS: Mapping[UUID, Coin] = MappingProxyType({})
+
+
+class Toss(Protocol):
+    """Tosses the coin of a memory."""
+
+    def __call__(self, memory_id: UUID, coin: Coin) -> Coin: ...
+
+
 @dataclass(frozen=True, slots=True)
 class SelectedConstraints:
     """The constraints of one retrieval, in one order; `eligible`: some would be served whatever
     their weights.
+
+    `left_out`: contenders that their coins left out. `near`: those of the nearest tasks past the
+    raw gate, served or not.
     """
 
     items: tuple[Item, ...] = ()
     entries: tuple[Entry, ...] = ()
     served: tuple[ServedConstraint, ...] = ()
     eligible: bool = False
+    left_out: tuple[Item, ...] = ()
+    near: tuple[UUID, ...] = ()
 
 
 def select_constraints(
-    near: Sequence[NearConstraint], view: WeightView, gates: Gates
+    near: Sequence[NearConstraint],
+    view: WeightView,
+    gates: Gates,
+    toss: Toss | None = None,
+    *,
+    alone: bool = False,
 ) -> SelectedConstraints:
-    """The constraints of the nearest source tasks; their places begin at 1."""
+    """The constraints of the nearest source tasks; their places begin at 1.
+
+    `toss` tosses the coin of a memory, None where the retrieval has none; `alone`: no experience
+    stands beside them, so that one alone is certain of its place.
+    """
     if not near:
         return SelectedConstraints()
     rows = {row.id: row for row in near}
     weights = {row.id: view.weights(row) for row in near}
     candidates = [_candidate(row, weights[row.id].effective) for row in near]
     held = {row.bucket: row.held for row in near}
-    chosen = choose_constraints(candidates, held, gates)
+    by_flat = choose_constraints(candidates, held, gates, weighted=False)
+    certain = alone and len(by_flat.taken) == 1
+    coins = _toss_coins(near, view, gates, toss, certain=certain)
+    chosen = choose_constraints(candidates, held, gates, coins=coins)
     items = tuple(
-        _item(rows[one.candidate.id], one, place, weights[one.candidate.id])
-        for place, one in enumerate(chosen, start=1)
+        _item(rows[one.candidate.id], one, place, weights[one.candidate.id], coins)
+        for place, one in enumerate(chosen.taken, start=1)
+    )
+    left_out = tuple(
+        _item(rows[one.candidate.id], one, place, weights[one.candidate.id], coins)
+        for one, place in chosen.left_out
     )
     served = (_serve(rows[item.memory_id]) for item in items)
     return SelectedConstraints(
         items=items,
         entries=tuple(entry_of(rows[item.memory_id], item) for item in items),
         served=tuple(one for one in served if one is not None),
-        eligible=bool(choose_constraints(candidates, held, gates, weighted=False)),
+        eligible=bool(by_flat.taken),
+        left_out=left_out,
+        near=chosen.near,
     )
+
+
+def _toss_coins(
+    near: Sequence[NearConstraint],
+    view: WeightView,
+    gates: Gates,
+    toss: Toss | None,
+    *,
+    certain: bool,
+) -> Mapping[UUID, Coin]:
+    """The coin of each constraint, by the rule of all memories (decision 41); none where the
+    retrieval has none, or the policy does not say how sure it is.
+    """
+    coins: dict[UUID, Coin] = {}
+    for row in near if toss is not None else ():
+        if (lift := view.lift(row)) is None:
+            return {}
+        weight = view.weights(row).effective / probation_share(row.status)
+        relevance = max(_relevance(_candidate(row, weight), s.similarity) for s in row.sources)
+        below = weight * relevance < gates.score <= relevance
+        if row.pinned or (certain and not below):
+            coins[row.id] = KEPT
+            continue
+        footing = Footing.BELOW if below else Footing.ABOVE
+        p = inclusion_probability(lift, footing, served=row.n_credited, absent=row.n_absent)
+        assert toss is not None
+        coins[row.id] = toss(row.id, Coin(p, left_out=False, footing=footing))
+    return coins
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,33 +171,54 @@ class ChosenConstraint:
         return self.candidate.effective_weight * self.relevance
 
 
+@dataclass(frozen=True, slots=True)
+class ChosenConstraints:
+    """Those with a place, those that their coins left out with the place each would have had, and
+    all of the nearest tasks.
+    """
+
+    taken: tuple[ChosenConstraint, ...]
+    left_out: tuple[tuple[ChosenConstraint, int], ...]
+    near: tuple[UUID, ...]
+
+
 def choose_constraints(
     candidates: Sequence[ConstraintCandidate],
     held: Mapping[int, int],
     gates: Gates,
     *,
     weighted: bool = True,
-) -> tuple[ChosenConstraint, ...]:
+    coins: Mapping[UUID, Coin] = _NO_COINS,
+) -> ChosenConstraints:
     """The constraints to serve, those of the nearest task first; at most nine.
 
     `held` is how many constraints each bucket has. Without `weighted` every weight counts 1, as
-    eligibility asks. At most one on probation is served.
+    eligibility asks. At most one on probation is served. Whom a coin leaves out, the next replaces.
     """
     opened = back_off(held)
     near = [one for one in candidates if one.bucket in opened]
     taken: dict[UUID, ChosenConstraint] = {}
+    left_out: dict[UUID, tuple[ChosenConstraint, int]] = {}
+    seen: dict[UUID, None] = {}
     probation = False
     for task_id in _nearest_tasks(near, gates.raw):
         left = EACH
         for one in _of_task(near, task_id):
-            barred = not left or one.candidate.id in taken
-            barred = barred or (probation and one.candidate.probation)
+            candidate = one.candidate
+            seen[candidate.id] = None
+            coin = coins.get(candidate.id, KEPT)
+            barred = not left or candidate.id in taken or candidate.id in left_out
+            barred = barred or (probation and candidate.probation)
             score = one.score if weighted else one.relevance
-            if not barred and score >= gates.score:
-                taken[one.candidate.id] = one
-                probation = probation or one.candidate.probation
-                left -= 1
-    return tuple(taken.values())
+            if barred or (score < gates.score and not coin.below_floor):
+                continue
+            if coin.left_out:
+                left_out[candidate.id] = (one, len(taken) + 1)
+                continue
+            taken[candidate.id] = one
+            probation = probation or candidate.probation
+            left -= 1
+    return ChosenConstraints(tuple(taken.values()), tuple(left_out.values()), tuple(seen))
 
 
 def _nearest_tasks(near: Sequence[ConstraintCandidate], gate: float) -> list[UUID]:
@@ -168,7 +253,14 @@ def _relevance(one: ConstraintCandidate, similarity: float) -> float:
     return min(1.0, similarity * MULTIPLIERS[one.bucket] * bonus)
 
 
-def _item(row: NearConstraint, one: ChosenConstraint, place: int, weights: WeightPair) -> Item:
+def _item(
+    row: NearConstraint,
+    one: ChosenConstraint,
+    place: int,
+    weights: WeightPair,
+    coins: Mapping[UUID, Coin],
+) -> Item:
+    coin = coins.get(row.id)
     return Item(
         memory_id=row.id,
         version=row.version,
@@ -179,10 +271,13 @@ def _item(row: NearConstraint, one: ChosenConstraint, place: int, weights: Weigh
         ranking_weight=weights.ranking,
         score=one.score,
         scores=None,
-        propensity=1.0,
+        propensity=1.0 if coin is None else coin.p,
         served=False,
         cited=False,
         exploration_slot=False,
+        inclusion=None if coin is None else coin.p,
+        left_out=coin is not None and coin.left_out,
+        contender=coin is not None,
         kind=Kind.CONSTRAINT,
     )
 
@@ -192,6 +287,7 @@ def _serve(row: NearConstraint) -> ServedConstraint | None:
     wording = wording_of(row.detail)
     if wording is None:
         return None
+    evidence = evidence_in(row.detail)
     return ServedConstraint(
         memory_id=row.id,
         wording=wording,
@@ -201,4 +297,5 @@ def _serve(row: NearConstraint) -> ServedConstraint | None:
         agent=row.agent,
         category=CategoryName(row.category, row.subcategory),
         learned_at=row.learned_at,
+        evidence=None if evidence is None else evidence.words,
     )

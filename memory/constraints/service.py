@@ -43,14 +43,21 @@ from memory.constraints.trajectory_entities import (
     VerifiedRuns,
 )
 from memory.kernel.engine import Engine
-from memory.kernel.errors import Conflict, MemoryFault, NotFound, Rejected
+from memory.kernel.errors import Conflict, Forbidden, MemoryFault, NotFound, Rejected
 from memory.kernel.ids import new_id
 from memory.kernel.paging import Listed, Page
 from memory.kernel.postgres.database import Connection
+from memory.memories.service import hide_private, load_mask, viewer
+from memory.receipts.store.receipts import ReceiptOwner, ReceiptStore
 from memory.tasks.entities import Task, TaskDraft
+from memory.tasks.run_entities import RunTrace
 from memory.tasks.service import NameResolver
 from memory.tasks.store.tasks import Provenance, TaskStore
-from memory.tenancy.entities import Act, Call, Clock, Namespace
+from memory.tenancy.entities import Act, Call, Clock, Namespace, Role
+
+RUNS_OF_RECEIPT = 16
+"""So many runs are kept behind one receipt, whoever brought them."""
+
 
 MAX_TASKS = 5_000
 """So many tasks are looked at in one run; the rest in the next."""
@@ -74,7 +81,7 @@ async def add_trajectories(
     answers: list[AddedOrFault] = []
     new: list[NewTrajectory] = []
     counts: dict[AgentCategory, VerifiedRuns] = defaultdict(lambda: VerifiedRuns(0, 0.0))
-    async with engine.database.transaction(call.namespace.id) as connection:
+    async with engine.database.effect(call.namespace.id) as connection:
         competence = CompetenceStore(connection, call.namespace.id)
         await competence.hold()
         resolver = _RunResolver(connection, call)
@@ -107,10 +114,12 @@ class _RunResolver:
 
     def __init__(self, connection: Connection, call: Call) -> None:
         self._call = call
+        self._connection = connection
         self._names = NameResolver(connection, call)
         self._store = TaskStore(connection, call.namespace.id)
         self._by_id: dict[UUID, Task] = {}
         self._by_key: dict[str, Task] = {}
+        self._brought: dict[UUID, int] = {}
 
     async def load_tasks(self, drafts: Sequence[TrajectoryDraft]) -> None:
         """The tasks that are there already."""
@@ -123,19 +132,52 @@ class _RunResolver:
         """The run with ids for names. Raises what is wrong with it."""
         call = self._call
         call.key.require_agent(draft.agent)
+        call.key.require_claim(draft.verifier)
         known_at = call.namespace.known_at(draft.known_at, call.now)
-        task = await self._task_of(draft, known_at)
+        owner = await self._owner_of(draft)
+        task = await self._task_of(draft, known_at, owner)
         agent = await self._names.ensure_agent(draft.agent)
+        if owner is not None and owner.agent_id != agent.id:
+            raise Rejected("another agent opened this receipt", field="agent")
         written = Provenance(call.key.id, known_at, call.now)
         return NewTrajectory(new_id(), draft, task.id, agent.id, written), task
 
-    async def _task_of(self, draft: TrajectoryDraft, known_at: datetime) -> Task:
+    async def _owner_of(self, draft: TrajectoryDraft) -> ReceiptOwner | None:
+        """Whose receipt the run stands behind; an agent's key attaches runs to its own alone."""
+        if draft.retrieval_id is None:
+            return None
+        receipts = ReceiptStore(self._connection, self._call.namespace.id)
+        owner = (await receipts.owners([draft.retrieval_id])).get(draft.retrieval_id)
+        if owner is None:
+            raise NotFound(
+                f"no such retrieval: {draft.retrieval_id}",
+                code="retrieval_not_found",
+                field="retrieval_id",
+            )
+        key = self._call.key
+        if key.role is Role.AGENT and owner.key_id != key.id:
+            raise Forbidden("another key opened this receipt", field="retrieval_id")
+        trajectories = TrajectoryStore(self._connection, self._call.namespace.id)
+        known = await trajectories.count_of_receipt(draft.retrieval_id)
+        brought = self._brought.get(draft.retrieval_id, 0)
+        _require_room(known + brought, "retrieval_id")
+        self._brought[draft.retrieval_id] = brought + 1
+        return owner
+
+    async def _task_of(
+        self, draft: TrajectoryDraft, known_at: datetime, owner: ReceiptOwner | None
+    ) -> Task:
         if draft.task is not None:
             return await self._ensure_task(draft.task, known_at)
-        assert draft.task_id is not None
-        if draft.task_id not in self._by_id:
-            raise NotFound("no such task", code="task_not_found", field="task_id")
-        task = self._by_id[draft.task_id]
+        if owner is not None:
+            task = await self._store.get(owner.task_id)
+        else:
+            found = None if draft.task_id is None else self._by_id.get(draft.task_id)
+            if found is None:
+                raise NotFound(
+                    f"no such task: {draft.task_id}", code="task_not_found", field="task_id"
+                )
+            task = found
         if not task.text:
             # What a run says about an erased task would bring its words back.
             raise NotFound("the task was erased", code="task_not_found", field="task_id")
@@ -159,15 +201,106 @@ class _RunResolver:
             self._by_key[task.key] = task
 
 
+@dataclass(frozen=True, slots=True)
+class ReportedRun:
+    """A run that an outcome brings, and the verdict on it."""
+
+    retrieval_id: UUID
+    trace: RunTrace
+    reward: float
+    verifier: str
+    known_at: datetime
+
+
+async def hold_counts(connection: Connection, call: Call) -> None:
+    """To be called before anything else is locked by whoever keeps runs later on."""
+    await CompetenceStore(connection, call.namespace.id).hold()
+
+
+async def keep_reported_run(connection: Connection, call: Call, run: ReportedRun) -> UUID | None:
+    """Keep the run behind a receipt, once; what its key had said of the receipt's run before has
+    no verdict any more. None where the task was erased: a run would bring its words back.
+    """
+    receipt = await ReceiptStore(connection, call.namespace.id).get(run.retrieval_id)
+    assert receipt.task_id is not None
+    task = await TaskStore(connection, call.namespace.id).get(receipt.task_id)
+    if not task.text:
+        return None
+    trace = run.trace
+    store = TrajectoryStore(connection, call.namespace.id)
+    before = await store.of_receipt(run.retrieval_id, call.key.id)
+    for one in before:
+        if _is_trace(one, trace) and (one.reward, one.verifier) == (run.reward, run.verifier):
+            return one.id
+    draft = TrajectoryDraft(
+        agent=receipt.agent,
+        steps=trace.steps,
+        result=trace.result,
+        rationale=trace.rationale,
+        reward=run.reward,
+        verifier=run.verifier,
+        retrieval_id=run.retrieval_id,
+    )
+    written = Provenance(call.key.id, run.known_at, call.now)
+    new = NewTrajectory(new_id(), draft, task.id, receipt.agent_id, written)
+    await store.withdraw([one.id for one in before], call.now)
+    await store.add([new])
+    counts: dict[AgentCategory, VerifiedRuns] = {}
+    if run.verifier in SUPPORTING:
+        gone = [one.reward or 0.0 for one in before if one.verifier in SUPPORTING]
+        cell = AgentCategory(receipt.agent_id, task.category_id)
+        counts[cell] = VerifiedRuns(1 - len(gone), run.reward - sum(gone))
+    await CompetenceStore(connection, call.namespace.id).add(counts)
+    return new.id
+
+
+async def require_room_for_run(
+    connection: Connection, call: Call, retrieval_id: UUID, trace: RunTrace
+) -> None:
+    """Raises Rejected where a report brings a run more than is kept behind its receipt; one that is
+    there is no more.
+    """
+    store = TrajectoryStore(connection, call.namespace.id)
+    known = await store.count_of_receipt(retrieval_id)
+    if known >= RUNS_OF_RECEIPT:
+        own = await store.of_receipt(retrieval_id, call.key.id)
+        _require_room(known if not any(_is_trace(one, trace) for one in own) else 0, "run")
+
+
+def _is_trace(run: Trajectory, trace: RunTrace) -> bool:
+    return (run.steps, run.result, run.rationale) == (trace.steps, trace.result, trace.rationale)
+
+
+def _require_room(known: int, field_name: str) -> None:
+    """Raises Rejected where as many runs stand behind a receipt as are kept."""
+    if known >= RUNS_OF_RECEIPT:
+        raise Rejected(
+            f"{known} runs are kept behind this receipt, and no more are",
+            code="quota_exceeded",
+            field=field_name,
+            limit=RUNS_OF_RECEIPT,
+        )
+
+
 async def get_trajectory(engine: Engine, call: Call, trajectory_id: UUID) -> Trajectory:
+    """A run with its words; without them where it was told of memories that the key may not read:
+    whoever acts on advice quotes it.
+    """
     async with engine.database.transaction(call.namespace.id) as connection:
-        return await TrajectoryStore(connection, call.namespace.id).get(trajectory_id)
+        run = await TrajectoryStore(connection, call.namespace.id).get(trajectory_id)
+        if run.retrieval_id is None:
+            return run
+        receipts = await ReceiptStore(connection, call.namespace.id).contexts([run.retrieval_id])
+        told = receipts[run.retrieval_id].cited
+        seen_by = await viewer(connection, call)
+        mask = await load_mask(connection, call.namespace.id, seen_by, told)
+        return run.without_words if mask.hides(told) else run
 
 
 async def list_trajectories(
     engine: Engine, call: Call, wanted: TrajectoryFilter, page: Page
 ) -> Listed[TrajectorySummary]:
-    """Oldest first, without their words."""
+    """Oldest first unless asked otherwise, without their words."""
     async with engine.database.transaction(call.namespace.id) as connection:
         return await TrajectoryStore(connection, call.namespace.id).browse(wanted, page)
 
@@ -251,6 +384,7 @@ async def contrast_runs(engine: Engine, call: Call, request: ContrastRequest) ->
     await distil_now(engine, call.namespace, [one.id for one in found], call.now)
     async with engine.database.transaction(call.namespace.id) as connection:
         found = await ContrastStore(connection, call.namespace.id).of_pairs(pairs)
+        found = await hide_private(connection, call, found)
     return Contrasts(found, new=any(pair.ids not in known for pair in pairs))
 
 
@@ -314,7 +448,8 @@ async def distil_again(engine: Engine, call: Call, contrast_id: UUID) -> Contras
 
 async def get_contrast(engine: Engine, call: Call, contrast_id: UUID) -> Contrast:
     async with engine.database.transaction(call.namespace.id) as connection:
-        return await ContrastStore(connection, call.namespace.id).get(contrast_id)
+        known = await ContrastStore(connection, call.namespace.id).get(contrast_id)
+        return await hide_private(connection, call, known)
 
 
 async def list_contrasts(
@@ -322,4 +457,5 @@ async def list_contrasts(
 ) -> Listed[Contrast]:
     """Oldest first."""
     async with engine.database.transaction(call.namespace.id) as connection:
-        return await ContrastStore(connection, call.namespace.id).browse(wanted, page)
+        found = await ContrastStore(connection, call.namespace.id).browse(wanted, page)
+        return await hide_private(connection, call, found)

@@ -61,6 +61,8 @@ contrast = Table(
     ),
     Index("ix_contrast_namespace_id_state_id", "namespace_id", "state", "id"),
     Index("ix_contrast_namespace_id_task_id", "namespace_id", "task_id"),
+    Index("ix_contrast_preferred_id", "preferred_id"),
+    Index("ix_contrast_unpreferred_id", "unpreferred_id"),
 )
 
 

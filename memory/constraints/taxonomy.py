@@ -21,7 +21,8 @@ from memory.memories.store.centroids import CentroidStore
 from memory.memories.store.memories import MemoryStore, Stamp
 from memory.tasks.entities import GENERAL_NAME, CategoryName
 from memory.tasks.store.actors import ActorStore
-from memory.tenancy.entities import Act, AuditEvent, Call, Taxonomy
+from memory.tenancy.entities import Act, AuditEvent, Call
+from memory.tenancy.namespace_settings import Taxonomy
 from memory.tenancy.store.calls import CallStore
 from memory.tenancy.store.namespaces import NamespaceStore
 
@@ -79,9 +80,10 @@ async def replace_taxonomy(
     """The next version, unless the one in force says the same; `over`: the one its author saw."""
     call.key.require(Act.MANAGE)
     require_model(engine, call.namespace)
-    vectors = await _embed_descriptions(engine, draft)
-    async with engine.database.transaction(call.namespace.id) as connection:
+    vectors = await embed_descriptions(engine, draft)
+    async with engine.database.effect(call.namespace.id) as connection:
         store = TaxonomyStore(connection, call.namespace.id)
+        model_id = await adopt_model(connection, engine, call.namespace)
         # Held from here on: of two that bring one, the second sees the first.
         bank_version = await NamespaceStore(connection).bump(call.namespace.id)
         known = await store.current()
@@ -90,7 +92,6 @@ async def replace_taxonomy(
             raise StaleEdit(f"the taxonomy is at version {seen}", field="If-Match")
         if known is None or _is_different(known, draft):
             known = await store.add(draft, seen + 1, call.key.id, call.now)
-        model_id = await adopt_model(connection, engine, call.namespace)
         ids = await _ensure_categories(connection, call, draft, vectors)
         await CentroidStore(connection, call.namespace.id).describe(ids, model_id)
         await _set_openness(connection, call, draft)
@@ -105,7 +106,7 @@ def _is_different(known: TaxonomyVersion, draft: TaxonomyDraft) -> bool:
     return (known.categories, known.allow_new) != (draft.categories, draft.allow_new)
 
 
-async def _embed_descriptions(engine: Engine, draft: TaxonomyDraft) -> DescriptionVectors:
+async def embed_descriptions(engine: Engine, draft: TaxonomyDraft) -> DescriptionVectors:
     """A vector of each entry: a category is where its own description and its subcategories'
     lie.
     """
@@ -128,6 +129,21 @@ def _direction_of(made: Sequence[Embedding]) -> Vector:
     """The direction of the mean, as one example."""
     total = np.sum([np.asarray(one.vector, dtype=np.float64) for one in made], axis=0)
     return total / np.linalg.norm(total)
+
+
+async def find_described(
+    connection: Connection, namespace_id: UUID, vectors: DescriptionVectors
+) -> dict[UUID, Vector]:
+    """The vectors of descriptions, by the categories that the namespace has."""
+    store = ActorStore(connection, namespace_id)
+    found: dict[UUID, Vector] = {}
+    for name, vector in vectors.items():
+        id_ = await store.find_category(name.name)
+        if id_ is not None and name.subcategory is not None:
+            id_ = await store.find_category(name.subcategory, id_)
+        if id_ is not None:
+            found[id_] = vector
+    return found
 
 
 async def _ensure_categories(

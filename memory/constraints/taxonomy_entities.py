@@ -9,7 +9,7 @@ from pydantic import Field
 
 from memory.kernel.errors import Rejected, TooLarge
 from memory.kernel.fields import INPUT, OUTPUT, Name, hint
-from memory.kernel.text import NAME, cleaned
+from memory.kernel.text import cleaned, cleaned_name
 from memory.tasks.entities import GENERAL_NAME
 
 DESCRIPTION = 500
@@ -90,20 +90,22 @@ class TaxonomyDraft:
                 field="categories",
                 limit=MAX_ENTRIES,
             )
-        branches = tuple(_cleaned(branch) for branch in self.categories)
+        branches = tuple(_cleaned(one, f"categories.{n}") for n, one in enumerate(self.categories))
         object.__setattr__(self, "categories", branches)
         names = [branch.name for branch in branches]
-        _require_different(names, "categories.name")
+        _require_different(names, "categories")
         if GENERAL_NAME in names:
             raise Rejected(
-                f"{GENERAL_NAME} is where goes what is like no category", field="categories.name"
+                f"{GENERAL_NAME} is where goes what is like no category",
+                field=f"categories.{names.index(GENERAL_NAME)}.name",
             )
-        for branch in branches:
-            _require_different([one.name for one in branch.subcategories], "subcategories.name")
+        for place, branch in enumerate(branches):
+            below = [one.name for one in branch.subcategories]
+            _require_different(below, f"categories.{place}.subcategories")
             if not set(branch.related) <= set(names) - {branch.name}:
                 raise Rejected(
                     f"related of {branch.name} names what is no other category",
-                    field="categories.related",
+                    field=f"categories.{place}.related",
                 )
 
 
@@ -130,22 +132,23 @@ class TaxonomyVersion:
                 yield branch.name, one.name, one.description
 
 
-def _cleaned(branch: Branch) -> Branch:
+def _cleaned(branch: Branch, place: str) -> Branch:
     below = tuple(
         Subcategory(
-            cleaned(one.name, "subcategories.name", NAME),
-            cleaned(one.description, "subcategories.description", DESCRIPTION),
+            cleaned_name(one.name, f"{place}.subcategories.{n}.name"),
+            cleaned(one.description, f"{place}.subcategories.{n}.description", DESCRIPTION),
         )
-        for one in branch.subcategories
+        for n, one in enumerate(branch.subcategories)
     )
     return Branch(
-        cleaned(branch.name, "categories.name", NAME),
-        cleaned(branch.description, "categories.description", DESCRIPTION),
-        tuple(cleaned(name, "categories.related", NAME) for name in branch.related),
+        cleaned_name(branch.name, f"{place}.name"),
+        cleaned(branch.description, f"{place}.description", DESCRIPTION),
+        tuple(cleaned_name(name, f"{place}.related.{n}") for n, name in enumerate(branch.related)),
         below,
     )
 
 
 def _require_different(names: Sequence[str], field: str) -> None:
-    if twice := sorted({name for name in names if names.count(name) > 1}):
-        raise Rejected(f"{twice[0]} is named twice", field=field)
+    for place, name in enumerate(names):
+        if name in names[:place]:
+            raise Rejected(f"{name} is named twice", field=f"{field}.{place}.name")

@@ -1,29 +1,18 @@
 """A run of a task by an agent, as it is brought and as it is stored."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Annotated, NamedTuple
 from uuid import UUID
 
 from pydantic import Field, computed_field
 
-from memory.kernel.errors import Rejected, TooLarge
-from memory.kernel.fields import INPUT, OUTPUT, Moment, Name, Number, hint
-from memory.kernel.text import NAME, cleaned, optional
+from memory.kernel.errors import Rejected
+from memory.kernel.fields import INPUT, OUTPUT, Moment, Name, Nested, Number
+from memory.kernel.text import NAME, RATIONALE, cleaned, optional
+from memory.memories.entities import PRIVATE
 from memory.tasks.entities import TaskDraft
-
-MAX_STEPS = 1_000
-
-
-STEP = 20_000
-
-
-RESULT = 50_000
-
-
-RUN = 400_000
-"""The most characters of a step, of the result, and of a run in all."""
-
+from memory.tasks.run_entities import RESULT, RationaleText, ResultText, Step, Steps, require_size
 
 VERIFIERS = ("human", "test", "judge", "self", "none")
 
@@ -36,37 +25,7 @@ RIGHT = 0.5
 """From this reward on a run is right."""
 
 
-StepText = Annotated[str, Field(json_schema_extra=hint(STEP))]  # pyright: ignore[reportArgumentType] - JSON values
-
-
-ResultText = Annotated[str, Field(json_schema_extra=hint(RESULT))]  # pyright: ignore[reportArgumentType] - JSON values
-
-
 Verifier = Annotated[str, Field(max_length=NAME, json_schema_extra={"enum": list(VERIFIERS)})]
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One step of a run."""
-
-    __pydantic_config__ = INPUT
-
-    text: StepText
-    """What was thought, done or seen."""
-    kind: Name | None = None
-    """In the caller's words: thought, action, observation, …"""
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "text", cleaned(self.text, "steps.text", STEP))
-        object.__setattr__(self, "kind", optional(self.kind, "steps.kind", NAME))
-
-    @classmethod
-    def stored(cls, text: str, kind: str | None) -> "Step":
-        """A step as it was kept: it is not measured again, for cleaning can lengthen a text."""
-        step = object.__new__(cls)
-        object.__setattr__(step, "text", text)
-        object.__setattr__(step, "kind", kind)
-        return step
 
 
 def succeeded(reward: float | None, verifier: str) -> bool | None:
@@ -84,39 +43,39 @@ class TrajectoryDraft:
 
     agent: Name
     """Who ran."""
-    steps: Annotated[tuple[Step, ...], Field(json_schema_extra={"maxItems": MAX_STEPS})] = ()
+    steps: Steps = ()
     """What it did, in order."""
     result: ResultText | None = None
     """What it came to."""
+    rationale: RationaleText | None = None
+    """Why, in the agent's own words."""
     reward: Annotated[Number, Field(json_schema_extra={"minimum": 0, "maximum": 1})] | None = None
     """How well it went, in [0, 1]; null: no verdict."""
     verifier: Verifier = "none"
     """Who vouches for the reward; `none`: no verdict."""
     cost: Annotated[Number, Field(json_schema_extra={"minimum": 0})] | None = None
     """What the run took, in the caller's unit; null: its number of steps counts."""
-    task: TaskDraft | None = None
-    """The task in the caller's words; give this or `task_id`."""
+    task: Annotated[TaskDraft, Nested] | None = None
+    """The task in the caller's words; give this, `task_id` or `retrieval_id`."""
     task_id: UUID | None = None
-    """A task that is stored; give this or `task`."""
+    """A task that is stored."""
+    task_variant: Name | None = None
+    """Which version of the task was run, where there are several; runs of two are no pair."""
+    retrieval_id: UUID | None = None
+    """The receipt behind which this run stands: its agent ran, and its task was run."""
     known_at: Moment | None = None
     """When the run was known; set in `replay` namespaces alone."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "agent", cleaned(self.agent, "agent", NAME))
         object.__setattr__(self, "result", optional(self.result, "result", RESULT))
-        if len(self.steps) > MAX_STEPS:
-            raise TooLarge(
-                f"steps has more than {MAX_STEPS} entries",
-                field="steps",
-                limit=MAX_STEPS,
-            )
-        size = len(self.result or "") + sum(len(step.text) for step in self.steps)
-        if size > RUN:
-            raise TooLarge(
-                f"the run has {size} characters; the limit is {RUN}", field="steps", limit=RUN
-            )
-        if (self.task is None) == (self.task_id is None):
-            raise Rejected("give exactly one of task and task_id", field="task")
+        object.__setattr__(self, "rationale", optional(self.rationale, "rationale", RATIONALE))
+        variant = optional(self.task_variant, "task_variant", NAME)
+        object.__setattr__(self, "task_variant", variant)
+        require_size(self.steps, self.result, self.rationale)
+        named = [one for one in (self.task, self.task_id, self.retrieval_id) if one is not None]
+        if len(named) != 1:
+            raise Rejected("give exactly one of task, task_id and retrieval_id", field="task")
         self._require_verdict()
 
     @property
@@ -157,16 +116,22 @@ class TrajectorySummary:
     reward: Annotated[float | None, Field(description="How well it went, in [0, 1].")]
     verifier: Annotated[Verifier, Field(description="Who vouches for the reward.")]
     cost: Annotated[float | None, Field(description="What it took, in the caller's unit.")]
+    task_variant: Annotated[str | None, Field(description="Which version of the task was run.")]
+    retrieval_id: Annotated[UUID | None, Field(description="The receipt behind which it stands.")]
     known_at: Annotated[datetime, Field(description="When the run was known.")]
     recorded_at: Annotated[datetime, Field(description="When it was stored.")]
     erased_at: Annotated[datetime | None, Field(description="When its words were erased.")]
+    withdrawn_at: Annotated[
+        datetime | None,
+        Field(description="When a rollback took its verdict back; from then on it proves nothing."),
+    ]
     key_id: Annotated[UUID | None, Field(exclude=True)]
 
     @computed_field
     @property
     def right(self) -> bool | None:
         """Whether it succeeded; null where nobody vouches for it."""
-        return succeeded(self.reward, self.verifier)
+        return None if self.withdrawn_at else succeeded(self.reward, self.verifier)
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,21 +142,32 @@ class Trajectory(TrajectorySummary):
     """What was thought, done and seen, in order."""
     result: str | None
     """What it came to."""
+    rationale: str | None
+    """Why, in the agent's own words."""
+    refused: str | None
+    """Why it is compared with no other run of its task: what it is about is something else."""
+
+    @property
+    def without_words(self) -> "Trajectory":
+        """As a key sees it that may not read what the run was told."""
+        return replace(self, steps=(), result=PRIVATE, rationale=None, refused=None)
 
     @property
     def text(self) -> str:
         """The run as one text: its steps, else its result."""
-        return "\n".join(step.text for step in self.steps) or self.result or ""
+        return "\n".join(step.rendered for step in self.steps) or self.result or ""
 
 
 @dataclass(frozen=True, slots=True)
 class TrajectoryFilter:
-    """Which runs to list; None does not filter."""
+    """Which runs to list, the oldest first unless asked otherwise; None does not filter."""
 
     agent: str | None = None
     task_id: UUID | None = None
     category: str | None = None
     verifier: str | None = None
+    retrieval_id: UUID | None = None
+    newest_first: bool = False
 
 
 @dataclass(frozen=True, slots=True)

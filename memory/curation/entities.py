@@ -29,6 +29,21 @@ class StatusChange:
 
 
 @dataclass(frozen=True, slots=True)
+class MergeInto:
+    """Which memory says the same and stays, and why."""
+
+    __pydantic_config__ = INPUT
+
+    into: UUID
+    """The memory that stays; it takes over the evidence and the origins of the other."""
+    reason: Name | None = None
+    """Why, for the audit trail."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "reason", optional(self.reason, "reason", NAME))
+
+
+@dataclass(frozen=True, slots=True)
 class TrustChange:
     """Whether a memory's source is believed from now on."""
 

@@ -12,22 +12,34 @@ from memory.belief.service import LedgerMoment, set_states
 from memory.belief.store.states import StateStore
 from memory.constraints.bank import get_constraint
 from memory.constraints.entities import Constraint
+from memory.constraints.proof import reason_to_wait
 from memory.constraints.store.support import SupportStore
 from memory.curation.entities import BulkChange, StatusChange, TrustChange
 from memory.inference.service import adopt_model
 from memory.kernel.engine import Engine
 from memory.kernel.errors import Conflict, MemoryFault, StaleEdit
+from memory.kernel.paging import Listed, Page
 from memory.kernel.postgres.database import Connection, UniqueTextTaken
 from memory.kernel.text import INSTRUCTION, cleaned
-from memory.memories.entities import Kind, Memory, MemoryEdit, Status, Visibility
-from memory.memories.rules import next_status
-from memory.memories.service import UNVERIFIED, get_memory, reading_time
+from memory.memories.entities import (
+    HIDDEN,
+    Kind,
+    Memory,
+    MemoryEdit,
+    Status,
+    Trust,
+    Visibility,
+)
+from memory.memories.rules import SAYS_NOTHING, next_status
+from memory.memories.service import UNVERIFIED, get_memory, hide_private, reading_time
 from memory.memories.store.memories import MemoryStore, NewVersion, Stamp, edited_columns
 from memory.memories.store.status import StatusStore, StatusTransition
-from memory.tenancy.entities import Act, AuditEvent, Call
+from memory.tenancy.entities import Act, AuditEntry, AuditEvent, AuditFilter, Call
+from memory.tenancy.service import audit_trail
 from memory.tenancy.store.calls import CallStore
 from memory.tenancy.store.namespaces import NamespaceStore
 from memory.verification.store.tickets import TicketStore
+from memory.webhooks.store import Outbox
 
 
 async def edit_memory(
@@ -42,17 +54,21 @@ async def edit_memory(
     rewording = await _embed_rewording(engine, current, edit, known_at)
 
     async with engine.database.transaction(call.namespace.id) as connection:
+        model_id = None
         if rewording is not None:
+            model_id = await adopt_model(connection, engine, call.namespace)
             await StateStore(connection, call.namespace.id).lock()
         bank_version = await NamespaceStore(connection).bump(call.namespace.id)
         stamp = Stamp(call.key.id, call.now, bank_version)
         store = MemoryStore(connection, call.namespace.id)
         columns = edited_columns(edit) | {"bank_version": bank_version}
         if rewording is not None:
-            columns |= {"version": rewording.version, "sha256": rewording.digest}
+            # What the old words spoke against, the new ones may not.
+            columns |= {"version": rewording.version, "sha256": rewording.digest, "contradicts": []}
+            if current.status_reason == SAYS_NOTHING and rewording.says_something:
+                columns |= {"status": Status.ACTIVE, "status_reason": None}
         await _write_columns(store, current, columns, stamp)
-        if rewording is not None:
-            model_id = await adopt_model(connection, engine, call.namespace)
+        if rewording is not None and model_id is not None:
             await store.add_version(rewording, model_id, stamp)
             await NamespaceStore(connection).saw(call.namespace.id, known_at)
             when = LedgerMoment(bank_version, known_at, call.now)
@@ -66,7 +82,7 @@ async def edit_memory(
 async def _load_editable(engine: Engine, call: Call, memory_id: UUID, edit: MemoryEdit) -> Memory:
     """The memory, if its words are the caller's to edit."""
     current = await get_memory(engine, call, memory_id)
-    _require_right(call, current)
+    require_right(call, current)
     if current.kind is Kind.META_GUIDELINE and edit.lesson is not None:
         cleaned(edit.lesson, "lesson", INSTRUCTION)
     if current.kind is Kind.CONSTRAINT and (edit.situation or edit.lesson):
@@ -85,14 +101,14 @@ async def _embed_rewording(
     situation, lesson = edit.situation or current.situation, edit.lesson or current.lesson
     if (situation, lesson) == (current.situation, current.lesson):
         return None
-    if current.status in UNVERIFIED:
+    if current.status in UNVERIFIED and current.status_reason != SAYS_NOTHING:
         raise Conflict("a candidate is reworded by refining it", code="status_conflict", field="id")
     one, other = await engine.embedder.embed([situation, lesson])
     vectors = {"situation": one, "lesson": other}
     return NewVersion(current.id, current.version + 1, situation, lesson, known_at, vectors)
 
 
-def _require_right(call: Call, memory: Memory) -> None:
+def require_right(call: Call, memory: Memory) -> None:
     """An agent's key may change its agents' memories; how memory is used, managers decide, and what
     becomes of a constraint that all agents see.
     """
@@ -123,7 +139,7 @@ async def change_status(
     """Suspend, retire or restore; the record stays."""
     call.key.require(Act.REMEMBER)
     current = await get_memory(engine, call, memory_id)
-    _require_right(call, current)
+    require_right(call, current)
     target = next_status(current.status, change.action)
     living = {"retire": -1, "restore": 1 if current.status is Status.RETIRED else 0}
     async with engine.database.transaction(call.namespace.id) as connection:
@@ -151,12 +167,13 @@ async def change_status(
 
 async def _choose_restored_status(connection: Connection, call: Call, memory: Memory) -> Status:
     """What was never admitted comes back on probation: a detour is no verification. A constraint
-    comes back to wait where nothing counts for it any more.
+    comes back to wait where it is not proven, but for an agent's own that its key brings back.
     """
-    if memory.kind is Kind.CONSTRAINT and memory.visibility is Visibility.NAMESPACE:
-        counts = await SupportStore(connection, call.namespace.id).counts([memory.id])
-        supported = memory.id in counts and counts[memory.id].tasks > 0
-        return Status.ACTIVE if supported else Status.PROPOSED
+    own = memory.visibility is Visibility.AGENT and call.key.sees_private(memory.agent)
+    if memory.kind is Kind.CONSTRAINT and not own:
+        pieces = await SupportStore(connection, call.namespace.id).pieces([memory.id])
+        proven = reason_to_wait(pieces.get(memory.id, ())) is None
+        return Status.ACTIVE if proven else Status.PROPOSED
     tickets = await TicketStore(connection, call.namespace.id).of_memory(memory.id)
     verified = not tickets or tickets[-1].decision == "admitted"
     return Status.ACTIVE if verified else Status.PROBATION
@@ -185,10 +202,23 @@ async def change_trust(engine: Engine, call: Call, memory_id: UUID, change: Trus
         store = StatusStore(connection, call.namespace.id)
         if not await store.set_trust(memory_id, change.trust, stamp, was=current.trust):
             raise Conflict("the memory's trust was changed since", code="trust_conflict")
+        if change.trust is Trust.QUARANTINED:
+            shared = current.visibility is Visibility.NAMESPACE
+            told = {"memory_id": memory_id if shared else HIDDEN}
+            await Outbox(connection, call.namespace.id).put("memory.quarantined", told)
         detail = {"from": current.trust, "to": change.trust, "reason": change.reason}
         event = AuditEvent("memory.trust", str(memory_id), detail)
         await CallStore(connection).record(event, call.key.id, call.namespace.id, call.now)
     return await get_memory(engine, call, memory_id)
+
+
+async def list_changes(
+    engine: Engine, call: Call, wanted: AuditFilter, page: Page
+) -> Listed[AuditEntry]:
+    """The audit trail; of a private memory, only what was done and by whom."""
+    trail = await audit_trail(engine, call, wanted, page)
+    async with engine.database.transaction(call.namespace.id) as connection:
+        return await hide_private(connection, call, trail)
 
 
 async def change_all(engine: Engine, call: Call, bulk: BulkChange) -> list[Memory | MemoryFault]:

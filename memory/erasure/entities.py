@@ -1,8 +1,13 @@
-"""What an erasure names, what it takes, and what it would reach."""
+"""What an erasure names, takes and would reach; rollbacks on record, and what undoing one gives
+back.
+"""
 
 from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
 from uuid import UUID
 
+from memory.insight.entities import BankDifference
 from memory.kernel.errors import Rejected
 from memory.kernel.fields import INPUT, OUTPUT, Flag, Name
 from memory.kernel.text import NAME, optional
@@ -86,7 +91,7 @@ class ErasureReach:
     __pydantic_config__ = OUTPUT
 
     memory_ids: tuple[UUID, ...]
-    """Memories that would lose their text."""
+    """Memories that would lose their text; the nil UUID for a private one."""
     retrieval_ids: tuple[UUID, ...]
     """Receipts that would lose lines, the newest first."""
     derived: tuple[Derived, ...]
@@ -105,3 +110,69 @@ class Erased:
     """Whether nothing was changed."""
     reach: ErasureReach | None = None
     """What a dry run would reach; null otherwise."""
+
+
+@dataclass(frozen=True, slots=True)
+class RollbackRecord:
+    """A rollback on record: whose word was taken back, how much of it there was, whether it was
+    undone.
+    """
+
+    __pydantic_config__ = OUTPUT
+
+    id: UUID
+    """Names the rollback."""
+    agent: str | None
+    """Name of the agent whose word was taken back."""
+    key_id: UUID | None
+    """Names the key whose word was taken back."""
+    claims: Literal["too_high"] | None
+    """`too_high` where only outcomes went that claimed too much."""
+    since: datetime | None
+    """Only what was recorded at this time or later."""
+    until: datetime | None
+    """Only what was recorded before this time."""
+    outcomes: int
+    """How many outcomes were withdrawn."""
+    memories: int
+    """How many memories retired."""
+    trajectories: int
+    """How many runs lost their verdict."""
+    weakened: int
+    """How many constraints lost support."""
+    bank_version: int
+    """The version of the bank after it."""
+    recorded_at: datetime
+    """When it was done."""
+    recorded_by: UUID | None
+    """The key that did it."""
+    undone_at: datetime | None
+    """When it was undone; null where it stands."""
+    undone_by: UUID | None
+    """The key that undid it."""
+    can_undo: bool
+    """Whether it is the newest that stands: only that one can be undone."""
+
+
+@dataclass(frozen=True, slots=True)
+class RollbackUndone:
+    """What the undoing of a rollback gave back."""
+
+    __pydantic_config__ = OUTPUT
+
+    rollback_id: UUID
+    """The rollback that was undone."""
+    outcomes: tuple[UUID, ...]
+    """The outcomes that stand again; those that had not been applied wait for it."""
+    restored: tuple[UUID, ...]
+    """The memories that are as they were before the rollback."""
+    left: tuple[UUID, ...]
+    """Those that are left as they are: changed or erased since, or another says the same now."""
+    trajectories: tuple[UUID, ...]
+    """The runs whose verdicts stand again."""
+    supported: tuple[UUID, ...]
+    """The constraints that got their support back."""
+    difference: BankDifference
+    """What that changed in the bank."""
+    bank_version: int
+    """The version of the bank afterwards."""

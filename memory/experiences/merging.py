@@ -1,4 +1,6 @@
-"""Near-twins become one: memories changed since the last run → nearest neighbours → pairs → one.
+"""What says the same becomes one: memories changed since the last run → pairs that are near or have
+one normal form → one. What is only alike is listed, and stays two: a person decides, or a language
+model where there is one.
 
 The survivor keeps its own belief, so nothing is written to the ledger; the other's evidence and
 origins carry over, and its record stays. Nothing is held while texts are compared: an edit that
@@ -11,6 +13,7 @@ from datetime import datetime
 from typing import cast
 from uuid import UUID
 
+from memory.experiences.judging import PairJudgement, judge_pairs, stays_two
 from memory.experiences.store import (
     START,
     ChangedMemories,
@@ -20,9 +23,10 @@ from memory.experiences.store import (
     NearPair,
     TwinStore,
 )
+from memory.kernel.engine import Engine
+from memory.kernel.likeness import TWIN, says_the_same
 from memory.kernel.postgres.database import Connection
 from memory.kernel.postgres.leadership import WorkStore
-from memory.memories.rules import TWIN, is_twin
 from memory.memories.store.memories import MemoryStore, Stamp
 from memory.tenancy.entities import Namespace
 from memory.tenancy.store.namespaces import NamespaceStore
@@ -34,6 +38,10 @@ LIMIT = 500
 """Changed memories that one run looks at; the rest waits for the next."""
 
 
+UNFORMED_LIMIT = 20_000
+"""Texts of an earlier release whose normal form one run computes."""
+
+
 @dataclass(frozen=True, slots=True)
 class MergeResult:
     """What a run would merge, or merged; and what it left as it was because it had changed."""
@@ -41,6 +49,8 @@ class MergeResult:
     changed: ChangedMemories
     through: MergePosition
     merges: Sequence[Merge]
+    alike: Sequence[NearPair]
+    judgement: PairJudgement
     skipped: Sequence[Merge] = ()
 
     def result(self) -> dict[str, object]:
@@ -53,6 +63,8 @@ class MergeResult:
                 *(_change(merge, "merged") for merge in self.merges),
                 *(_change(merge, "kept: it was changed meanwhile") for merge in self.skipped),
             ],
+            "alike": [[str(pair.one.id), str(pair.other.id)] for pair in self.alike],
+            "judged": {"answered": self.judgement.asked, "open": self.judgement.unasked},
         }
 
 
@@ -64,20 +76,32 @@ def _change(merge: Merge, change: str) -> dict[str, object]:
     }
 
 
+async def judge_alike(
+    engine: Engine, namespace: Namespace, times: tuple[datetime, datetime]
+) -> PairJudgement:
+    """What a language model says of the pairs that a run would only list."""
+    if engine.llm is None:
+        return PairJudgement()
+    async with engine.database.transaction(namespace.id) as connection:
+        near = await _find_near(connection, namespace, times[0])
+    return await judge_pairs(engine, namespace, near.pairs, times[1])
+
+
 async def merge_twins(
-    connection: Connection, namespace: Namespace, times: tuple[datetime, datetime], *, dry: bool
+    connection: Connection,
+    namespace: Namespace,
+    times: tuple[datetime, datetime],
+    *,
+    dry: bool,
+    plan: PairJudgement,
 ) -> MergeResult:
     """Merge the near-twins among what changed since the last run, as of `times[0]`."""
     now, recorded_at = times
-    store = TwinStore(connection, namespace.id)
-    last = await WorkStore(connection).last_result(NAME, namespace.id)
-    after = _read_position(last)
-    changed = await store.find_changed(after, now, LIMIT)
-    through = changed.through or after
-    pairs = await store.find_pairs(after, through, now, cosine=TWIN)
-    merges = choose_merges(pairs)
+    near = await _find_near(connection, namespace, now)
+    store, merges = TwinStore(connection, namespace.id), choose_merges(near.pairs, plan)
+    changed, through, alike = near.changed, near.through, list_alike(near.pairs, merges)
     if dry or not merges:
-        return MergeResult(changed, through, merges)
+        return MergeResult(changed, through, merges, alike, plan)
     version = await NamespaceStore(connection).bump(namespace.id, memories=-len(merges))
     await store.hold([member.id for merge in merges for member in (merge.survivor, merge.merged)])
     merged = [merge for merge in merges if await store.merge(merge, version)]
@@ -86,10 +110,29 @@ async def merge_twins(
     stamp = Stamp(None, recorded_at, version)
     await MemoryStore(connection, namespace.id).feed(stamp, "merged", subjects)
     skipped = [merge for merge in merges if merge not in merged]
-    return MergeResult(changed, through, merged, skipped)
+    return MergeResult(changed, through, merged, alike, plan, skipped)
 
 
-def choose_merges(pairs: Sequence[NearPair]) -> list[Merge]:
+@dataclass(frozen=True, slots=True)
+class NearMemories:
+    """The pairs among what changed since the last run, and where the next run goes on."""
+
+    changed: ChangedMemories
+    through: MergePosition
+    pairs: Sequence[NearPair]
+
+
+async def _find_near(connection: Connection, namespace: Namespace, now: datetime) -> NearMemories:
+    store = TwinStore(connection, namespace.id)
+    await store.complete_normal_forms(UNFORMED_LIMIT)
+    after = _read_position(await WorkStore(connection).last_result(NAME, namespace.id))
+    changed = await store.find_changed(after, now, LIMIT)
+    through = changed.through or after
+    pairs = await store.find_pairs(after, through, now, cosine=TWIN)
+    return NearMemories(changed, through, pairs)
+
+
+def choose_merges(pairs: Sequence[NearPair], judgement: PairJudgement) -> list[Merge]:
     """Which pairs are twins, and which of the two survives; what is merged takes no further part.
 
     The survivor is the pinned one, else the one with more credit, else the older. Two pinned ones
@@ -98,23 +141,24 @@ def choose_merges(pairs: Sequence[NearPair]) -> list[Merge]:
     merges: list[Merge] = []
     gone: set[UUID] = set()
     for pair in pairs:
-        merge = _choose_survivor(pair)
+        merge = _choose_survivor(pair, judgement)
         if merge is not None and not gone & {merge.survivor.id, merge.merged.id}:
             merges.append(merge)
             gone.add(merge.merged.id)
     return merges
 
 
-def _choose_survivor(pair: NearPair) -> Merge | None:
-    if not is_twin(pair.one.text, pair.other.text, pair.cosine):
+def list_alike(pairs: Sequence[NearPair], merges: Sequence[Merge]) -> list[NearPair]:
+    """Pairs that stay two, of memories that are still in use."""
+    gone = {merge.merged.id for merge in merges}
+    return [pair for pair in pairs if not gone & {pair.one.id, pair.other.id}]
+
+
+def _choose_survivor(pair: NearPair, judgement: PairJudgement) -> Merge | None:
+    written_alike = says_the_same(pair.one.text, pair.other.text, pair.cosine)
+    if stays_two(pair) or not (written_alike or judgement.calls_the_same(pair)):
         return None
     survivor, merged = sorted((pair.one, pair.other), key=_survival_order)
-    if (
-        merged.pinned
-        or merged.merged_into == str(survivor.id)
-        or (survivor.merged_into == str(merged.id))
-    ):
-        return None
     return Merge(survivor, merged)
 
 

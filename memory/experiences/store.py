@@ -11,8 +11,9 @@ from uuid import UUID
 from sqlalchemy import RowMapping, column, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from memory.kernel.ports import UNKNOWN_LIMIT
 from memory.kernel.postgres.rows import RowMapper
-from memory.memories.entities import Status
+from memory.memories.entities import Status, normal_fingerprint
 
 ECHO_SPAN = timedelta(days=30)
 
@@ -164,10 +165,27 @@ class TwinStore:
         through = MergePosition(row["version"], row["id"]) if row["examined"] else None
         return ChangedMemories(row["examined"], row["total"] - row["examined"], through)
 
+    async def complete_normal_forms(self, limit: int) -> int:
+        """Digests of the normal form for texts that have none yet, at most `limit`; how many."""
+        rows = await self._connection.execute(_UNFORMED, {"ns": self._namespace_id, "limit": limit})
+        formed = [
+            {
+                "id": row.memory_id,
+                "version": row.version,
+                "digest": normal_fingerprint(row.situation, row.lesson),
+            }
+            for row in rows
+        ]
+        if formed:
+            await self._connection.execute(_FORM, formed)
+        return len(formed)
+
     async def find_pairs(
         self, after: MergePosition, through: MergePosition, now: datetime, cosine: float
     ) -> list[NearPair]:
-        """Near pairs with at least one memory changed after `after` and up to `through`."""
+        """Pairs that have one normal form, or are near and in a script that the model reads, with
+        at least one memory changed after `after` and up to `through`.
+        """
         rows = await self._connection.execute(
             _PAIRS,
             {
@@ -177,6 +195,7 @@ class TwinStore:
                 "now": now,
                 "cosine": cosine - ROUNDING,
                 "neighbours": NEIGHBOURS,
+                "unknown": UNKNOWN_LIMIT,
             },
         )
         return [_to_pair(row) for row in rows.mappings()]
@@ -265,29 +284,33 @@ _MEMBER = """{m}.id AS {name}_id, {m}.version AS {name}_version, {m}.status AS {
 _PAIRS = text(f"""
     WITH living AS MATERIALIZED (
         SELECT m.id, m.bank_version, m.owner, m.kind, m.category_id, m.trust, m.status,
-            s.vector AS situation, l.vector AS lesson
+            v.normal_sha256, s.vector AS situation, l.vector AS lesson,
+            greatest(s.unknown_share, l.unknown_share) < :unknown AS is_read
         FROM memory m JOIN namespace n ON n.id = m.namespace_id
+        JOIN memory_version v ON v.memory_id = m.id AND v.version = m.version
         JOIN embedding s ON s.memory_id = m.id AND s.version = m.version
           AND s.field = 'situation' AND s.model_id = n.model_id
         JOIN embedding l ON l.memory_id = m.id AND l.version = m.version
           AND l.field = 'lesson' AND l.model_id = n.model_id
         WHERE {_MERGEABLE}
     ), near AS (
-        SELECT c.id AS one, o.id AS other,
+        SELECT c.id AS one, o.id AS other, c.normal_sha256 = o.normal_sha256 AS equal,
             least(1 - (c.situation <=> o.situation), 1 - (c.lesson <=> o.lesson)) AS cosine
         FROM living c JOIN living o ON o.owner = c.owner AND o.kind = c.kind
           AND o.category_id = c.category_id AND o.trust = c.trust AND o.status = c.status
           AND o.id <> c.id
         WHERE (c.bank_version, c.id) > (:first_version, :first_id)
           AND (c.bank_version, c.id) <= (:last_version, :last_id)
-          AND -(c.lesson <#> o.lesson) >= :cosine - 0.01
-          AND -(c.situation <#> o.situation) >= :cosine - 0.01
+          AND (c.normal_sha256 = o.normal_sha256
+            OR (c.is_read AND o.is_read
+              AND -(c.lesson <#> o.lesson) >= :cosine - 0.01
+              AND -(c.situation <#> o.situation) >= :cosine - 0.01))
     ), nearest AS (
-        SELECT one, other, cosine,
-            row_number() OVER (PARTITION BY one ORDER BY cosine DESC, other) AS place
-        FROM near WHERE cosine >= :cosine
+        SELECT one, other, cosine, equal,
+            row_number() OVER (PARTITION BY one ORDER BY equal DESC, cosine DESC, other) AS place
+        FROM near WHERE equal OR cosine >= :cosine
     ), pair AS (
-        SELECT DISTINCT least(one, other) AS one, greatest(one, other) AS other, cosine
+        SELECT DISTINCT least(one, other) AS one, greatest(one, other) AS other, cosine, equal
         FROM nearest WHERE place <= :neighbours
     )
     SELECT {_MEMBER.format(name="one", m="a", v="av", w="aw")},
@@ -297,8 +320,22 @@ _PAIRS = text(f"""
     JOIN memory_version av ON av.memory_id = a.id AND av.version = a.version
     JOIN memory_version bv ON bv.memory_id = b.id AND bv.version = b.version
     JOIN memory_weight aw ON aw.memory_id = a.id JOIN memory_weight bw ON bw.memory_id = b.id
-    ORDER BY p.cosine DESC, a.id, b.id
+    ORDER BY p.equal DESC, p.cosine DESC, a.id, b.id
 """)  # noqa: S608 - assembled from the constants above; every value is a parameter
+
+
+_UNFORMED = text("""
+    SELECT v.memory_id, v.version, v.situation, v.lesson
+    FROM memory m JOIN memory_version v ON v.memory_id = m.id AND v.version = m.version
+    WHERE m.namespace_id = :ns AND v.normal_sha256 IS NULL AND m.erased_at IS NULL
+    ORDER BY v.memory_id LIMIT :limit FOR NO KEY UPDATE OF m
+""")
+
+
+_FORM = text("""
+    UPDATE memory_version SET normal_sha256 = :digest
+    WHERE memory_id = :id AND version = :version
+""")
 
 
 _HOLD = text("""

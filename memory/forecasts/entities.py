@@ -17,8 +17,9 @@ from pydantic import Field
 
 from memory.belief.rankers import RANKERS
 from memory.kernel.errors import Rejected
-from memory.kernel.fields import INPUT, OUTPUT, CallerKey, Moment, Name, Share, hint
-from memory.kernel.text import KEY, NAME, RATIONALE, cleaned, optional
+from memory.kernel.fields import INPUT, OUTPUT, CallerKey, Moment, Name, Nested, Share, hint
+from memory.kernel.text import KEY, NAME, RATIONALE, cleaned, exact, optional
+from memory.outcomes.entities import OutcomeWarning, Verdicts
 from memory.tasks.entities import TaskDraft
 
 MAX_NAMES = 256
@@ -54,6 +55,10 @@ class Forecast:
     """The agent's had memory been followed wholly."""
     answers: Annotated[dict[str, Probabilities], Field(max_length=len(RANKERS))] | None = None
     """One forecast for each ranker, where the receipt has `all_rankers`."""
+    used: Verdicts | None = None
+    """Memories of the receipt that the agent acted on; empty where it acted on none, null or left
+    out where nothing is known of it; the nil UUID for a private one.
+    """
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "probabilities", fractions(self.probabilities, "probabilities"))
@@ -77,6 +82,7 @@ class Forecast:
             and self.baseline_probabilities == other.baseline_probabilities
             and self.full_probabilities == other.full_probabilities
             and self.answers == other.answers
+            and self.used == other.used
         )
 
 
@@ -88,7 +94,7 @@ class PredictionDraft(Forecast):
 
     agent: Name
     """Who forecasts."""
-    task: TaskDraft | None = None
+    task: Annotated[TaskDraft, Nested] | None = None
     """The window; its `group_key` is its event."""
     task_id: UUID | None = None
     """The window, where it is known."""
@@ -107,6 +113,8 @@ class PredictionDraft(Forecast):
         named = [part for part in (self.task, self.task_id) if part is not None]
         if len(named) > 1 or not (named or self.retrieval_id):
             raise Rejected("give one of task, task_id, and the retrieval_id of one", field="task")
+        if self.used is not None and self.retrieval_id is None:
+            raise Rejected("used goes with retrieval_id, whose memories it names", field="used")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -211,11 +219,12 @@ class Predicted:
 
 @dataclass(frozen=True, slots=True)
 class PredictionFilter:
-    """Which predictions a list has."""
+    """Which predictions a list has, the oldest first unless asked otherwise."""
 
     state: str | None = None
     agent: str | None = None
     event: str | None = None
+    newest_first: bool = False
 
     def __post_init__(self) -> None:
         if self.state is not None and self.state not in set(PredictionState):
@@ -245,14 +254,14 @@ class SettlementDraft:
     """The settlement whose place it takes, for all windows where that one is in force."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "event", cleaned(self.event, "event", KEY))
+        object.__setattr__(self, "event", exact(self.event, "event", KEY))
         object.__setattr__(self, "resolutions", _resolutions(self.resolutions))
         if self.crowd is not None:
             object.__setattr__(self, "crowd", fractions(self.crowd, "crowd"))
         if self.windows is not None:
             _within("windows", self.windows, MAX_WINDOWS)
-            names = dict.fromkeys(cleaned(name, "windows", KEY) for name in self.windows)
-            object.__setattr__(self, "windows", tuple(names))
+            names = (exact(name, f"windows.{n}", KEY) for n, name in enumerate(self.windows))
+            object.__setattr__(self, "windows", tuple(dict.fromkeys(names)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,6 +293,8 @@ class Settlement:
     key_id: Annotated[UUID | None, Field(exclude=True)]
     scores: tuple[SettlementScore, ...] = ()
     """The scores of the predictions of its windows."""
+    warnings: tuple[OutcomeWarning, ...] = ()
+    """When it is settled: why outcomes that came of it move nothing, or less than they seem to."""
 
     def says_same(self, draft: SettlementDraft) -> bool:
         """Whether the draft says the same; a crowd left out contradicts none."""

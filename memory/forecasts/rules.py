@@ -7,7 +7,7 @@ outcomes; positive is better than the crowd.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import fsum
+from math import fsum, sqrt
 
 TRUTH = {"yes": 1.0, "no": 0.0}
 
@@ -70,3 +70,14 @@ def _brier_of(
     if probabilities is None or not probabilities.keys() >= set(names):
         return None
     return brier_score([probabilities[name] for name in names], truth)
+
+
+Z95 = 1.959963984540054
+
+
+def wilson_interval(successes: int, n: int) -> tuple[float, float]:
+    """The 95 % score interval of a share (Wilson, JASA 22, 1927); it stays within [0, 1]."""
+    share, square = successes / n, Z95 * Z95
+    middle = (share + square / (2 * n)) / (1 + square / n)
+    reach = Z95 / (1 + square / n) * sqrt(share * (1 - share) / n + square / (4 * n * n))
+    return max(0.0, middle - reach), min(1.0, middle + reach)

@@ -4,7 +4,7 @@ Everything is read for all drafts together; only tasks and agents that are new a
 one, in order of their names, as everyone does who makes several.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from uuid import UUID
@@ -27,8 +27,10 @@ from memory.kernel.errors import Conflict, Forbidden, MemoryFault, NotFound, Rej
 from memory.kernel.ids import new_id
 from memory.kernel.paging import Listed, Page, listed
 from memory.kernel.postgres.database import Connection
-from memory.outcomes.rewards import require_answers
-from memory.receipts.entities import AgentTask
+from memory.memories.entities import PRIVATE
+from memory.memories.service import hide_private, load_mask, viewer
+from memory.outcomes.rewards import require_answers, require_served
+from memory.receipts.key_entities import AgentTask
 from memory.receipts.store.receipts import ReceiptOwner, ReceiptStore
 from memory.tasks.entities import Agent, Task
 from memory.tasks.service import NameResolver
@@ -41,7 +43,7 @@ Answer = Predicted | MemoryFault
 async def predict(engine: Engine, call: Call, drafts: Sequence[PredictionDraft]) -> list[Answer]:
     """Keep each forecast; the answers are in the drafts' order."""
     call.key.require(Act.PREDICT)
-    async with engine.database.transaction(call.namespace.id) as connection:
+    async with engine.database.effect(call.namespace.id) as connection:
         valid = await _validate_drafts(connection, call, drafts)
         good = [one for one in valid if isinstance(one, ValidDraft)]
         batch = await _open_batch(connection, call, good)
@@ -50,9 +52,9 @@ async def predict(engine: Engine, call: Call, drafts: Sequence[PredictionDraft])
         await store.add(batch.predictions, batch.revisions)
         outcomes = await _score_late(connection, call, batch)
         accepted = [one.prediction_id for one in results if isinstance(one, AcceptedDraft)]
-        found = await store.some(accepted)
+        found = await hide_private(connection, call, await store.some(accepted))
     if outcomes:
-        engine.arrived.set()
+        engine.database.afterwards(engine.arrived.set)
     return [
         one if isinstance(one, MemoryFault) else _to_predicted(one, found, outcomes)
         for one in results
@@ -61,17 +63,51 @@ async def predict(engine: Engine, call: Call, drafts: Sequence[PredictionDraft])
 
 async def get_prediction(engine: Engine, call: Call, prediction_id: UUID) -> RevisedPrediction:
     async with engine.database.transaction(call.namespace.id) as connection:
-        return await PredictionStore(connection, call.namespace.id).get(prediction_id)
+        found = await PredictionStore(connection, call.namespace.id).get(prediction_id)
+        [shown] = await _hide_rationales(connection, call, [found])
+        return await hide_private(connection, call, shown)
 
 
 async def list_predictions(
     engine: Engine, call: Call, wanted: PredictionFilter, page: Page
 ) -> Listed[RevisedPrediction]:
-    """Oldest first."""
+    """Oldest first, unless asked otherwise."""
     async with engine.database.transaction(call.namespace.id) as connection:
         store = PredictionStore(connection, call.namespace.id)
         found, total = await store.browse(wanted, page)
+        found = await _hide_rationales(connection, call, found)
+        found = await hide_private(connection, call, found)
     return listed(found, page, total, lambda one: (str(one.id),))
+
+
+async def _hide_rationales(
+    connection: Connection, call: Call, found: Sequence[RevisedPrediction]
+) -> list[RevisedPrediction]:
+    """Without the words of revisions that were advised by memories which the key may not read:
+    whoever forecasts on advice quotes it.
+    """
+    worded = {
+        revision.retrieval_id
+        for one in found
+        for revision in one.revisions
+        if revision.rationale is not None and revision.retrieval_id is not None
+    }
+    receipts = ReceiptStore(connection, call.namespace.id)
+    contexts = await receipts.contexts(sorted(worded)) if worded else {}
+    told = {retrieval_id: context.cited for retrieval_id, context in contexts.items()}
+    seen_by = await viewer(connection, call)
+    mask = await load_mask(connection, call.namespace.id, seen_by, list(told.values()))
+    hidden = {retrieval_id for retrieval_id, cited in told.items() if mask.hides(cited)}
+    return [
+        replace(one, revisions=tuple(_without_words(each, hidden) for each in one.revisions))
+        for one in found
+    ]
+
+
+def _without_words(revision: Revision, hidden: Collection[UUID]) -> Revision:
+    if revision.retrieval_id not in hidden:
+        return revision
+    return replace(revision, rationale=PRIVATE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +131,10 @@ async def _validate_drafts(
     await PredictionStore(connection, call.namespace.id).lock_events(sorted(events))
     # Read again: who held an event before may have said when a window closes.
     tasks = await _load_tasks(connection, call, drafts, claims)
-    validator = _DraftValidator(connection, call, claims, tasks)
+    naming = [d.retrieval_id for d in drafts if d.used is not None and d.retrieval_id is not None]
+    contexts = await receipts.contexts(naming) if naming else {}
+    served = {retrieval_id: context.cited for retrieval_id, context in contexts.items()}
+    validator = _DraftValidator(connection, call, tasks, claims=claims, served=served)
     found: dict[int, ValidDraft | MemoryFault] = {}
     for position in sorted(range(len(drafts)), key=lambda place: _lock_order(drafts[place])):
         try:
@@ -127,11 +166,14 @@ class _DraftValidator:
         self,
         connection: Connection,
         call: Call,
-        claims: Mapping[UUID, ReceiptOwner],
         tasks: _KnownTasks,
+        *,
+        claims: Mapping[UUID, ReceiptOwner],
+        served: Mapping[UUID, Sequence[UUID]],
     ) -> None:
         self._call = call
         self._claims = claims
+        self._served = served
         self._known = tasks
         self._tasks = TaskStore(connection, call.namespace.id)
         self._names = NameResolver(connection, call)
@@ -148,6 +190,8 @@ class _DraftValidator:
         agent = await self._names.ensure_agent(draft.agent)
         if claim is not None and (claim.agent_id, claim.task_id) != (agent.id, task.id):
             raise Rejected("the receipt is of another agent or task", field="retrieval_id")
+        if draft.used is not None and draft.retrieval_id is not None:
+            require_served(draft.used, self._served[draft.retrieval_id], "used")
         return ValidDraft(draft, agent, task, known_at)
 
     def _find_claim(self, draft: PredictionDraft) -> ReceiptOwner | None:
@@ -155,7 +199,11 @@ class _DraftValidator:
             return None
         claim = self._claims.get(draft.retrieval_id)
         if claim is None:
-            raise NotFound("no such retrieval", code="retrieval_not_found", field="retrieval_id")
+            raise NotFound(
+                f"no such retrieval: {draft.retrieval_id}",
+                code="retrieval_not_found",
+                field="retrieval_id",
+            )
         key = self._call.key
         if key.role is Role.AGENT and claim.key_id != key.id:
             raise Forbidden("another key opened this receipt", field="retrieval_id")
@@ -165,7 +213,9 @@ class _DraftValidator:
         known = self._known.find(draft, self._claims)
         if draft.task is None:
             if known is None:
-                raise NotFound("no such task", code="task_not_found", field="task_id")
+                raise NotFound(
+                    f"no such task: {draft.task_id}", code="task_not_found", field="task_id"
+                )
             return known
         if known is not None:
             return await self._tasks.agree(known, draft.task)
@@ -297,6 +347,7 @@ class PredictionBatch:
             baseline_probabilities=valid.draft.baseline_probabilities,
             full_probabilities=valid.draft.full_probabilities,
             answers=valid.draft.answers,
+            used=valid.draft.used,
             retrieval_id=valid.draft.retrieval_id,
             rationale=valid.draft.rationale,
             known_at=valid.known_at,

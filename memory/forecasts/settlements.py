@@ -28,36 +28,42 @@ from memory.kernel.errors import Conflict, MemoryFault, NotFound, Rejected
 from memory.kernel.ids import new_id
 from memory.kernel.paging import Listed, Page, listed
 from memory.kernel.postgres.database import Connection
-from memory.outcomes.entities import Report
-from memory.outcomes.service import DailyCredits, OutcomeIntake, Reporters
-from memory.receipts.entities import SETTLEMENT, AgentTask, Outcome, RunResult
+from memory.outcomes.entities import OutcomeWarning, Report, Reported
+from memory.outcomes.reporter import NOBODY
+from memory.outcomes.service import DailyCredits, OutcomeIntake
+from memory.receipts.entities import SETTLEMENT, Outcome, RunResult
+from memory.receipts.key_entities import AgentTask
 from memory.receipts.store.outcomes import OutcomeStore
 from memory.receipts.store.receipts import ReceiptStore
-from memory.tasks.store.actors import ActorStore
 from memory.tenancy.entities import Act, Call, Clock
 
 Answer = Settled | MemoryFault
 
 
 async def settle(engine: Engine, call: Call, drafts: Sequence[SettlementDraft]) -> list[Answer]:
-    """Settle events; the answers are in the drafts' order."""
+    """Settle events; the answers are in the drafts' order. What an event came to is a test's
+    word.
+    """
     call.key.require(Act.SETTLE)
-    async with engine.database.transaction(call.namespace.id) as connection:
+    call.key.require_claim("test", "resolutions")
+    async with engine.database.effect(call.namespace.id) as connection:
         events = await _open_events(connection, call, drafts)
         results = [_settle_one(events, draft) for draft in drafts]
         store = SettlementStore(connection, call.namespace.id)
         await store.add(events.settled)
-        statuses = await _score(connection, call, events.settled)
+        scorer = await _score(connection, call, events.settled)
         ids = {one.settlement.id for one in results if isinstance(one, SettledWindows)}
         found = await store.some(sorted(ids))
-    engine.arrived.set()
+    engine.database.afterwards(engine.arrived.set)
     return [
         one
         if isinstance(one, MemoryFault)
         else Settled(
-            found[one.settlement.id],
+            replace(found[one.settlement.id], warnings=scorer.warnings_of(one.settlement.id))
+            if one.windows
+            else found[one.settlement.id],
             created=bool(one.windows),
-            outcomes=tuple(statuses.get(one.settlement.id, ())) if one.windows else (),
+            outcomes=scorer.statuses_of(one.settlement.id) if one.windows else (),
         )
         for one in results
     ]
@@ -69,12 +75,12 @@ async def get_settlement(engine: Engine, call: Call, settlement_id: UUID) -> Set
 
 
 async def list_settlements(
-    engine: Engine, call: Call, event: str | None, page: Page
+    engine: Engine, call: Call, event: str | None, page: Page, *, newest_first: bool = False
 ) -> Listed[Settlement]:
-    """Oldest first."""
+    """Oldest first, unless asked otherwise."""
     async with engine.database.transaction(call.namespace.id) as connection:
         store = SettlementStore(connection, call.namespace.id)
-        found, total = await store.browse(event, page)
+        found, total = await store.browse(event, page, newest_first=newest_first)
     return listed(found, page, total, lambda one: (str(one.id),))
 
 
@@ -126,7 +132,9 @@ class OpenEvents:
     ) -> SettledWindows:
         old = self.settlements.get(old_id)
         if old is None:
-            raise NotFound("no such settlement", code="settlement_not_found", field="corrects")
+            raise NotFound(
+                f"no such settlement: {old_id}", code="settlement_not_found", field="corrects"
+            )
         if old.event != draft.event:
             raise Rejected("it settles another event", field="corrects")
         named = _find_windows(draft, {name: here[name] for name in old.windows})
@@ -209,28 +217,20 @@ def _find_windows(draft: SettlementDraft, here: Mapping[str, Window]) -> list[Wi
     return list(here.values()) if draft.windows is None else [here[n] for n in draft.windows]
 
 
-async def _score(
-    connection: Connection, call: Call, settled: Sequence[SettledWindows]
-) -> dict[UUID, list[str]]:
-    """Score the predictions of these windows, settlement by settlement; the statuses of what came
-    of each.
-    """
+async def _score(connection: Connection, call: Call, settled: Sequence[SettledWindows]) -> "Scorer":
+    """Score the predictions of these windows, settlement by settlement."""
     task_ids = sorted({window.task_id for one in settled for window in one.windows})
     predictions = await PredictionStore(connection, call.namespace.id).of_tasks(task_ids)
-    if not predictions:
-        return {}
     by_task: dict[UUID, list[RevisedPrediction]] = {}
     for prediction in predictions:
         by_task.setdefault(prediction.task_id, []).append(prediction)
     scorer = await open_scorer(connection, call, predictions)
-    outcomes: dict[UUID, list[str]] = {}
     for one in settled:
         for window in one.windows:
             for prediction in by_task.get(window.task_id, ()):
-                statuses = await scorer.score(one.settlement, prediction)
-                outcomes.setdefault(one.settlement.id, []).extend(statuses)
+                await scorer.score(one.settlement, prediction)
     await scorer.write(connection)
-    return outcomes
+    return scorer
 
 
 OTHER_RECEIPT = "other_receipt"
@@ -251,6 +251,8 @@ class Scorer:
         self._position = 0
         self._scores: list[SettlementScore] = []
         self._scored: list[ScoredPrediction] = []
+        self._statuses: dict[UUID, list[str]] = {}
+        self._warnings: dict[UUID, list[OutcomeWarning]] = {}
 
     async def score(self, settlement: Settlement, prediction: RevisedPrediction) -> list[str]:
         """Score the revision that counts, and report it to every receipt of the agent for the
@@ -285,7 +287,17 @@ class Scorer:
         late = judgement.reason == LATE
         state = PredictionState.LATE if late else PredictionState.SETTLED
         self._scored.append(ScoredPrediction(prediction.id, state, settlement.id))
-        return [outcome.status for outcome in outcomes]
+        statuses: list[str] = [outcome.status for outcome in outcomes]
+        self._statuses.setdefault(settlement.id, []).extend(statuses)
+        return statuses
+
+    def statuses_of(self, settlement_id: UUID) -> tuple[str, ...]:
+        """The status of each outcome that came of a settlement."""
+        return tuple(self._statuses.get(settlement_id, ()))
+
+    def warnings_of(self, settlement_id: UUID) -> tuple[OutcomeWarning, ...]:
+        """What is to be known of the outcomes of the receipts that predictions name, each once."""
+        return tuple(dict.fromkeys(self._warnings.get(settlement_id, ())))
 
     async def write(self, connection: Connection) -> None:
         """Write all that was scored."""
@@ -317,21 +329,23 @@ class Scorer:
             if receipt != revision.retrieval_id:
                 aside = await self._intake.set_aside(
                     receipt,
-                    _to_report(revision, judgement, known_at=known_at, answers=False),
+                    _to_report(revision, judgement, known_at=known_at, named=False),
                     self._next_position(),
                     reason=OTHER_RECEIPT,
                 )
                 outcomes += [] if aside is None else [aside]
         if revision.retrieval_id is not None:
-            report = _to_report(revision, judgement, known_at=known_at, answers=True)
-            outcomes.append(await self._take(revision.retrieval_id, report))
+            report = _to_report(revision, judgement, known_at=known_at, named=True)
+            taken = await self._take(revision.retrieval_id, report)
+            self._warnings.setdefault(settlement.id, []).extend(taken.warnings)
+            outcomes.append(taken.outcome)
         return outcomes
 
-    async def _take(self, receipt: UUID, report: Report) -> Outcome:
+    async def _take(self, receipt: UUID, report: Report) -> Reported:
         current = self._intake.in_effect(receipt)
         if current is not None and current.evaluator == SETTLEMENT:
             report = replace(report, supersedes=current.id)
-        return (await self._intake.take(receipt, report, self._next_position())).outcome
+        return await self._intake.take(receipt, report, self._next_position())
 
     def _next_position(self) -> int:
         self._position += 1
@@ -357,17 +371,19 @@ async def open_scorer(
         call,
         receipts=await receipts.contexts(ids) if ids else {},
         known=await outcomes.of_retrievals(ids) if ids else {},
-        reporters=Reporters(await ActorStore(connection, here).count_agents()),
+        reporter=NOBODY,
         daily_credits=DailyCredits(None),
     )
     return Scorer(call, intake, attempts)
 
 
 def _to_report(
-    revision: Revision, judgement: Judgement, *, known_at: datetime | None, answers: bool
+    revision: Revision, judgement: Judgement, *, known_at: datetime | None, named: bool
 ) -> Report:
-    """The forecast over the outcomes that count, as an agent would report it."""
-    of_rankers = revision.answers if answers and revision.answers is not None else {}
+    """The forecast over the outcomes that count, as an agent would report it; `named`: for the
+    receipt that it names, of which alone it says what rankers answered and which memories it used.
+    """
+    of_rankers = revision.answers if named and revision.answers is not None else {}
     return Report(
         metric="brier",
         value={"p": judgement.of(revision.probabilities)},
@@ -378,6 +394,7 @@ def _to_report(
         evaluator=SETTLEMENT,
         verifier="test",
         answers={ranker: {"p": judgement.of(one)} for ranker, one in of_rankers.items()},
+        used=revision.used if named else None,
         known_at=known_at,
     )
 

@@ -11,8 +11,9 @@ from sqlalchemy import (
     Text,
     UniqueConstraint,
     Uuid,
+    text,
 )
-from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION, JSONB
+from sqlalchemy.dialects.postgresql import ARRAY, DOUBLE_PRECISION, JSONB
 
 from memory.kernel.postgres.tables import identity, key_id, metadata, moment, namespace_id, one_of
 
@@ -53,10 +54,17 @@ prediction_revision = Table(
     Column("baseline_probabilities", JSONB(none_as_null=True)),
     Column("full_probabilities", JSONB(none_as_null=True)),
     Column("answers", JSONB(none_as_null=True)),
+    # The memories of the receipt that the agent acted on; null: not said.
+    Column("used", ARRAY(Uuid)),
     Column("rationale", Text),
     moment("known_at"),
     moment("recorded_at"),
     key_id(),
+    Index(
+        "ix_prediction_revision_retrieval_id",
+        "retrieval_id",
+        postgresql_where=text("retrieval_id IS NOT NULL"),
+    ),
 )
 
 
@@ -113,4 +121,9 @@ prediction_score = Table(
     Column("outcome_id", Uuid, ForeignKey("outcome.id")),
     one_of("status", ("scored", "ignored")),
     Index("ix_prediction_score_prediction_id", "prediction_id"),
+    Index(
+        "ix_prediction_score_outcome_id",
+        "outcome_id",
+        postgresql_where=text("outcome_id IS NOT NULL"),
+    ),
 )

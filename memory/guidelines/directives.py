@@ -12,7 +12,7 @@ from memory.guidelines.entities import (
     OnDisagreement,
     Order,
 )
-from memory.receipts.entities import CutReason
+from memory.receipts.guideline_entities import CutReason
 
 EXPERIENCE = "experience"
 
@@ -34,7 +34,8 @@ def left_out(strongest: Sequence[Entry], guidance: Guidance) -> Cuts:
 
 
 def _foreign(entries: Sequence[Entry], guidance: Guidance) -> list[Entry]:
-    if guidance.directives.cross_category is CrossCategory.ALLOW:
+    allowed = guidance.directives.cross_category is CrossCategory.ALLOW
+    if allowed or guidance.category is None:
         return []
     return [e for e in entries if e.kind == EXPERIENCE and e.category != guidance.category]
 

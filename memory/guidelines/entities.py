@@ -1,7 +1,7 @@
 """What the compiler is given: chosen memories, and the meta-guideline to use them by."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, Protocol
@@ -9,6 +9,7 @@ from uuid import UUID
 
 from pydantic import Field
 
+from memory.belief.rankers import Standing, earned, standing
 from memory.kernel.errors import Rejected
 from memory.kernel.fields import BOTH_WAYS, Whole
 from memory.memories.entities import Trust
@@ -82,7 +83,9 @@ class Entry:
     """A chosen memory as the compiler needs it; ids are distinct among the entries of a call.
 
     `rank` is the place the ranker gave it. `sign` is where its evidence points in this cell: 1 it
-    helped, -1 it did harm, 0 not known.
+    helped, -1 it did harm, 0 not known. `credited`, `helpful` and `harmful` count outcomes: those
+    that moved it, and those whose reporter named it so. `disputed`: another entry of the call
+    speaks against it.
     """
 
     id: UUID
@@ -97,6 +100,16 @@ class Entry:
     category: str = ""
     rank: int = 0
     sign: int = 0
+    credited: int = 0
+    helpful: int = 0
+    harmful: int = 0
+    earned: float = 0.0
+    disputed: bool = False
+
+    @property
+    def standing(self) -> Standing:
+        """Of entries that say the same, the smallest speaks for all."""
+        return standing(self, trusted=self.trust is Trust.TRUSTED)
 
 
 # A weight this far from neutral (.02 of reward, the dead band of a paired gap), learned from this
@@ -116,7 +129,9 @@ def sign_of(effective_weight: float, credited: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Guidance:
-    """The meta-guideline to compile by; `category` is the task's. Its id is no entry's."""
+    """The meta-guideline to compile by; `category` is the task's, None where it was only guessed:
+    on that ground nothing is cut. Its id is no entry's.
+    """
 
     id: UUID
     instruction: str
@@ -125,7 +140,7 @@ class Guidance:
     trust: Trust
     learned_at: datetime
     directives: Directives
-    category: str
+    category: str | None
 
 
 class CitableRow(Protocol):
@@ -146,7 +161,13 @@ class CitableRow(Protocol):
     @property
     def category(self) -> str: ...
     @property
+    def start_weight(self) -> float: ...
+    @property
     def n_credited(self) -> int: ...
+    @property
+    def n_helpful(self) -> int: ...
+    @property
+    def n_harmful(self) -> int: ...
 
 
 def entry_of(row: CitableRow, item: Item) -> Entry:
@@ -164,4 +185,13 @@ def entry_of(row: CitableRow, item: Item) -> Entry:
         category=row.category,
         rank=item.rank,
         sign=sign_of(item.effective_weight, row.n_credited),
+        credited=row.n_credited,
+        helpful=row.n_helpful,
+        harmful=row.n_harmful,
+        earned=earned(item.effective_weight, row.start_weight, row.n_credited),
     )
+
+
+def without_counts(entry: Entry) -> Entry:
+    """For a moment in the past: what has been counted since was not known then."""
+    return replace(entry, credited=0, helpful=0, harmful=0)

@@ -12,7 +12,7 @@ from typing import cast
 from uuid import UUID
 
 from memory.guidelines.compiler import Budget
-from memory.kernel.quoting import citation, citation_width, quote
+from memory.kernel.quoting import citation, quote
 from memory.llm import prompts
 from memory.llm.replies import Malformed, list_of, object_of, read_object, text_of
 from memory.llm.roles import (
@@ -25,7 +25,7 @@ from memory.llm.roles import (
     rendered_notes,
     said,
 )
-from memory.receipts.entities import Cut, CutReason, Guideline, Line
+from memory.receipts.guideline_entities import Cut, CutReason, Guideline, Line
 
 MAX_LINES, MAX_LINE = 16, 600
 
@@ -40,13 +40,15 @@ FEWEST_WORDS, MOST_WORDS = 20, 600
 class CompileMaterial:
     """What a guideline is written from; notes strongest first, none of them in quarantine.
 
-    `instruction` is that of the meta-guideline in force, if there is one.
+    `instruction` is that of the meta-guideline in force, if there is one; `most_lines` the most
+    that the guideline may have.
     """
 
     task: str
     category: str
     notes: tuple[Note, ...]
     instruction: str | None = None
+    most_lines: int = MAX_LINES
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +64,7 @@ def compile_role(material: CompileMaterial, plain: Guideline, budget: Budget) ->
     notes = fitting_notes(material.notes)
     labels = {f"m{place}": note.id for place, note in enumerate(notes, start=1)}
     words = max(FEWEST_WORDS, min(MOST_WORDS, budget.max_tokens // 2))
-    system = prompts.COMPILE.format(lines=MAX_LINES, words=words)
+    system = prompts.COMPILE.format(lines=material.most_lines, words=words)
     parts = [
         ("Task", said(material.task)),
         ("Category", said(material.category)),
@@ -100,9 +102,9 @@ def compose(draft: Sequence[DraftLine], plain: Guideline, budget: Budget) -> Gui
     """
     known = [memory_id for line in plain.lines for memory_id in line.memory_ids]
     known += [cut.memory_id for cut in plain.cut]
-    width = citation_width(set(known))
     header = _header(plain)
-    lines = [_quote_line(line, width) for line in draft]
+    numbers = _number(draft)
+    lines = [_quote_line(line, numbers) for line in draft]
     while lines and budget.counter.count(_text(header, lines)) > budget.max_tokens:
         lines.pop()
     if not lines:
@@ -122,8 +124,14 @@ def _header(plain: Guideline) -> str:
     return (plain.text or "").removesuffix("".join(f"\n{line.text}" for line in plain.lines))
 
 
-def _quote_line(line: DraftLine, width: int) -> Line:
-    citations = " ".join(citation(memory_id, width) for memory_id in line.memory_ids)
+def _number(draft: Sequence[DraftLine]) -> dict[UUID, int]:
+    """Each memory's number, by where it is cited first."""
+    cited = dict.fromkeys(memory_id for line in draft for memory_id in line.memory_ids)
+    return {memory_id: number for number, memory_id in enumerate(cited, start=1)}
+
+
+def _quote_line(line: DraftLine, numbers: Mapping[UUID, int]) -> Line:
+    citations = " ".join(citation(numbers[memory_id]) for memory_id in line.memory_ids)
     return Line(f"- in a model's words: {quote(line.text)} {citations}", line.memory_ids)
 
 

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import Executor
-from typing import Generic, TypeVar
+from typing import Generic, Protocol, TypeVar, runtime_checkable
 
 from memory.kernel.errors import MemoryFault, Unavailable
 
@@ -14,12 +14,22 @@ Model = TypeVar("Model")
 COME_BACK = 2.0
 
 
+@runtime_checkable
+class HoldsConnections(Protocol):
+    """A model that is asked over the network."""
+
+    def close(self) -> None: ...
+
+
 class BackgroundModel(Generic[Model]):
-    """Loads in the worker thread; until then, and when that failed, `use` says so."""
+    """Loads in the worker thread; until then, and when that failed, `use` says so. `may_recover`:
+    the failure names a time to come back, so starting again may succeed.
+    """
 
     def __init__(self, load: Callable[[], Model], worker: Executor) -> None:
         self.loaded: Model | None = None
         self.failure: str | None = None
+        self.may_recover = False
         self._load = load
         self._worker = worker
         self._loading: asyncio.Task[None] | None = None
@@ -49,12 +59,14 @@ class BackgroundModel(Generic[Model]):
         if self._loading is not None:
             self._loading.cancel()
             await asyncio.wait([self._loading])
+        if isinstance(self.loaded, HoldsConnections):
+            self.loaded.close()
 
     async def _keep(self) -> None:
         loop = asyncio.get_running_loop()
         try:
             self.loaded = await loop.run_in_executor(self._worker, self._load)
         except MemoryFault as fault:
-            self.failure = fault.detail
+            self.failure, self.may_recover = fault.detail, fault.retry_after is not None
         except Exception as fault:  # noqa: BLE001 - whatever a model's files make the library raise
             self.failure = f"The model could not be loaded ({type(fault).__name__}: {fault})."

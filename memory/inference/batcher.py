@@ -55,7 +55,8 @@ class _Waiter(Generic[Item, Result]):
 class Batcher(Generic[Item, Result]):
     """Runs `compute` over batches of items in the worker thread and answers every waiter.
 
-    A batch that fails is tried again item by item, so that one bad item fails its own caller only.
+    A batch that fails is tried again item by item, so that one bad item fails its own caller only;
+    where the fault is of the model, not of an item (it says when to come back), all get it at once.
     """
 
     def __init__(
@@ -152,8 +153,8 @@ class Batcher(Generic[Item, Result]):
         try:
             results = await self._run([waiter.item for waiter in batch])
         except Exception as fault:  # noqa: BLE001 - the waiters own this error
-            if len(batch) == 1:
-                self.stats.failures += 1
+            if len(batch) == 1 or _is_of_model(fault):
+                self.stats.failures += len(batch)
                 _settle_with(batch, fault)
                 return
             for waiter in batch:
@@ -191,6 +192,10 @@ def _settle_with(
     for waiter in waiters:
         if not waiter.answer.done():
             waiter.answer.set_exception(fault)
+
+
+def _is_of_model(fault: Exception) -> bool:
+    return isinstance(fault, MemoryFault) and fault.retry_after is not None
 
 
 def _failed(why: str) -> Unavailable:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from memory.inference.background import BackgroundModel
 from memory.inference.batcher import Batcher, BatchLimits, InferenceStats
@@ -58,6 +58,19 @@ class LocalEmbedder:
         return self._model.failure
 
     @property
+    def may_recover(self) -> bool:
+        """Whether a model that could not be loaded may be there later, such as one behind a URL."""
+        return self._model.may_recover
+
+    @property
+    def backend(self) -> str | None:
+        """How the loaded model computes, in words, such as `packed, 1.7 times as fast as the
+        library`; chosen by measuring when it was loaded.
+        """
+        loaded = self._model.loaded
+        return None if loaded is None else loaded.backend
+
+    @property
     def stats(self) -> InferenceStats:
         """What was embedded, besides what the cache answered."""
         return self._batcher.stats
@@ -83,11 +96,11 @@ class LocalEmbedder:
 
     async def close(self) -> None:
         """Answer whoever still waits and let the device go."""
-        await self._model.close()
         await self._batcher.close()
+        await self._model.close()
         self.worker.shutdown(wait=False, cancel_futures=True)
 
     def _compute(self, texts: Sequence[str]) -> list[Embedding]:
         model = self._model.use()
         width = model.identity.width
-        return [Embedding(unit(raw.vector, width), raw.token_ids) for raw in model.embed(texts)]
+        return [replace(raw, vector=unit(raw.vector, width)) for raw in model.embed(texts)]

@@ -99,6 +99,11 @@ class LoadedEmbedder(Protocol):
     @property
     def tokenizer(self) -> Tokenizer: ...
 
+    @property
+    def backend(self) -> str:
+        """How it computes, in words."""
+        ...
+
     def embed(self, texts: Sequence[str]) -> list[Embedding]:
         """One vector a text, not yet checked nor of unit length."""
         ...

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
-from concurrent.futures import Executor
+from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 from memory.inference.background import BackgroundModel
@@ -23,14 +23,19 @@ class RerankerPolicy:
 
 
 class LocalReranker:
-    """Reads task and text together, in the worker thread that owns the device."""
+    """Reads task and text together, in the worker thread that owns the device; in one of its own
+    where none is given, as for a model elsewhere, whose answers nobody else is to wait for.
+    """
 
     def __init__(
         self,
         policy: RerankerPolicy,
-        worker: Executor,
+        worker: Executor | None = None,
         load: Callable[[ModelChoice], LoadedReranker] = open_reranker,
     ) -> None:
+        self._own_worker = None if worker is not None else ThreadPoolExecutor(max_workers=1)
+        worker = worker or self._own_worker
+        assert worker is not None
         self._model = BackgroundModel(lambda: load(policy.model), worker)
         self._batcher = Batcher(
             self._compute, cost=_characters, limits=policy.limits, worker=worker
@@ -66,9 +71,11 @@ class LocalReranker:
         return await self._batcher.submit([(task, text) for text in texts])
 
     async def close(self) -> None:
-        """Answer whoever still waits. The worker stays with its owner, who closes it last."""
-        await self._model.close()
+        """Answer whoever still waits. A shared worker stays with its owner, who closes it last."""
         await self._batcher.close()
+        await self._model.close()
+        if self._own_worker is not None:
+            self._own_worker.shutdown(wait=False, cancel_futures=True)
 
     def _compute(self, pairs: Sequence[Pair]) -> list[float]:
         relevance = self._model.use().relevance(pairs)

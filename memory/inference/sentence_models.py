@@ -1,4 +1,5 @@
-"""The one door to torch, transformers and sentence-transformers; importing it takes seconds.
+"""The one door to torch, transformers and sentence-transformers, with `features` and `packed`
+behind it; importing it takes seconds.
 
 Reached only through `loading.open_embedder` and `loading.open_reranker`, in the worker thread.
 """
@@ -17,18 +18,22 @@ from sentence_transformers import CrossEncoder, SentenceTransformer
 from sentence_transformers.util import batch_to_device
 from transformers.utils import logging as transformers_logging
 
-from memory.inference.loading import ModelChoice, ModelFolder, Pieces, find_model
-from memory.inference.vectors import unit
-from memory.inference.windows import cut, groups_of_like_length
+from memory.inference.features import SAMPLES, FeatureBuilder, find_builder
+from memory.inference.loading import ModelChoice, ModelFolder, find_model
+from memory.inference.packed import pack
+from memory.inference.tokenizing import (
+    MAX_TOKEN_IDS,
+    PlainTokenizer,
+    mean,
+    plain_tokenizer,
+    unknown_share,
+)
+from memory.inference.windows import TextWindow, cut, groups_of_like_length
 from memory.kernel.errors import Unavailable
 from memory.kernel.ports import Embedding, ModelIdentity
 
 # A progress bar in a server's log is noise.
 transformers_logging.disable_progress_bar()
-
-
-# Ids kept with a vector: two MiniLM windows, enough for a reranker that packs pairs from them.
-MAX_TOKEN_IDS = 512
 
 
 # Padded pieces in one pass; larger passes gain nothing on two cores and cost memory.
@@ -43,37 +48,21 @@ WANTED_FILES = ["*.safetensors", "*.json", "*.txt", "*.model"]
 
 
 @dataclass(frozen=True, slots=True)
-class PlainTokenizer:
-    """A model's tokenizer without cutting and padding: it never changes, so threads share it."""
-
-    tokenizer: Any
-
-    @property
-    def kind(self) -> str:
-        return type(self.tokenizer.model).__name__.lower()
-
-    @property
-    def unknown_id(self) -> int | None:
-        name = getattr(self.tokenizer.model, "unk_token", None)
-        return None if name is None else self.tokenizer.token_to_id(name)
-
-    def pieces(self, text: str) -> Pieces:
-        return self.tokenizer.encode(text, add_special_tokens=False)
-
-
-@dataclass(frozen=True, slots=True)
 class SentenceModel:
     """A sentence-transformers model.
 
     A text longer than the model's window becomes the mean of its windows' unit vectors, so that no
     word is lost. Token ids are those of the whole text without special tokens, at most
-    `MAX_TOKEN_IDS`.
+    `MAX_TOKEN_IDS`. `builder` makes the model's input from them; None where only the library
+    can. `backend` says in words how it computes.
     """
 
     model: SentenceTransformer
     identity: ModelIdentity
     tokenizer: PlainTokenizer
     window: int
+    builder: FeatureBuilder | None
+    backend: str
 
     def embed(self, texts: Sequence[str]) -> list[Embedding]:
         """One vector a text, not yet checked nor of unit length."""
@@ -81,25 +70,64 @@ class SentenceModel:
         windows = [cut(text, p, self.window) for text, p in zip(texts, pieces, strict=True)]
         rows = self._rows([window for several in windows for window in several])
         embeddings: list[Embedding] = []
-        for several, text_pieces in zip(windows, pieces, strict=True):
+        for text, several, text_pieces in zip(texts, windows, pieces, strict=True):
             own, rows = rows[: len(several)], rows[len(several) :]
-            embeddings.append(Embedding(_mean(own), tuple(text_pieces.ids[:MAX_TOKEN_IDS])))
+            ids = tuple(text_pieces.ids[:MAX_TOKEN_IDS])
+            embeddings.append(
+                Embedding(mean(own), ids, unknown_share(self.tokenizer, text, text_pieces))
+            )
         return embeddings
 
-    def _rows(self, windows: Sequence[str]) -> npt.NDArray[np.float32]:
+    def _rows(self, windows: Sequence[TextWindow]) -> npt.NDArray[np.float32]:
         rows = np.empty((len(windows), self.identity.width), dtype=np.float32)
-        lengths = [len(self.tokenizer.pieces(window).ids) for window in windows]
-        for group in groups_of_like_length(lengths, PIECES_IN_A_PASS):
-            rows[group] = self._forward([windows[place] for place in group])
+        ids = [self._ids(window) for window in windows]
+        for group in groups_of_like_length([len(one) for one in ids], PIECES_IN_A_PASS):
+            if self.builder is None:
+                features = _preprocess(self.model, [windows[place].text for place in group])
+            else:
+                features = self.builder.build([ids[place] for place in group])
+            rows[group] = _forward(self.model, features).float().cpu().numpy()
         return rows
 
-    def _forward(self, windows: list[str]) -> npt.NDArray[np.float32]:
-        # `encode` of the library adds about two milliseconds a call (it re-sorts and walks every
-        # parameter), a tenth of a single text.
-        with torch.inference_mode():
-            features = self.model.preprocess(windows, prompt=_prompt(self.model) or None)
-            outcome = self.model(batch_to_device(features, self.model.device))
-            return outcome["sentence_embedding"].float().cpu().numpy()
+    def token_vectors(self, texts: Sequence[str]) -> list[npt.NDArray[np.float16]]:
+        """The unit vectors of the pieces of each text, (pieces, width), at most `MAX_TOKEN_IDS` of
+        them; those of a long text come from its windows one after another. Raises Unavailable
+        where the model's input is not made from ids.
+        """
+        if self.builder is None:
+            raise Unavailable("This model does not say which vector is whose.", code="no_tokens")
+        pieces = [self.tokenizer.pieces(text) for text in texts]
+        windows = [cut(text, p, self.window) for text, p in zip(texts, pieces, strict=True)]
+        ids = [self._ids(window) for several in windows for window in several]
+        made: list[npt.NDArray[np.float16]] = [np.empty((0, 0), np.float16)] * len(ids)
+        first = len(self.builder.before)
+        for group in groups_of_like_length([len(one) for one in ids], PIECES_IN_A_PASS):
+            features = self.builder.build([ids[place] for place in group])
+            rows = _forward(self.model, features, "token_embeddings").float().cpu().numpy()
+            for row, place in zip(rows, group, strict=True):
+                own = row[first : first + len(ids[place])]
+                made[place] = (own / np.linalg.norm(own, axis=1, keepdims=True)).astype(np.float16)
+        parts = iter(made)
+        whole = (np.concatenate([next(parts) for _ in several]) for several in windows)
+        return [vectors[:MAX_TOKEN_IDS] for vectors in whole]
+
+    def _ids(self, window: TextWindow) -> list[int]:
+        """Those of the window alone, as a model is to read it."""
+        return self.tokenizer.pieces(window.text).ids if window.inside_word else window.ids
+
+
+def _preprocess(model: SentenceTransformer, texts: list[str]) -> dict[str, Any]:
+    return model.preprocess(texts, prompt=_prompt(model) or None)
+
+
+def _forward(
+    model: SentenceTransformer, features: dict[str, Any], name: str = "sentence_embedding"
+) -> torch.Tensor:
+    """The sentence vectors of an input, or what else `name` names, past the library's `encode`,
+    which adds about two milliseconds a call (it re-sorts and walks every parameter).
+    """
+    with torch.inference_mode():
+        return model(batch_to_device(features, model.device))[name]
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +162,14 @@ def open_sentence_model(choice: ModelChoice) -> SentenceModel:
     tokenizer = _plain_tokenizer(model, folder)
     special = len(tokenizer.tokenizer.encode("").ids) + len(tokenizer.pieces(_prompt(model)).ids)
     window = (model.max_seq_length or USUAL_WINDOW) - special
-    return SentenceModel(model, folder.identity(choice.dtype, width), tokenizer, window)
+    builder = find_builder(model, tokenizer, _prompt(model))
+    backend = pack(
+        model,
+        lambda: _forward(model, _preprocess(model, list(SAMPLES))),
+        lambda: _forward(model, _preprocess(model, [SAMPLES[0]])),
+    )
+    identity = folder.identity(choice.dtype, width)
+    return SentenceModel(model, identity, tokenizer, window, builder, backend)
 
 
 def open_pair_model(choice: ModelChoice) -> PairModel:
@@ -179,20 +214,11 @@ def _plain_tokenizer(model: SentenceTransformer, folder: ModelFolder) -> PlainTo
             code="model_format",
         )
     # The library turns cutting and padding on and off in the model's own tokenizer, call by call.
-    plain = copy.deepcopy(backend)
-    plain.no_truncation()
-    plain.no_padding()
-    return PlainTokenizer(plain)
+    return plain_tokenizer(copy.deepcopy(backend))
 
 
 def _prompt(model: SentenceTransformer) -> str:
     return model.prompts.get(model.default_prompt_name or "") or ""
-
-
-def _mean(rows: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-    if len(rows) == 1:
-        return rows[0]
-    return np.stack([unit(row, len(row)) for row in rows]).mean(axis=0)
 
 
 def _fetch(name: str) -> Path:

@@ -17,6 +17,12 @@ RETRY = 2.0
 """Seconds between attempts to register a model while the database is away."""
 
 
+MISMATCH_RETRY = 30.0
+"""Seconds after which a namespace of another model may be asked for again: so long a server takes
+to be started with that model, about.
+"""
+
+
 async def register_model(engine: Engine, now: datetime) -> None:
     """Wait for the model, measure it if it is new here, and make it the engine's."""
     if isinstance(engine.embedder, LocalEmbedder):
@@ -42,7 +48,9 @@ async def keep_registering(engine: Engine, now: datetime) -> None:
         except MemoryFault as fault:
             engine.failure = fault.detail
             if isinstance(engine.embedder, LocalEmbedder) and engine.embedder.failure:
-                return
+                if not engine.embedder.may_recover:
+                    return
+                engine.embedder.start()
             await asyncio.sleep(RETRY)
 
 
@@ -50,24 +58,33 @@ def require_model(engine: Engine, namespace: Namespace) -> UUID:
     """The registered model's id. Raises Unavailable where the namespace's vectors are another's."""
     model = engine.model
     if namespace.model_id is not None and namespace.model_id != model.id:
-        raise Unavailable(
-            f"namespace {namespace.slug} holds vectors of another model than "
-            f"{model.identity.name}; start the server with the model that made them",
-            code="model_mismatch",
-        )
+        raise _mismatch(engine, namespace, "holds vectors of another embedding model than")
     return model.id
 
 
 async def adopt_model(connection: Connection, engine: Engine, namespace: Namespace) -> UUID:
-    """Before vectors are written: the first writer decides the namespace's model, for ever
-    after.
+    """Before vectors are written, and before the bank's version is taken: the first writer decides
+    the namespace's model, and until the transaction ends nobody moves it to another one.
     """
     model_id = require_model(engine, namespace)
-    if namespace.model_id is None:
+    store = ModelStore(connection)
+    await store.hold_vectors(namespace.id)
+    used = await store.model_of(namespace.id)
+    if used is None:
+        if not await store.may_begin(model_id):
+            raise _mismatch(engine, namespace, "is new, and no namespace here is of the model of")
         used = await NamespaceStore(connection).use_model(namespace.id, model_id)
-        if used != model_id:
-            raise Unavailable(
-                f"namespace {namespace.slug} was begun with another model just now",
-                code="model_mismatch",
-            )
+    if used != model_id:
+        raise _mismatch(engine, namespace, "was just moved to another embedding model than")
     return model_id
+
+
+def _mismatch(engine: Engine, namespace: Namespace, what: str) -> Unavailable:
+    """What an operator can do about it is the same whatever came about."""
+    return Unavailable(
+        f"namespace {namespace.slug} {what} this server's ({engine.model.identity.name}); ask a "
+        "server that has its model, start this one with that model (MEMLIFT_EMBEDDING_MODEL), or "
+        "move the namespace with `memlift re-embed`",
+        code="model_mismatch",
+        retry_after=MISMATCH_RETRY,
+    )

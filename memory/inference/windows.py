@@ -1,26 +1,48 @@
 """Cuts long texts into windows that a model can read, and groups texts of like length."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 
 from memory.inference.loading import Pieces
 
 
-def cut(text: str, pieces: Pieces, window: int) -> list[str]:
+@dataclass(frozen=True, slots=True)
+class TextWindow:
+    """A part of a text and the ids of its pieces. `inside_word`: it begins or ends inside a word,
+    so that tokenised alone it would have other pieces.
+    """
+
+    text: str
+    ids: list[int]
+    inside_word: bool = False
+
+
+def cut(text: str, pieces: Pieces, window: int) -> list[TextWindow]:
     """The text in windows of at most `window` pieces, about equally long, cut between words.
 
     Equal lengths keep the last window from being a stub that counts as much as a full one. A word
     longer than half a window is cut inside.
     """
-    count = len(pieces.ids)
+    ids, count = pieces.ids, len(pieces.ids)
     if count <= window:
-        return [text]
+        return [TextWindow(text, ids)]
+    words = pieces.word_ids
     starts = [0]
     while count - starts[-1] > window:
         remaining = count - starts[-1]
-        starts.append(_word_start(pieces.word_ids, starts[-1], remaining, window))
-    edges = [pieces.offsets[start][0] for start in starts[1:]]
-    return [text[a:b] for a, b in pairwise([0, *edges, len(text)])]
+        starts.append(_word_start(words, starts[-1], remaining, window))
+    split = {start for start in starts[1:] if _is_inside(words, start)}
+    offsets = pieces.offsets
+    edges = [0, *(offsets[start][0] for start in starts[1:]), len(text)]
+    return [
+        TextWindow(text[a:b], ids[start:end], bool(split & {start, end}))
+        for (a, b), (start, end) in zip(pairwise(edges), pairwise([*starts, count]), strict=True)
+    ]
+
+
+def _is_inside(words: Sequence[int | None], place: int) -> bool:
+    return words[place] is not None and words[place] == words[place - 1]
 
 
 def _word_start(words: Sequence[int | None], start: int, remaining: int, window: int) -> int:
@@ -28,7 +50,7 @@ def _word_start(words: Sequence[int | None], start: int, remaining: int, window:
     aim = start + -(-remaining // windows_left)
     lowest = start + window // 2
     for place in range(aim, lowest, -1):
-        if words[place] is None or words[place] != words[place - 1]:
+        if not _is_inside(words, place):
             return place
     return aim
 

@@ -15,9 +15,16 @@ from memory.insight.store.browsing import BrowsingStore, RowKey, SortedId, key_o
 from memory.kernel.engine import Engine
 from memory.kernel.paging import Listed, Page
 from memory.kernel.postgres.database import Connection
-from memory.memories.browse_entities import NEIGHBOURS, Browse, ListedMemory, Neighbour, Sort
-from memory.memories.entities import Memory
-from memory.memories.service import viewer
+from memory.memories.browse_entities import (
+    NEIGHBOURS,
+    Browse,
+    ListedMemory,
+    MemoryCriteria,
+    Neighbour,
+    Sort,
+)
+from memory.memories.entities import Memory, Status
+from memory.memories.service import hide_refuted, viewer
 from memory.memories.store.queries import MemoryReader
 from memory.memories.store.snapshots import Snapshot
 from memory.tenancy.entities import Call
@@ -47,6 +54,7 @@ async def browse_memories(
     engine: Engine, call: Call, browse: Browse, page: Page
 ) -> Listed[ListedMemory]:
     """One page of what matches; each match is on exactly one page, whatever is erased meanwhile."""
+    browse.moment.require_reached(call.namespace, call.now)
     async with engine.database.transaction(call.namespace.id) as connection:
         request = await _fix_moment(connection, call, browse, page)
         rows, total = await _find_rows(connection, call, request)
@@ -74,6 +82,18 @@ async def some_memories(engine: Engine, call: Call, ids: Sequence[UUID]) -> list
     async with engine.database.transaction(call.namespace.id) as connection:
         request = _Request(Browse(), Page(1), present(call))
         return list(await _load_items(connection, call, request, ids))
+
+
+async def weigh_active(engine: Engine, call: Call) -> list[float]:
+    """Effective weights of the active memories that the caller may see, as a list of them has
+    them: in no order.
+    """
+    browse = Browse(MemoryCriteria(status=Status.ACTIVE))
+    async with engine.database.transaction(call.namespace.id) as connection:
+        seen_by = await viewer(connection, call)
+        lines = await BrowsingStore(connection, call.namespace.id, seen_by).lines(browse, None)
+    weight = _weigher(call, _Request(browse, Page(1), present(call)))
+    return [weight(line.id, line.state) for line in lines]
 
 
 async def _fix_moment(connection: Connection, call: Call, browse: Browse, page: Page) -> _Request:
@@ -142,7 +162,7 @@ async def _load_items(
     states = StateStore(connection, call.namespace.id)
     known, counters = await states.load(found), await states.counts(list(found))
     weight = _weigher(call, request)
-    return [
+    listed = [
         replace(
             found[i],
             effective_weight=weight(i, known.memories[i]),
@@ -152,6 +172,7 @@ async def _load_items(
         for i in ids
         if i in found
     ]
+    return await hide_refuted(connection, call, listed)
 
 
 async def _restore(

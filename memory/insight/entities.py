@@ -9,11 +9,13 @@ from uuid import UUID
 from pydantic import Field
 
 from memory.belief.effect import ArmMean, Estimate
+from memory.insight.influence_entities import PartyInfluence
 from memory.kernel.errors import Rejected
 from memory.kernel.fields import INPUT, OUTPUT, Flag, Moment, Name, Whole
 from memory.kernel.text import NAME, optional
 from memory.memories.entities import Kind, MemoryVersion, Status
 from memory.receipts.entities import Outcome, Receipt
+from memory.receipts.list_entities import Claims
 from memory.tasks.entities import Task
 from memory.tenancy.entities import PolicyName, utc
 
@@ -65,9 +67,11 @@ class OutcomeCoverage:
     receipts: int
     """Receipts of the last 30 days, replays aside."""
     answered: int
-    """Those of them with an effective outcome."""
+    """Those of them with an outcome in effect, their own or that of their pair."""
     share: float | None
     """Answered over receipts; null without receipts."""
+    noted: int = 0
+    """Those of which something was reported that moves nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +117,7 @@ class LearningHealth:
     pending_outcomes: WaitingByAge
     """Outcomes that wait to be applied."""
     pending_receipts: WaitingByAge
-    """Receipts that have not expired and wait for an outcome."""
+    """Receipts that have not expired and of which nothing was reported yet."""
     suspended_cells: int
     """Pairs of agent and category from which memory is withheld."""
     duplicates: DuplicateTexts
@@ -121,11 +125,13 @@ class LearningHealth:
     evidence: Mapping[str, int]
     """Effective outcomes of the last 30 days by kind of evidence."""
     egl: Mapping[str, float | None]
-    """Memories admitted for a thousand retrievals, by category; null before the first retrieval.
-    It falls while the bank suffices, and rises when tasks drift.
-    """
+    """Memories admitted for a thousand retrievals, by category; it rises when tasks drift."""
     item_variance: ItemVariance
     """Whether weights carry a signal."""
+    lone_parties: int = 0
+    """Parties that moved three or more memories of others alone, and further than counts."""
+    expired_receipts: int = 0
+    """Receipts that expired within the last 30 days without a report."""
 
     def to_numbers(self) -> dict[str, object]:
         """The numbers, without their time."""
@@ -148,6 +154,8 @@ class LearningHealth:
             evidence=known["evidence"],
             egl=known["egl"],
             item_variance=ItemVariance(**known["item_variance"]),
+            lone_parties=known.get("lone_parties", 0),
+            expired_receipts=known.get("expired_receipts", 0),
         )
 
 
@@ -278,26 +286,29 @@ class WhatIfResult:
 class Rollback:
     """Whose word is taken back: of an agent, of a key, or of both.
 
-    Outcomes of their retrievals or reports leave the ledger, memories they wrote retire.
+    Outcomes of their retrievals or reports leave the ledger, memories they wrote retire, and their
+    verdicts on runs prove nothing any more. With `claims` only outcomes go that claim too much.
     """
 
     __pydantic_config__ = INPUT
 
     agent: Name | None = None
-    """Name of the agent; it or a key is named."""
+    """Name of the agent; it, a key, or `claims` is named."""
     key_id: UUID | None = None
     """Names the key."""
     since: Moment | None = None
     """Only what was recorded at this time or later."""
     until: Moment | None = None
     """Only what was recorded before this time."""
+    claims: Claims | None = None
+    """Only outcomes that claim more than their keys verify today; memories stay."""
     dry_run: Flag = True
     """Whether to only look what would change."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "agent", optional(self.agent, "agent", NAME))
-        if self.agent is None and self.key_id is None:
-            raise Rejected("name an agent or a key", field="agent")
+        if self.agent is None and self.key_id is None and self.claims is None:
+            raise Rejected("name an agent or a key, or say which claims", field="agent")
         if self.since is not None:
             object.__setattr__(self, "since", utc(self.since, "since"))
         if self.until is not None:
@@ -316,10 +327,16 @@ class RollbackResult:
     """The outcomes that are withdrawn."""
     retired: tuple[UUID, ...]
     """The memories that retire."""
+    trajectories: tuple[UUID, ...]
+    """The runs whose verdicts are withdrawn."""
+    weakened: tuple[UUID, ...]
+    """The constraints that lose support; those that are proven no more wait again."""
     difference: BankDifference
     """What that changes in the bank."""
     bank_version: int
     """The version of the bank afterwards."""
+    rollback_id: UUID | None = None
+    """By which it can be undone; null where nothing was taken back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -361,11 +378,13 @@ class Weight:
     credited: int
     """Outcomes that moved it."""
     helpful: int
-    """Reports that named it helpful."""
+    """Reports that named it helpful, by those whose word is not bounded."""
     harmful: int
-    """Reports that named it harmful."""
+    """Reports that named it harmful, by those whose word is not bounded."""
     touched_at: datetime | None
     """When an event last moved it; null before the first."""
+    influences: tuple[PartyInfluence, ...]
+    """Who moved it, the party of the largest effect first; evaluators and admins are in none."""
 
 
 Order = Literal["strongest", "weakest"]

@@ -7,8 +7,9 @@ from typing import cast
 from memory.belief.policy import policy_named
 from memory.belief.strength import is_suspended
 from memory.belief.weight_view import probation_share
-from memory.insight.entities import DuplicateTexts, LearningHealth, OutcomeCoverage
+from memory.insight.entities import DuplicateTexts, LearningHealth
 from memory.insight.history import REBUILD
+from memory.insight.influence import load_moves
 from memory.insight.rules import (
     egl,
     item_variance,
@@ -66,6 +67,12 @@ async def list_learning_health(engine: Engine, call: Call, page: Page) -> Listed
         return await HealthStore(connection, call.namespace.id).samples(page)
 
 
+async def list_newest_health(engine: Engine, call: Call) -> list[LearningHealth]:
+    """All samples that are kept, as far as one was taken each day, oldest first."""
+    async with engine.database.transaction(call.namespace.id) as connection:
+        return await HealthStore(connection, call.namespace.id).newest_samples(KEPT.days)
+
+
 async def load_health_gauges(engine: Engine) -> dict[str, float]:
     """The newest sample of every namespace, taken together: what a scraper gets."""
     async with engine.database.transaction() as connection:
@@ -86,13 +93,13 @@ async def _count_health(
     connection: Connection, namespace: Namespace, now: datetime
 ) -> LearningHealth:
     store = HealthStore(connection, namespace.id)
-    receipts, answered = await store.coverage(now)
     remembered, again = await store.duplicates(now)
     growth = await store.growth(now)
+    moves = await load_moves(connection, namespace, now)
     return LearningHealth(
         known_at=now,
         weights=weight_shares(await _load_weights(store, namespace, now)),
-        coverage=OutcomeCoverage(receipts, answered, share(answered, receipts)),
+        coverage=await store.coverage(now),
         pending_outcomes=await store.pending_outcomes(now),
         pending_receipts=await store.pending_receipts(now),
         suspended_cells=sum(map(is_suspended, await store.strengths())),
@@ -100,6 +107,8 @@ async def _count_health(
         evidence=await store.evidence(now),
         egl={name: egl(*counts) for name, counts in sorted(growth.items()) if any(counts)},
         item_variance=item_variance(*await store.products(now)),
+        lone_parties=sum(party.is_worth_a_look for party in moves.values()),
+        expired_receipts=await store.expired_receipts(now),
     )
 
 

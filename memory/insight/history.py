@@ -24,13 +24,14 @@ from memory.insight.entities import (
 )
 from memory.insight.service import ActorNames, load_names, present
 from memory.kernel.engine import Engine
+from memory.kernel.errors import Conflict, Rejected
 from memory.kernel.paging import Listed, Page, listed
 from memory.kernel.postgres.database import Connection
 from memory.memories.browse_entities import BankMoment
 from memory.memories.service import viewer
 from memory.memories.store.queries import MemoryReader
 from memory.memories.store.snapshots import Snapshot, SnapshotStore
-from memory.receipts.rebuild import ledger, past_states, rebuilt
+from memory.receipts.rebuild import NO_LONGER_KEPT, ledger, past_states, rebuilt
 from memory.retrieval.ranking import strength_in
 from memory.tenancy.entities import Act, Call, Clock, Namespace
 
@@ -65,6 +66,7 @@ async def list_past_weights(
     engine: Engine, call: Call, moment: BankMoment, page: Page
 ) -> Listed[PastWeight]:
     """Every memory the caller may see, with the weight it had at that moment, in id order."""
+    moment.require_reached(call.namespace, call.now)
     async with engine.database.transaction(call.namespace.id) as connection:
         bank = await load_bank(connection, call, moment)
         visible = await _visible_ids(connection, call)
@@ -80,6 +82,11 @@ async def compare_moments(
     engine: Engine, call: Call, first: BankMoment, second: BankMoment
 ) -> BankDifference:
     """What changed from the first moment to the second."""
+    for name, moment in (("from", first), ("to", second)):
+        try:
+            moment.require_reached(call.namespace, call.now)
+        except Rejected as fault:
+            raise fault.under(f"{name}_{fault.field}") from None
     async with engine.database.transaction(call.namespace.id) as connection:
         before = await load_bank(connection, call, first)
         after = await load_bank(connection, call, second)
@@ -98,6 +105,7 @@ async def what_if(engine: Engine, call: Call, asked: WhatIf) -> WhatIfResult:
     call.key.require(Act.READ)
     policy, other = policy_named(call.namespace.policy), policy_named(asked.policy)
     async with engine.database.transaction(call.namespace.id) as connection:
+        await _require_whole(LedgerStore(connection, call.namespace.id), asked)
         entries = await ledger(connection, call.namespace.id)
         visible = await _visible_ids(connection, call)
         names = await load_names(connection, call)
@@ -114,6 +122,20 @@ async def what_if(engine: Engine, call: Call, asked: WhatIf) -> WhatIfResult:
             strengths=difference.strengths[: asked.limit],
         ),
     )
+
+
+async def _require_whole(store: LedgerStore, asked: WhatIf) -> None:
+    """Raises Conflict where outcomes that were folded are no longer kept."""
+    await store.hold()
+    closing = await store.closing()
+    if closing is not None:
+        raise Conflict(
+            f"outcomes until {closing.known_at.isoformat()} are kept as their result alone:"
+            f" they cannot be folded by the policy {asked.policy}",
+            code=NO_LONGER_KEPT,
+            field="policy",
+            limit=closing.known_at.isoformat(),
+        )
 
 
 async def verify_rebuild(
@@ -194,10 +216,25 @@ async def load_bank(connection: Connection, call: Call, moment: BankMoment) -> B
         return Bank(states, policy, moment.as_of)
     if moment.bank_version is not None:
         store = LedgerStore(connection, namespace.id)
+        await _require_open(store, moment.bank_version)
         at = await store.known_at(moment.bank_version)
         return Bank(await store.at(moment.bank_version), policy, at or present(call))
     states = await StateStore(connection, namespace.id).load_all()
     return Bank(states, policy, present(call))
+
+
+async def _require_open(store: LedgerStore, bank_version: int) -> None:
+    """Raises Rejected for a version of which the ledger tells no more."""
+    await store.hold()
+    closing = await store.closing()
+    if closing is not None and bank_version < closing.bank_version:
+        raise Rejected(
+            f"bank_version is at least {closing.bank_version}: what was learned before is kept as"
+            " its result alone",
+            code=NO_LONGER_KEPT,
+            field="bank_version",
+            limit=closing.bank_version,
+        )
 
 
 def _diff_strengths(first: Bank, second: Bank, names: ActorNames) -> list[StrengthChange]:

@@ -1,15 +1,18 @@
 """A receipt with its story: what was asked, what was served and why, and its outcomes."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from uuid import UUID
 
-from memory.insight.entities import ReceiptDetails, ReceiptSummary
+from memory.insight.entities import ReceiptDetails, ReceiptSummary, WeightChange
+from memory.insight.store.memory_details import MemoryDetailStore
 from memory.kernel.engine import Engine
 from memory.kernel.paging import Listed, Page
 from memory.kernel.postgres.database import Connection
-from memory.memories.service import viewer
+from memory.memories.service import hide_private, viewer
 from memory.memories.store.queries import MemoryReader
-from memory.receipts.entities import Outcome, Receipt, ReceiptFilter
+from memory.receipts.entities import Outcome, Receipt
+from memory.receipts.list_entities import ReceiptFilter
 from memory.receipts.store.outcomes import OutcomeStore
 from memory.receipts.store.receipts import ReceiptStore
 from memory.retrieval.explanation import explain_items
@@ -17,6 +20,41 @@ from memory.retrieval.service import list_receipts
 from memory.tasks.entities import Task
 from memory.tasks.store.tasks import TaskStore
 from memory.tenancy.entities import Call
+
+
+@dataclass(frozen=True, slots=True)
+class PassedOver:
+    """A memory that was similar enough and was not served, with its lesson as it stands now."""
+
+    memory_id: UUID
+    lesson: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReceiptStory:
+    """What came of a retrieval, and what it went without."""
+
+    moved: tuple[WeightChange, ...]
+    """Weights that its outcome in effect moved, the furthest first."""
+    passed_over: tuple[PassedOver, ...]
+    """What passed the raw gate, had no place and no coin, and may be read."""
+    private: int
+    """So many more may not be read."""
+
+
+async def get_receipt_story(engine: Engine, call: Call, turn: ReceiptDetails) -> ReceiptStory:
+    """What the outcome in effect moved, and which memories were found and not served."""
+    items = {item.memory_id for item in turn.receipt.items}
+    ids = [one for one in turn.receipt.passed_over or () if one not in items]
+    async with engine.database.transaction(call.namespace.id) as connection:
+        store = MemoryDetailStore(connection, call.namespace.id)
+        moved = (
+            [] if turn.effective is None else await store.moved_by(turn.effective, sorted(items))
+        )
+        reader = MemoryReader(connection, call.namespace.id, await viewer(connection, call))
+        known = {memory.id: memory for memory in await reader.some(ids)}
+    seen = tuple(PassedOver(one, known[one].lesson) for one in ids if one in known)
+    return ReceiptStory(tuple(moved), seen, len(ids) - len(seen))
 
 
 async def get_receipt_details(engine: Engine, call: Call, retrieval_id: UUID) -> ReceiptDetails:
@@ -27,9 +65,10 @@ async def get_receipt_details(engine: Engine, call: Call, retrieval_id: UUID) ->
         texts = await reader.texts({item.memory_id: item.version for item in receipt.items})
         known = await OutcomeStore(connection, call.namespace.id).of_retrievals([retrieval_id])
         task = await _find_task(connection, call, receipt)
-    outcomes = known.get(retrieval_id, [])
+        outcomes = await hide_private(connection, call, known.get(retrieval_id, []))
+        receipt = await hide_private(connection, call, explain_items(receipt))
     return ReceiptDetails(
-        receipt=explain_items(receipt),
+        receipt=receipt,
         task=task,
         texts=texts,
         outcomes=tuple(sorted(outcomes, key=lambda one: one.id)),
@@ -46,6 +85,7 @@ async def list_receipt_summaries(
     task_ids = {receipt.task_id for receipt in found.items if receipt.task_id is not None}
     async with engine.database.transaction(call.namespace.id) as connection:
         known = await OutcomeStore(connection, call.namespace.id).of_retrievals(ids)
+        known = await hide_private(connection, call, known)
         tasks = await TaskStore(connection, call.namespace.id).some(sorted(task_ids), ())
     texts = {task.id: task.text for task in tasks}
     summaries = [

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
+from memory.belief.belief import SCALE
 from memory.belief.effect import effect_of
 from memory.belief.entities import WeightEvent
 from memory.belief.fold import Cell, Learned
@@ -16,7 +17,14 @@ from memory.belief.states import State
 from memory.belief.store.states import StateStore
 from memory.belief.strength import feedback_dates as strength_dates
 from memory.belief.strength import initial_strength
-from memory.insight.entities import Effect, RankerRecord, Weight, WeightOrder, WeightRow
+from memory.insight.entities import (
+    Effect,
+    RankerRecord,
+    Weight,
+    WeightOrder,
+    WeightRow,
+)
+from memory.insight.influence_entities import PartyInfluence
 from memory.insight.store.episodes import EpisodeStore
 from memory.insight.store.events import WeightEventStore
 from memory.kernel.engine import Engine
@@ -28,11 +36,13 @@ from memory.memories.store.queries import MemoryReader
 from memory.retrieval.ranking import CellStrength, ranker_shares, strength_in
 from memory.tasks.entities import Agent
 from memory.tasks.store.actors import ActorStore
-from memory.tenancy.entities import Call, Clock
+from memory.tenancy.entities import Call, Clock, Key
+from memory.tenancy.store.keys import KeyStore
 
 STATE_NAMES: Mapping[str, Sequence[str]] = {
     "belief": ("mean", "variance"),
     "paper": ("weight",),
+    "paper-strict": ("weight",),
     "steps": ("weight",),
     "delta": ("mean",),
 }
@@ -42,11 +52,12 @@ STATE_NAMES: Mapping[str, Sequence[str]] = {
 async def get_weight(engine: Engine, call: Call, memory_id: UUID, agent: str | None) -> Weight:
     """A memory's weight now, for one agent or for none in particular."""
     async with engine.database.transaction(call.namespace.id) as connection:
-        await _require_memory(connection, call, memory_id)
+        await require_memory(connection, call, memory_id)
         agent_id = await _agent_id(connection, call, agent)
         store = StateStore(connection, call.namespace.id)
         states = await store.load([memory_id])
         counters = (await store.counts([memory_id]))[memory_id]
+        parties = await KeyStore(connection).some({party for _, party in states.influences})
     policy = policy_named(call.namespace.policy)
     memory, deviation = _aged_states(call, states, memory_id, agent_id)
     return Weight(
@@ -61,15 +72,31 @@ async def get_weight(engine: Engine, call: Call, memory_id: UUID, agent: str | N
         helpful=counters.helpful,
         harmful=counters.harmful,
         touched_at=memory.touched,
+        influences=_influences(call, states, parties),
     )
+
+
+def _influences(
+    call: Call, states: Learned, parties: Mapping[UUID, Key]
+) -> tuple[PartyInfluence, ...]:
+    """Those of one memory, aged to the time of reading, in weight."""
+    policy, now = policy_named(call.namespace.policy), present(call)
+    found: list[PartyInfluence] = []
+    for (_, party), state in states.influences.items():
+        effect, counted = (value / SCALE for value in policy.age_influence(state, now).values)
+        agents = parties[party].agents
+        found.append(PartyInfluence(party, agents, effect, counted, effect - counted))
+    return tuple(sorted(found, key=lambda one: (-abs(one.effect), one.party)))
 
 
 async def list_weight_events(
     engine: Engine, call: Call, memory_id: UUID, page: Page
 ) -> Listed[WeightEvent]:
-    """Every change of the memory's belief and of agents' deviations from it, oldest first."""
+    """Every change of the memory's belief, of agents' deviations from it and of parties' influences
+    on it, oldest first.
+    """
     async with engine.database.transaction(call.namespace.id) as connection:
-        await _require_memory(connection, call, memory_id)
+        await require_memory(connection, call, memory_id)
         store = WeightEventStore(connection, call.namespace.id)
         found, total = await store.of_memory(memory_id, page)
     return listed(found, page, total, lambda event: (event.bank_version, event.position))
@@ -111,7 +138,7 @@ async def list_weights(
 async def list_episodes(engine: Engine, call: Call, memory_id: UUID, page: Page) -> Listed[Episode]:
     """The receipts in which it was served, the newest first."""
     async with engine.database.transaction(call.namespace.id) as connection:
-        await _require_memory(connection, call, memory_id)
+        await require_memory(connection, call, memory_id)
         found, total = await EpisodeStore(connection, call.namespace.id).of_memory(memory_id, page)
     return listed(found, page, total, lambda episode: (str(episode.retrieval_id),))
 
@@ -121,7 +148,7 @@ async def list_agent_records(engine: Engine, call: Call, memory_id: UUID) -> lis
     now.
     """
     async with engine.database.transaction(call.namespace.id) as connection:
-        await _require_memory(connection, call, memory_id)
+        await require_memory(connection, call, memory_id)
         results = await EpisodeStore(connection, call.namespace.id).by_cell(memory_id)
         states = await StateStore(connection, call.namespace.id).load([memory_id])
     policy = policy_named(call.namespace.policy)
@@ -202,7 +229,7 @@ async def load_names(connection: Connection, call: Call) -> ActorNames:
     return ActorNames(agents, await actors.names())
 
 
-async def _require_memory(connection: Connection, call: Call, memory_id: UUID) -> None:
+async def require_memory(connection: Connection, call: Call, memory_id: UUID) -> None:
     """Raises NotFound where the caller sees no such memory."""
     reader = MemoryReader(connection, call.namespace.id, await viewer(connection, call))
     await reader.get(memory_id)

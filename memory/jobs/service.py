@@ -1,39 +1,61 @@
-"""Jobs run once a period, whatever number of processes ask; a dry run says what would change.
+"""The timetable runs a job once a period, whatever number of processes ask; a run by hand is one of
+its own, and runs whenever it is asked for. A dry run says what would change.
 
-A run: plan with a model, if the job does → claim the period, work and finish, in one transaction →
-follow up with a model, if the job does.
+A run: plan with a model, if the job does → claim it, work and finish, in one transaction → follow
+up with a model, if the job does. Runs of a job in a namespace follow one another.
 """
 
-import logging
+from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Protocol
 
+from memory.constraints.check_admission import CHECKS, admit_checks, plan_checks
 from memory.constraints.distillation_queue import distil_queue
 from memory.constraints.relabelling import RELABEL, relabel
 from memory.constraints.service import can_distil, pair_new_runs
 from memory.experiences.merging import NAME as MERGE
-from memory.experiences.merging import merge_twins
+from memory.experiences.merging import judge_alike, merge_twins
 from memory.inference.store import ModelStore
 from memory.insight.health import sample_health
 from memory.insight.history import REBUILD, verify_rebuild
+from memory.jobs.attempts import Attempts
 from memory.kernel.engine import Engine
-from memory.kernel.errors import Conflict, MemoryFault, NotFound, Overloaded, Unavailable
+from memory.kernel.errors import MemoryFault, NotFound, Overloaded, Unavailable
 from memory.kernel.fields import INPUT, Flag, Moment
 from memory.kernel.ids import new_id
 from memory.kernel.paging import Listed, Page
 from memory.kernel.postgres.compatibility import Check, ServerStore
-from memory.kernel.postgres.database import Connection
-from memory.kernel.postgres.leadership import JobRun, Leadership, RunDraft, WorkStore
+from memory.kernel.postgres.database import POOL_EXHAUSTED, Connection
+from memory.kernel.postgres.leadership import (
+    LEASE,
+    FailingJob,
+    JobRun,
+    Leadership,
+    RunDraft,
+    WorkStore,
+    led_transaction,
+)
 from memory.memories.decay import fade
+from memory.memories.service import hide_private
 from memory.meta_guidelines.admission import write_plan
-from memory.meta_guidelines.reflection import REFLECT, plan_reflection
+from memory.meta_guidelines.reflection import REFLECT, has_fresh_harm, plan_reflection
+from memory.retention.service import RETENTION, foresee, remove_old
 from memory.tenancy.entities import Act, AuditEvent, Call, Namespace
 from memory.tenancy.store.calls import CallStore
 from memory.tenancy.store.namespaces import NamespaceStore
-from memory.verification.acquisition import queue, work_off
+from memory.verification.acquisition import has_fresh_outcomes, queue
+from memory.verification.changesets import (
+    REVISE,
+    has_fresh_failures,
+    plan_changesets,
+    queue_changesets,
+    write_changesets,
+)
+from memory.verification.repairing import draw_lessons
 from memory.verification.ticket_expiry import expire_tickets
 
 
@@ -47,9 +69,6 @@ class JobRequest:
     """When it is about: required in `replay` namespaces, refused in `wall` ones."""
     dry_run: Flag = False
     """Whether to say only what would change."""
-
-
-log = logging.getLogger(__name__)
 
 
 class WorkResult(Protocol):
@@ -70,17 +89,21 @@ Plan = Callable[[Engine, Namespace, When], Awaitable[object]]
 FollowUp = Callable[[Engine, Namespace, datetime, Leadership | None], Awaitable[None]]
 
 
+HasWork = Callable[[Connection, Namespace], Awaitable[bool]]
+
+
 BEGINNING = datetime(2024, 1, 1, tzinfo=UTC)
 """Periods are counted from this Monday's midnight: so days are those of the calendar."""
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A line of the timetable: it runs once in each period, which is `every` long.
+    """A line of the timetable: that runs it once in each period, which is `every` long.
 
     `work` is done in the transaction of the run; what needs a model cannot be. `plan` comes before
     it, with no transaction open, and `work` gets its result. `follow_up` comes when the run is
-    committed, and again until nothing of it is left.
+    committed, and again until nothing of it is left. `has_work` says whether outcomes have come
+    that the job learns from: then it runs between its periods as well.
     """
 
     name: str
@@ -89,6 +112,7 @@ class Job:
     work: Work
     plan: Plan | None = None
     follow_up: FollowUp | None = None
+    has_work: HasWork | None = None
 
     def period(self, now: datetime) -> str:
         """Which run `now` belongs to: computed from the calendar, never from ticks. The day where
@@ -112,7 +136,17 @@ JOBS = (
         timedelta(days=1),
         "Makes candidates of the worst outcomes; each is verified before it is used.",
         queue,
-        follow_up=work_off,
+        follow_up=draw_lessons,
+        has_work=has_fresh_outcomes,
+    ),
+    Job(
+        REVISE,
+        timedelta(days=1),
+        "Finds failures that are alike; a language model proposes changes, which are tried.",
+        queue_changesets,
+        plan=plan_changesets,
+        follow_up=write_changesets,
+        has_work=has_fresh_failures,
     ),
     Job(
         "contrast",
@@ -121,6 +155,13 @@ JOBS = (
         pair_new_runs,
         plan=can_distil,
         follow_up=distil_queue,
+    ),
+    Job(
+        CHECKS,
+        timedelta(days=1),
+        "Tries observable checks on new runs; what separates success from failure is admitted.",
+        admit_checks,
+        plan=plan_checks,
     ),
     Job(
         "tickets",
@@ -134,12 +175,14 @@ JOBS = (
         "Makes a meta-guideline of each task that memory made worse, and merges what is alike.",
         write_plan,
         plan=plan_reflection,
+        has_work=has_fresh_harm,
     ),
     Job(
         MERGE,
         timedelta(days=1),
         "Merges near-twins among memories that changed since the last run, with their evidence.",
         merge_twins,
+        plan=judge_alike,
     ),
     Job(
         RELABEL,
@@ -159,6 +202,14 @@ JOBS = (
         "Folds the whole ledger and compares it with the live states, bit for bit.",
         verify_rebuild,
     ),
+    Job(
+        RETENTION,
+        timedelta(days=1),
+        "Removes receipts and outcomes that are older than the namespace keeps; what they taught"
+        " stays.",
+        foresee,
+        follow_up=remove_old,
+    ),
 )
 
 
@@ -175,15 +226,20 @@ class Times:
 
 
 async def run_job(engine: Engine, call: Call, name: str, request: JobRequest) -> JobRun:
-    """Run a job for this namespace now, unless its period has had its run: then that run."""
+    """Run a job for this namespace now, whatever ran before."""
     call.key.require(Act.MANAGE)
     job = job_named(name)
     times = Times(call.namespace.known_at(request.now, call.now, "now"), call.now)
     if request.dry_run:
-        return await _dry_run(engine, call.namespace, job, times)
-    run = await _run_by_hand(engine, call, job, times)
-    await _follow_up(engine, call.namespace, job, call.now)
-    return run
+        run = await _dry_run(engine, call.namespace, job, times)
+    else:
+        run = await _run_by_hand(engine, call, job, times)
+        with suppress(Unavailable, Overloaded):
+            await _follow_up(engine, call.namespace, job, call.now)
+    async with engine.database.transaction(call.namespace.id) as connection:
+        if job.follow_up is not None and not request.dry_run:
+            run = await WorkStore(connection).get_run(run.id)
+        return await hide_private(connection, call, run)
 
 
 async def _follow_up(
@@ -193,32 +249,29 @@ async def _follow_up(
     now: datetime,
     leadership: Leadership | None = None,
 ) -> None:
-    """What the job leaves to be done with a model; while that is away it waits, and so does no
-    other namespace.
-    """
-    if job.follow_up is None:
-        return
-    try:
+    """What the job leaves to be done with a model; while that is away it waits."""
+    if job.follow_up is not None:
         await job.follow_up(engine, namespace, now, leadership)
-    except (Unavailable, Overloaded) as fault:
-        log.warning("job %s of %s paused: %s", job.name, namespace.slug, fault.detail)
 
 
 async def _run_by_hand(engine: Engine, call: Call, job: Job, times: Times) -> JobRun:
-    job = await _plan_if_due(engine, call.namespace, job, times)
-    async with engine.database.transaction(call.namespace.id) as connection:
-        draft = RunDraft(
-            job.name, call.namespace.id, job.period(times.now), times.now, call.key.id, None
-        )
-        done = await _run_once(connection, call.namespace, job, draft=draft, times=times)
-        if done is not None:
+    draft = RunDraft(
+        job.name, call.namespace.id, job.period(times.now), times.now, call.key.id, None
+    )
+    try:
+        ready = await _plan(engine, call.namespace, job, times)
+        async with engine.database.transaction(call.namespace.id) as connection:
+            done = await _run_once(connection, call.namespace, ready, draft=draft, times=times)
+            assert done is not None
             event = AuditEvent(f"job.{job.name}", str(done.id), {"period": done.period})
             await CallStore(connection).record(event, call.key.id, call.namespace.id, call.now)
-            return done
-        known = await WorkStore(connection).run_of(job.name, call.namespace.id, draft.period)
-    if known is None:
-        raise Conflict("the run of this period is under way", code="job_running", retry_after=1)
-    return known
+    except MemoryFault:
+        raise
+    except Exception as fault:
+        await Attempts(engine, call.namespace, None).fail(draft, fault)
+        raise
+    engine.jobs.runs[job.name, "done"] += 1
+    return done
 
 
 async def run_due(
@@ -228,20 +281,41 @@ async def run_due(
     leadership: Leadership,
     *,
     jobs: Sequence[Job] = JOBS,
-) -> list[JobRun]:
-    """Each of these jobs of this namespace whose period has had no run; for the leader."""
-    done: list[JobRun] = []
-    times = Times(now, now)
+) -> dict[str, JobRun | None]:
+    """Each of these jobs of this namespace whose period has had no run; for the leader. By name
+    those that have had it by now, with the run where it was made here.
+    """
+    settled: dict[str, JobRun | None] = {}
+    times, attempts = Times(now, now), Attempts(engine, namespace, leadership)
+    waiting = await attempts.waiting(now)
     for job in jobs:
-        ready = await _plan_if_due(engine, namespace, job, times)
-        async with engine.database.transaction(namespace.id) as connection:
-            await WorkStore(connection).guard(leadership)
-            draft = RunDraft(job.name, namespace.id, job.period(now), now, None, leadership.epoch)
-            run = await _run_once(connection, namespace, ready, draft=draft, times=times)
-            if run is not None:
-                done.append(run)
-        await _follow_up(engine, namespace, job, now, leadership)
-    return done
+        if job.name in waiting:
+            continue
+        draft = _draft_led(namespace, job, job.period(now), now, leadership)
+        async with attempts.of(draft):
+            ready = await _plan_if_due(engine, namespace, job, times)
+            settled[job.name] = await _run_led(attempts, ready, draft, times)
+            await _follow_up(engine, namespace, job, now, leadership)
+    return settled
+
+
+async def learn_from_outcomes(
+    engine: Engine, namespace: Namespace, now: datetime, leadership: Leadership
+) -> None:
+    """Run the jobs that learn from outcomes where some have come; for the leader."""
+    times, attempts = Times(now, now), Attempts(engine, namespace, leadership)
+    waiting = await attempts.waiting(now)
+    for job in JOBS:
+        if job.has_work is None or job.name in waiting:
+            continue
+        draft = _draft_led(namespace, job, now.isoformat(timespec="seconds"), now, leadership)
+        async with attempts.of(draft):
+            async with engine.database.transaction(namespace.id) as connection:
+                has_work = await job.has_work(connection, namespace)
+            if has_work:
+                ready = await _plan(engine, namespace, job, times)
+                await _run_led(attempts, ready, draft, times)
+                await _follow_up(engine, namespace, job, now, leadership)
 
 
 async def follow_up_on_runs(
@@ -253,8 +327,40 @@ async def follow_up_on_runs(
     jobs: Sequence[Job] = JOBS,
 ) -> None:
     """What runs of these jobs left to be done with a model, as far as it can be done now."""
-    for job in jobs:
-        await _follow_up(engine, namespace, job, now, leadership)
+    left = [job for job in jobs if job.follow_up is not None]
+    attempts = Attempts(engine, namespace, leadership)
+    waiting = await attempts.waiting(now) if left else ()
+    for job in left:
+        if job.name not in waiting:
+            draft = _draft_led(namespace, job, job.period(now), now, leadership)
+            async with attempts.of(draft):
+                await _follow_up(engine, namespace, job, now, leadership)
+
+
+def _draft_led(
+    namespace: Namespace, job: Job, period: str, now: datetime, leadership: Leadership
+) -> RunDraft:
+    return RunDraft(job.name, namespace.id, period, now, None, leadership.epoch)
+
+
+async def _run_led(attempts: Attempts, job: Job, draft: RunDraft, times: Times) -> JobRun | None:
+    """None where the timetable has had its run of the period."""
+    engine, namespace = attempts.engine, attempts.namespace
+    async with led_transaction(engine.database, namespace.id, attempts.leadership) as connection:
+        run = await _run_once(connection, namespace, job, draft=draft, times=times)
+    if run is not None:
+        engine.jobs.runs[job.name, "done"] += 1
+    return run
+
+
+async def note_health(engine: Engine) -> None:
+    """Count which jobs fail, and when each last ran well; for the leader."""
+    async with engine.database.transaction() as connection:
+        store = WorkStore(connection)
+        failing = await store.failing()
+        engine.jobs.last_good = await store.last_good([job.name for job in JOBS])
+    engine.jobs.failing = Counter(one.job for one in failing)
+    engine.jobs.quarantined = Counter(one.job for one in failing if one.is_quarantined)
 
 
 async def list_runs(
@@ -263,7 +369,8 @@ async def list_runs(
     """Oldest first, unless asked otherwise."""
     async with engine.database.transaction(call.namespace.id) as connection:
         store = WorkStore(connection)
-        return await store.runs(call.namespace.id, page, newest_first=newest_first)
+        runs = await store.runs(call.namespace.id, page, newest_first=newest_first)
+        return await hide_private(connection, call, runs)
 
 
 def job_named(name: str) -> Job:
@@ -294,7 +401,7 @@ async def _run_once(
     connection: Connection, namespace: Namespace, job: Job, *, draft: RunDraft, times: Times
 ) -> JobRun | None:
     """Claim, work and finish in one transaction: a run that dies leaves neither trace nor
-    effect.
+    effect. None where the timetable has had its run of the period.
     """
     store = WorkStore(connection)
     run_id = await store.claim(draft, times.recorded_at)
@@ -321,12 +428,11 @@ async def _dry_run(engine: Engine, namespace: Namespace, job: Job, times: Times)
     )
 
 
-SILENCE = timedelta(seconds=30)
-"""A leader that has not been heard for this long is missing."""
+async def readiness(engine: Engine) -> dict[str, Check]:
+    """The server checks by name; requests are served when all but `leader` and `jobs` are ok.
 
-
-async def readiness(engine: Engine, now: datetime) -> dict[str, Check]:
-    """The server checks by name; the server is ready when all are ok."""
+    Raises Unavailable where every connection is busy: that tells nothing of the database.
+    """
     checks = {"embedder": _check_embedder(engine)}
     try:
         async with engine.database.login() as connection:
@@ -336,8 +442,10 @@ async def readiness(engine: Engine, now: datetime) -> dict[str, Check]:
             if not checks["migrations"].ok:
                 return checks
             checks["role"] = await server.role()
-        checks |= await _check_inside(engine, now)
+        checks |= await _check_inside(engine)
     except MemoryFault as fault:
+        if fault.kind == POOL_EXHAUSTED:
+            raise
         checks["database"] = Check(ok=False, detail=fault.detail)
     return checks
 
@@ -348,26 +456,40 @@ def _check_embedder(engine: Engine) -> Check:
     return Check(ok=True, detail=engine.registered.identity.name)
 
 
-async def _check_inside(engine: Engine, now: datetime) -> dict[str, Check]:
+async def _check_inside(engine: Engine) -> dict[str, Check]:
     async with engine.database.transaction() as connection:
         beat = await WorkStore(connection).last_beat()
-        others: list[tuple[str, str]] = []
-        if engine.registered is not None:
-            others = await ModelStore(connection).others(engine.registered.id)
-    led = beat is not None and now - beat[1] <= SILENCE
+        failing = await WorkStore(connection).failing()
+        models = await _check_models(engine, ModelStore(connection))
+    led = beat is not None and beat[1] <= LEASE
     leader = Check(ok=led, detail=f"led by {beat[0]}" if beat and led else "no process leads")
-    model = Check(ok=not others, detail="one model")
-    if others:
-        names = ", ".join(f"{slug} ({name})" for slug, name in others[:5])
-        model = Check(ok=False, detail=f"vectors of another model in: {names}")
-    return {"leader": leader, "model": model}
+    return {"leader": leader, "jobs": _check_jobs(failing), **models}
 
 
-async def forget_old(engine: Engine, now: datetime) -> None:
-    """Drop idempotency answers after 24 hours and job runs after 90 days."""
-    async with engine.database.transaction() as connection:
-        await CallStore(connection).forget(now)
-        await WorkStore(connection).forget(now)
+async def _check_models(engine: Engine, store: ModelStore) -> dict[str, Check]:
+    """Whether this process has the model of any namespace, and whether it has that of all: one of
+    another model is refused alone.
+    """
+    others: list[tuple[str, str]] = []
+    serves = True
+    if engine.registered is not None:
+        others = await store.others(engine.registered.id)
+        serves = not others or await store.serves(engine.registered.id)
+    named = ", ".join(f"{slug} ({name})" for slug, name in others[:5])
+    there = f"vectors of another model in: {named}" if others else "one model"
+    return {
+        "model": Check(ok=serves, detail="some namespace is of this model" if serves else there),
+        "other_models": Check(ok=not others, detail=there),
+    }
+
+
+def _check_jobs(failing: Sequence[FailingJob]) -> Check:
+    """Whether each job's last run went well, by job in how many namespaces it did not."""
+    counts = sorted(Counter(one.job for one in failing).items())
+    if not counts:
+        return Check(ok=True, detail="none fails")
+    named = ", ".join(f"{job} (namespaces: {count})" for job, count in counts)
+    return Check(ok=False, detail=named)
 
 
 async def namespaces(engine: Engine) -> tuple[Namespace, ...]:

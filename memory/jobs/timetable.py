@@ -1,4 +1,5 @@
-"""The timetable of the process that leads: each job at the start of each of its periods.
+"""The timetable of the process that leads: each job at the start of each of its periods, and those
+that learn from outcomes a few seconds after some were applied.
 
 APScheduler says when; that a job runs once a period, whoever asks, is for the database to say.
 """
@@ -19,20 +20,29 @@ from memory.jobs.service import (
     JOBS,
     Job,
     follow_up_on_runs,
-    forget_old,
+    learn_from_outcomes,
     namespaces,
+    note_health,
     run_due,
 )
 from memory.kernel.engine import Engine
-from memory.kernel.errors import MemoryFault
-from memory.kernel.postgres.leadership import JobRun, Leadership
+from memory.kernel.errors import explain
+from memory.kernel.postgres.leadership import Leadership, WorkStore
+from memory.retrieval.resident.store import forget_changes
 from memory.tenancy.entities import Clock, Namespace
+from memory.tenancy.store.calls import CallStore
+from memory.tenancy.store.sessions import DashboardSessionStore
+from memory.webhooks.store import WebhookStore
 
 log = logging.getLogger(__name__)
 
 
 CATCH_UP = timedelta(minutes=1)
 """How often the leader looks for runs that are due and were not made, and for what runs left."""
+
+
+LEARN = timedelta(seconds=3)
+"""How often lessons are drawn from outcomes that came, those of one moment together."""
 
 
 Now = Callable[[], datetime]
@@ -69,6 +79,8 @@ class Timetable:
             seconds = job.every.total_seconds()
             trigger = IntervalTrigger(seconds=seconds, start_date=BEGINNING, timezone=UTC)  # pyright: ignore[reportArgumentType] - parts of a second are fine
             scheduler.add_job(self.fire, trigger, args=(job.name,), id=job.name)
+        seconds = LEARN.total_seconds()
+        scheduler.add_job(self.learn, "interval", seconds=seconds)
         every = CATCH_UP.total_seconds()
         scheduler.add_job(self.catch_up, "interval", seconds=every, next_run_time=self._now())
         return scheduler
@@ -91,25 +103,55 @@ class Timetable:
                 await forget_old(self._engine, self._now())
             await self._visit(self._jobs)
 
+    async def learn(self) -> None:
+        """Draw lessons where outcomes were applied since the last look."""
+        if not self._engine.to_learn_from:
+            return
+        async with self._turn:
+            ids, self._engine.to_learn_from = self._engine.to_learn_from, set()
+            with _log_faults():
+                for namespace in await namespaces(self._engine):
+                    if namespace.id in ids and namespace.clock is Clock.WALL:
+                        with _log_faults():
+                            await learn_from_outcomes(
+                                self._engine, namespace, self._now(), self._leadership
+                            )
+
     async def _visit(self, jobs: Sequence[Job]) -> None:
         """These jobs in each namespace in turn, where their period has had no run."""
-        runs: list[JobRun] = []
+        has_run = False
         with _log_faults():
             for namespace in await namespaces(self._engine):
                 if namespace.clock is Clock.WALL:
                     with _log_faults():
-                        runs += await self._run(namespace, jobs)
-            if runs or not self._engine.health_gauges:
+                        has_run |= await self._run(namespace, jobs)
+            await note_health(self._engine)
+            if has_run or not self._engine.health_gauges:
                 self._engine.health_gauges = await load_health_gauges(self._engine)
 
-    async def _run(self, namespace: Namespace, jobs: Sequence[Job]) -> list[JobRun]:
+    async def _run(self, namespace: Namespace, jobs: Sequence[Job]) -> bool:
+        """Whether any had its run now."""
         moment, had = self._now(), self._had.setdefault(namespace.id, {})
         due = [job for job in jobs if had.get(job.name) != job.period(moment)]
         rest = [job for job in jobs if job not in due]
-        runs = await run_due(self._engine, namespace, moment, self._leadership, jobs=due)
-        had |= {job.name: job.period(moment) for job in due}
+        settled = await run_due(self._engine, namespace, moment, self._leadership, jobs=due)
+        had |= {job.name: job.period(moment) for job in due if job.name in settled}
         await follow_up_on_runs(self._engine, namespace, moment, self._leadership, jobs=rest)
-        return runs
+        return any(run is not None for run in settled.values())
+
+
+async def forget_old(engine: Engine, now: datetime) -> None:
+    """Drop idempotency answers after 24 hours, job runs after 90 days, sessions that are over,
+    deliveries to webhooks, and which rows changed after a day.
+    """
+    async with engine.database.transaction() as connection:
+        await CallStore(connection).forget(now)
+        await WorkStore(connection).forget(now)
+        await DashboardSessionStore(connection).forget(now)
+    for namespace in await namespaces(engine):
+        async with engine.database.transaction(namespace.id) as connection:
+            await forget_changes(connection)
+            await WebhookStore(connection, namespace.id).forget(now)
 
 
 @contextmanager
@@ -117,5 +159,5 @@ def _log_faults() -> Generator[None]:
     """Go on with the rest; what cannot be done now is tried again at the next look."""
     try:
         yield
-    except MemoryFault as fault:
-        log.warning("job scheduling paused: %s", fault.detail)
+    except Exception as fault:  # noqa: BLE001 - of a place where nobody's try has taken it
+        log.warning("job scheduling paused: %s", explain(fault))

@@ -2,10 +2,11 @@
 
 import asyncio
 import random
-from collections import Counter
-from collections.abc import Mapping
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
+from hashlib import sha256
 from typing import Protocol, runtime_checkable
 from uuid import UUID
 
@@ -16,21 +17,98 @@ from memory.kernel.postgres.database import Database, PoolSettings
 
 @dataclass(slots=True)
 class LlmCounters:
-    """What this process counted: attempts by role and result, tokens by role."""
+    """What this process counted: attempts by role and result, tokens by role, counts of
+    tokens by a provider that were not believed, and retrievals by what became of queries.
+    """
 
     results: Counter[tuple[str, str]] = field(default_factory=Counter[tuple[str, str]])
     tokens: Counter[str] = field(default_factory=Counter[str])
+    implausible: Counter[str] = field(default_factory=Counter[str])
+    queries: Counter[str] = field(default_factory=Counter[str])
+
+
+@dataclass(slots=True)
+class JobCounters:
+    """What this process counted: runs of jobs by job and `done`, `failed` or `paused`, and rows
+    that retention removed, by table. Where it leads, also in how many namespaces each job fails, in
+    how many of those it is no longer tried, and when it last ran well in the namespace that has
+    waited longest for it.
+    """
+
+    runs: Counter[tuple[str, str]] = field(default_factory=Counter[tuple[str, str]])
+    removed: Counter[str] = field(default_factory=Counter[str])
+    failing: Counter[str] = field(default_factory=Counter[str])
+    quarantined: Counter[str] = field(default_factory=Counter[str])
+    last_good: dict[str, datetime] = field(default_factory=dict[str, datetime])
+
+    def forget(self) -> None:
+        """What is only known to who leads."""
+        self.failing, self.quarantined, self.last_good = Counter(), Counter(), {}
+
+
+@dataclass(slots=True)
+class RecentAnswers:
+    """What a language model answered lately, in this process, by namespace and what it was asked;
+    the least recently used leave first. Nothing of it is written down.
+    """
+
+    limit: int = 2_048
+    kept: OrderedDict[tuple[UUID, bytes], str] = field(
+        default_factory=OrderedDict[tuple[UUID, bytes], str]
+    )
+
+    def find(self, namespace_id: UUID, asked: str) -> str | None:
+        answer = self.kept.get(_address(namespace_id, asked))
+        if answer is not None:
+            self.kept.move_to_end(_address(namespace_id, asked))
+        return answer
+
+    def keep(self, namespace_id: UUID, asked: str, answer: str) -> None:
+        self.kept[_address(namespace_id, asked)] = answer
+        while len(self.kept) > self.limit:
+            self.kept.popitem(last=False)
+
+    def forget(self, namespace_id: UUID) -> None:
+        """Whose words went, what was made of them goes as well; nobody knows whose each is."""
+        for address in [one for one in self.kept if one[0] == namespace_id]:
+            del self.kept[address]
+
+
+def _address(namespace_id: UUID, asked: str) -> tuple[UUID, bytes]:
+    return namespace_id, sha256(asked.encode("utf-8", "surrogatepass")).digest()
+
+
+@dataclass(slots=True)
+class Pause:
+    """Leaves a model alone that was too slow several times in a row, so that it does not cost every
+    caller its deadline. By the monotonic clock of this process.
+    """
+
+    slow: int = 0
+    until: float = 0.0
+
+    def note(self, *, slow: bool, now: float) -> None:
+        """One more answer, or none in time."""
+        self.slow = self.slow + 1 if slow else 0
+        if self.slow >= SLOW_IN_A_ROW:
+            self.slow, self.until = 0, now + PAUSE
+
+
+SLOW_IN_A_ROW = 3
+PAUSE = 60.0
+"""Seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class LlmLimits:
     """How long a language model may take, all attempts at one question together, and how many
     tokens a namespace has a UTC day. `compile` zero leaves guidelines to the compiler
-    that needs no model.
+    that needs no model, `queries` zero searches for the task's text alone.
     """
 
     timeout: timedelta = timedelta(seconds=60)
     compile: timedelta = timedelta(seconds=5)
+    queries: timedelta = timedelta(seconds=1)
     daily_tokens: int = 1_000_000
 
 
@@ -39,17 +117,13 @@ class EngineSettings:
     """What an operator can turn about the memory."""
 
     database_url: str
-    direct_url: str | None = None
     pool: PoolSettings = field(default_factory=PoolSettings)
     llm: LlmLimits = field(default_factory=LlmLimits)
     receipt_expiry: timedelta = timedelta(days=180)
     applier_interval: timedelta = timedelta(seconds=1)
     leader_beat: timedelta = timedelta(seconds=5)
-
-    @property
-    def session_url(self) -> str:
-        """Where session locks are taken: never through a pooler."""
-        return self.direct_url or self.database_url
+    resident_bytes: int = 0
+    webhook_hosts: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,14 +142,30 @@ class Closable(Protocol):
     async def close(self) -> None: ...
 
 
+@runtime_checkable
+class Copies(Closable, Protocol):
+    """Copies of what the database holds, in this process."""
+
+    def gauges(self) -> Mapping[str, float]: ...
+
+    async def renew(self) -> None:
+        """Take in what other processes have written."""
+        ...
+
+
 @dataclass(slots=True)
 class Engine:
     """The opened memory: database, ports and settings.
 
     `registered` is the model this process embeds with, once it is loaded and registered;
-    `llm_counters` counts what a language model did; `arrived` wakes the applier when an
-    outcome was accepted here; `health_gauges` is the health of learning over all namespaces, in
-    the process that leads.
+    `llm_counters` counts what a language model did and `jobs` runs of jobs, `recent_answers` are
+    some answers of the language model, and `query_pause` is when it is asked for no queries;
+    `arrived` wakes the applier when an outcome was accepted here; `to_learn_from` are the
+    namespaces in which this process applied outcomes that no lesson was drawn from yet; `resident`
+    are the copies of namespaces that this process serves from, None where it holds none;
+    `webhook_results` counts tries to deliver to webhooks by result;
+    `health_gauges` is the health of learning over all namespaces, in the process that leads.
+    `on_stage` is told how many seconds a stage of a retrieval took.
     """
 
     settings: EngineSettings
@@ -85,11 +175,18 @@ class Engine:
     reranker: Reranker | None = None
     llm: LlmClient | None = None
     llm_counters: LlmCounters = field(default_factory=LlmCounters)
+    jobs: JobCounters = field(default_factory=JobCounters)
+    recent_answers: RecentAnswers = field(default_factory=RecentAnswers)
+    query_pause: Pause = field(default_factory=Pause)
     chance: random.Random = field(default_factory=random.SystemRandom)
     registered: RegisteredModel | None = None
     failure: str | None = None
     arrived: asyncio.Event = field(default_factory=asyncio.Event)
+    to_learn_from: set[UUID] = field(default_factory=set[UUID])
+    webhook_results: Counter[str] = field(default_factory=Counter[str])
     health_gauges: dict[str, float] = field(default_factory=dict[str, float])
+    resident: Copies | None = None
+    on_stage: Callable[[str, float], None] = lambda _stage, _seconds: None
 
     @property
     def model(self) -> RegisteredModel:
@@ -101,7 +198,7 @@ class Engine:
 
     async def close(self) -> None:
         """Answer every waiter, then let go of the model and the database."""
-        for part in (self.embedder, self.reranker, self.llm):
+        for part in (self.resident, self.embedder, self.reranker, self.llm):
             if isinstance(part, Closable):
                 await part.close()
         await self.database.close()

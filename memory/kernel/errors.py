@@ -15,7 +15,9 @@ A fault carries a stable `code` (snake_case, part of the published contract), a 
 people, and, where it is about input, the `field` and the `limit`. It knows nothing of HTTP.
 """
 
-from typing import ClassVar
+import traceback
+from pathlib import Path
+from typing import ClassVar, Self
 
 
 class MemoryFault(Exception):
@@ -38,6 +40,17 @@ class MemoryFault(Exception):
         self.field = field
         self.limit = limit
         self.retry_after = retry_after
+
+    def below(self, name: str) -> Self:
+        """The same fault, its field told from the noun that holds this one as its field `name`."""
+        return self.under(name if self.field is None else f"{name}.{self.field}")
+
+    def under(self, name: str) -> Self:
+        """The same fault, of a field that its caller knows as `name`."""
+        if self.field is not None and self.detail.startswith(f"{self.field} "):
+            self.detail = name + self.detail.removeprefix(self.field)
+        self.field = name
+        return self
 
 
 class NotFound(MemoryFault):
@@ -92,3 +105,17 @@ class Unavailable(MemoryFault):
     """A part the memory leans on is down or not ready."""
 
     code = "unavailable"
+
+
+def explain(fault: Exception) -> str:
+    """A sentence for the record: where it happened and of what kind it is, without the words of
+    a fault that nobody wrote for callers, which may quote what is stored.
+    """
+    if isinstance(fault, MemoryFault):
+        return fault.detail
+    kind, root = type(fault).__name__, Path(__file__).parents[2]
+    for frame in reversed(traceback.extract_tb(fault.__traceback__)):
+        place = Path(frame.filename)
+        if place.is_relative_to(root / "memory"):
+            return f"an unexpected {kind} in {place.relative_to(root)}, line {frame.lineno}"
+    return f"an unexpected {kind}"

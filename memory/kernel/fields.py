@@ -6,6 +6,8 @@ comes first, in `__post_init__`.
 """
 
 import re
+from bisect import bisect_left
+from collections.abc import Sequence
 from dataclasses import asdict, is_dataclass
 from datetime import UTC, datetime
 from typing import Annotated, Any, cast
@@ -18,11 +20,18 @@ from pydantic import (
     Field,
     GetCoreSchemaHandler,
     TypeAdapter,
+    ValidationError,
+    ValidationInfo,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
 )
 from pydantic_core import core_schema
 
+from memory.kernel.errors import MemoryFault
 from memory.kernel.text import INSTRUCTION, KEY, LESSON, NAME, SITUATION, TASK
 
+PLUS_LOST = re.compile(r"[Tt]\d\d:\d\d(:\d\d(\.\d+)?)? \d\d:?\d\d$")
+"""A time whose `+` an address turned into a space."""
 RFC_3339 = re.compile(
     r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d{1,9})?([Zz]|[+-]\d\d:\d\d)", re.ASCII
 )
@@ -71,6 +80,8 @@ BOTH_WAYS = INPUT | OUTPUT
 
 def _written(value: object) -> object:
     """Only text of RFC 3339 is a time: a bare number could be seconds or milliseconds."""
+    if isinstance(value, str) and PLUS_LOST.search(value):
+        raise ValueError("must be a time with a zone: write the + of its zone as %2B in an address")
     if not isinstance(value, str) or not RFC_3339.fullmatch(value):
         raise ValueError("must be a time as in RFC 3339, with a zone")
     return value
@@ -82,6 +93,43 @@ def _in_range(moment: datetime) -> datetime:
     return moment.astimezone(UTC)
 
 
+def _below_field(value: object, make: ValidatorFunctionWrapHandler, info: ValidationInfo) -> object:
+    try:
+        return make(value)
+    except MemoryFault as fault:
+        raise fault.below(str(info.field_name)) from None
+
+
+def _below_item(value: object, make: ValidatorFunctionWrapHandler, info: ValidationInfo) -> object:
+    try:
+        return make(value)
+    except MemoryFault as fault:
+        if not isinstance(value, (list, tuple)):
+            raise
+        items = cast("Sequence[object]", value)
+        # The first item with a fault: all shorter lists are without one.
+        place = bisect_left(
+            range(len(items)), x=True, key=lambda last: _has_fault(items[: last + 1], make)
+        )
+        raise fault.below(str(place)).below(str(info.field_name)) from None
+
+
+def _has_fault(value: object, make: ValidatorFunctionWrapHandler) -> bool:
+    try:
+        make(value)
+    except MemoryFault:
+        return True
+    except ValidationError:
+        return False
+    return False
+
+
+Nested = WrapValidator(_below_field)
+"""Marks a noun in a noun: its faults name the whole path, such as `run.result`."""
+NestedItems = WrapValidator(_below_item)
+"""Marks a list of nouns: their faults name the whole path, such as `steps.3.text`."""
+
+
 def hint(maximum: int) -> dict[str, object]:
     """Shows the limit of a text in the contract; the noun enforces it, after cleaning."""
     return {"minLength": 1, "maxLength": maximum}
@@ -91,6 +139,7 @@ Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 Whole = Annotated[int, Field(strict=True)]
 Flag = Annotated[bool, Field(strict=True)]
 Share = Annotated[float, Field(strict=True, allow_inf_nan=False, ge=0, le=1)]
+Surprise = Annotated[float, Field(strict=True, allow_inf_nan=False, ge=-1, le=1)]
 Moment = Annotated[AwareDatetime, BeforeValidator(_written), AfterValidator(_in_range)]
 Name = Annotated[str, Field(json_schema_extra=hint(NAME))]  # pyright: ignore[reportArgumentType] - JSON values
 CallerKey = Annotated[str, Field(json_schema_extra=hint(KEY))]  # pyright: ignore[reportArgumentType] - JSON values

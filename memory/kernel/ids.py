@@ -4,6 +4,7 @@ process.
 
 import secrets
 import time
+from datetime import datetime
 from threading import Lock
 from uuid import UUID
 
@@ -27,6 +28,11 @@ class _Clockwork:
 
 
 _clockwork = _Clockwork()
+
+
+def first_id_of(moment: datetime) -> UUID:
+    """What every id of this moment or later is no smaller than."""
+    return UUID(int=int(moment.timestamp() * 1000) << 80)
 
 
 def new_id() -> UUID:

@@ -1,15 +1,55 @@
-"""What meaning vectors are blind to: numbers, names and negations, and their order.
+"""When two texts say the same, and what meaning vectors are blind to.
 
-Two sentences that differ in one of them are near one another for any embedding model and still say
-different things. Order counts ("from 5 to 6" is not "from 6 to 5"): a pair that is kept apart costs
-a second memory, a pair wrongly joined loses a fact.
+Sentences that differ in a number, a name, a negation or an opposite are near one another for any
+embedding model and still say different things, and so do sentences with their words exchanged. A
+pair that is kept apart costs a second memory; a pair wrongly joined loses a fact.
 """
 
 import re
 from collections.abc import Iterator
 
+from memory.kernel.normal_form import normal_form
+
 TWIN = 0.90
-"""Cosine from which two texts may be twins."""
+"""Cosine from which two texts are alike enough to be looked at together."""
+
+
+SAME = 0.97
+"""Cosine from which two texts with the same words may differ in an article or an auxiliary."""
+
+
+# Articles and auxiliaries, by language. What may be another word in another of these languages
+# ("die", "hat", "des"), negates, or says when, where, how much or in what order, is not among them.
+_EMPTY_WORDS = frozenset(
+    {
+        *("a", "an", "the", "is", "are", "am", "was", "were", "be", "been", "being"),
+        *("has", "have", "had", "do", "does", "did"),
+        *("der", "das", "den", "dem", "ein", "eine", "einen", "einem", "einer", "eines"),
+        *("ist", "sind", "wird", "werden"),
+        *("le", "la", "les", "un", "une", "est", "sont"),
+        *("el", "los", "las", "una", "unos", "unas", "es", "son", "está", "están"),
+    }
+)
+
+
+def says_the_same(one: str, other: str, cosine: float) -> bool:
+    """Whether two texts are one: equal in their normal form; or, near as they are, the same words
+    in the same order but for articles and auxiliaries.
+    """
+    first, second = normal_form(one), normal_form(other)
+    if first == second:
+        return True
+    return cosine >= SAME and content_words(first) == content_words(second)
+
+
+def content_words(normal: str) -> list[str]:
+    """The words of a text in normal form, in their order, without articles and auxiliaries."""
+    return [word for word in normal.split(" ") if word not in _EMPTY_WORDS]
+
+
+def negates(word: str) -> bool:
+    """Whether a word of a text in normal form turns a sentence round."""
+    return word in _NEGATIONS or word in _FOREIGN_NEGATIONS
 
 
 _WORD = re.compile(r"\d+(?:[.,:]\d+)*%?|\w+(?:[./_'\u2019-]\w+)*|[.!?:;\n«»\"()]")
@@ -25,6 +65,16 @@ _NEGATIONS = frozenset(
     {
         *("no", "not", "never", "none", "nothing", "nobody", "neither", "nor"),
         *("without", "cannot", "except", "unless", "avoid", "stop"),
+    }
+)
+
+
+_FOREIGN_NEGATIONS = frozenset(
+    {
+        *("nicht", "nie", "niemals", "kein", "keine", "keinen", "keinem", "keiner", "ohne"),
+        *("pas", "jamais", "aucun", "aucune", "sans", "ne"),
+        *("nunca", "jamás", "ningún", "ninguna", "sin"),
+        *("не", "никогда", "без", "нет"),
     }
 )
 

@@ -7,11 +7,15 @@
 
 from collections.abc import Mapping, Sequence
 from math import fsum
-from typing import cast
+from typing import Literal, cast
 
 from memory.kernel.errors import Rejected
 
 METRICS = ("brier", "reward")
+
+
+RewardKind = Literal["continuous", "binary"]
+"""Whether a reward is a degree, or 0 or 1."""
 
 
 MAX_OUTCOMES = 256

@@ -11,7 +11,9 @@ from typing import Literal, Protocol
 import numpy as np
 import numpy.typing as npt
 
-RoleName = Literal["compile", "reflect", "summarise", "distil"]
+RoleName = Literal[
+    "compile", "reflect", "summarise", "distil", "search", "revise", "repair", "judge"
+]
 """What a language model is asked to be."""
 
 
@@ -29,15 +31,26 @@ class ModelIdentity:
     width: int
 
 
+UNKNOWN_LIMIT = 0.2
+"""From this share of unknown characters on, a vector says nothing of what a text means."""
+
+
 @dataclass(frozen=True, slots=True)
 class Embedding:
     """A unit vector (float32, `width` components, read-only) and the token ids of its text.
 
     The ids are those of the whole text without special tokens or padding, at most 512.
+    `unknown_share`, in [0, 1], is the share of its characters for which the model has no piece.
     """
 
     vector: npt.NDArray[np.float32]
     token_ids: tuple[int, ...]
+    unknown_share: float = 0.0
+
+    @property
+    def is_read(self) -> bool:
+        """Whether the model knows the script well enough for its vector to mean something."""
+        return self.unknown_share < UNKNOWN_LIMIT
 
 
 class Embedder(Protocol):

@@ -12,7 +12,7 @@ from typing import Generic, TypeVar
 from uuid import UUID
 
 from memory.kernel.engine import Engine
-from memory.kernel.errors import MemoryFault, Overloaded
+from memory.kernel.errors import MemoryFault, NotFound, Overloaded
 from memory.kernel.ids import new_id
 from memory.kernel.paging import Listed, Page, listed
 from memory.kernel.ports import LlmClient, Prompt, Reply
@@ -21,7 +21,8 @@ from memory.llm.prompts import AGAIN
 from memory.llm.redaction import redacted
 from memory.llm.replies import Malformed
 from memory.llm.roles import LlmRole
-from memory.llm.store import LlmCallStore
+from memory.llm.store import LEASE, LlmCallStore
+from memory.memories.service import hide_private
 from memory.tenancy.entities import Act, Call
 
 Result = TypeVar("Result")
@@ -42,8 +43,11 @@ PASSING = frozenset(
 ATTEMPTS = 3
 PAUSE = 0.25
 """Before an attempt after a fault that named no time of its own, doubled each time; seconds."""
-# No provider's count is believed beyond this.
-MOST_TOKENS = 10_000_000
+# No provider's count is believed beyond so many times our own of what was sent and came back: one
+# answer must not end the day for everybody. Tokens of one byte, as of rare scripts, stay below it.
+PLAUSIBLE_TIMES = 4
+IMPLAUSIBLE = "implausible_tokens"
+MOST_SHOWN = 10**18
 MAX_KEPT = 100_000
 # Many bytes a token where text is English, fewer elsewhere: three reserves enough for most.
 BYTES_A_TOKEN = 3
@@ -80,12 +84,29 @@ class LlmAttempt:
     fault: MemoryFault | None
 
     def cost(self, reserved: int) -> int:
-        """As the provider counts; where it does not say, all that was set aside, unless the
-        provider turned the question away.
+        """As the provider counts, as far as that is plausible; where it does not say, all that was
+        set aside, unless the provider turned the question away.
         """
         if self.reply.tokens:
-            return min(self.reply.tokens, MOST_TOKENS)
+            return min(self.reply.tokens, self.most_tokens(reserved))
         return 0 if self.fault is not None and self.fault.kind in UNSPENT else reserved
+
+    def most_tokens(self, reserved: int) -> int:
+        """The largest count that is believed. What was set aside has room for the longest answer;
+        a longer one came all the same where it is here.
+        """
+        came = len(self.reply.text.encode("utf-8", "replace")) // BYTES_A_TOKEN
+        return PLAUSIBLE_TIMES * max(reserved, reserved - self.prompt.max_tokens + came)
+
+    def oddity(self, reserved: int) -> str | None:
+        """What is not believed of the provider's count, in words; None where it is believed."""
+        if self.reply.tokens <= self.most_tokens(reserved):
+            return None
+        return (
+            f"{IMPLAUSIBLE}: the provider counts {min(self.reply.tokens, MOST_SHOWN)} tokens; at"
+            f" most {self.most_tokens(reserved)} are plausible for what was sent and came back, and"
+            " these are counted"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,14 +159,15 @@ async def ask_or_explain(
 async def _ask_until(
     session: LlmSession, role: LlmRole[Result], deadline: float
 ) -> LlmResult[Result] | LlmFailure:
-    prompt = replace(role.prompt, material=redacted(role.prompt.material))
+    material = await asyncio.to_thread(redacted, role.prompt.material)
+    prompt = replace(role.prompt, material=material)
     tokens, number = 0, 1
     while True:
         reserved = _estimate(prompt)
         if not await _reserve(session, prompt, number, reserved):
             return LlmFailure(STOPPED, tokens)
         attempt = await _attempt(session, prompt, number, deadline)
-        value, attempt = _read_reply(role, attempt)
+        value, attempt = await asyncio.to_thread(_read_reply, role, attempt)
         tokens += await _record(session, attempt, reserved)
         if attempt.fault is None:
             assert value is not None
@@ -166,7 +188,8 @@ async def _reserve(session: LlmSession, prompt: Prompt, number: int, tokens: int
     limit = session.engine.settings.llm.daily_tokens
     async with session.engine.database.transaction(session.namespace_id) as connection:
         store = LlmCallStore(connection, session.namespace_id)
-        if await store.reserve(session.day, tokens, limit):
+        lease = LEASE + session.engine.settings.llm.timeout
+        if await store.reserve(session.day, tokens, limit, lease):
             return True
         stop = Overloaded(f"{tokens} tokens are more than the day has left", code=STOPPED)
         unsent = replace(prompt, system="", material="")
@@ -208,13 +231,22 @@ async def _record(session: LlmSession, attempt: LlmAttempt, reserved: int) -> in
     tokens = attempt.cost(reserved)
     async with session.engine.database.transaction(session.namespace_id) as connection:
         store = LlmCallStore(connection, session.namespace_id)
-        await store.add(_call_of(session, attempt, tokens), session.now)
+        record = _call_of(session, attempt, tokens)
+        oddity = attempt.oddity(reserved)
+        if oddity is not None:
+            record = replace(record, detail=_joined(oddity, record.detail))
+        await store.add(record, session.now)
         # Last, for every attempt of the namespace takes this row.
         await store.settle(session.day, reserved, tokens)
     counters = session.engine.llm_counters
     counters.results[attempt.prompt.role, attempt.fault.kind if attempt.fault else "done"] += 1
     counters.tokens[attempt.prompt.role] += tokens
+    counters.implausible[attempt.prompt.role] += oddity is not None
     return tokens
+
+
+def _joined(*parts: str | None) -> str:
+    return "; ".join(part for part in parts if part)
 
 
 def _call_of(session: LlmSession, attempt: LlmAttempt, tokens: int) -> LlmCall:
@@ -277,18 +309,20 @@ def _next_prompt(role: LlmRole[Result], fault: MemoryFault) -> Prompt:
 async def list_llm_calls(
     engine: Engine, call: Call, wanted: LlmCallFilter, page: Page
 ) -> Listed[LlmCall]:
-    """Oldest first. What carries one agent's private text is shown without words to other keys."""
+    """What carries one agent's private text is shown without words to other keys."""
     call.key.require(Act.INSPECT)
     async with engine.database.transaction(call.namespace.id) as connection:
         found, total = await LlmCallStore(connection, call.namespace.id).browse(wanted, page)
-    visible = [_hide_private_words(call, one) for one in found]
-    return listed(visible, page, total, lambda one: (str(one.id),))
+        found = await hide_private(connection, call, found)
+    return listed(found, page, total, lambda one: (str(one.id),))
 
 
-def _hide_private_words(call: Call, one: LlmCall) -> LlmCall:
-    if not one.private or (one.agent is not None and call.key.sees_private(one.agent)):
-        return one
-    return replace(one, prompt="", answer="", detail=None)
+async def get_llm_call(engine: Engine, call: Call, llm_call_id: UUID) -> LlmCall:
+    """One call as the list has it. Raises NotFound."""
+    found = await list_llm_calls(engine, call, LlmCallFilter(id=llm_call_id), Page(1))
+    if not found.items:
+        raise NotFound("no such call of the language model", field="id")
+    return found.items[0]
 
 
 async def budget_of(engine: Engine, call: Call) -> TokenBudget:

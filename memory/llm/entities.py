@@ -1,12 +1,14 @@
 """What a language model was asked and what it answered: the record of each call, the budget."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime
-from typing import Literal
+from typing import Literal, get_args
 from uuid import UUID
 
+from memory.kernel.errors import Rejected
 from memory.kernel.fields import OUTPUT
 from memory.kernel.ports import RoleName
+from memory.memories.masking import Mask
 
 CallStatus = Literal["done", "failed", "stopped"]
 
@@ -37,7 +39,9 @@ class LlmCall:
     id: UUID
     """Names the call for ever; later calls have larger ids."""
     role: RoleName
-    """What it was asked for: `compile`, `reflect`, `summarise` or `distil`."""
+    """What it was asked for: `search` and `compile` by a retrieval, `summarise`, `repair`,
+    `revise`, `reflect`, `distil` and `judge` by jobs.
+    """
     model: str
     """The model, as its provider calls it."""
     attempt: int
@@ -47,19 +51,21 @@ class LlmCall:
     fault: str | None
     """Why the answer was not used, or nothing was sent."""
     detail: str | None
-    """The fault in words."""
+    """The fault in words; `implausible_tokens: …` where the provider's count was not believed."""
     prompt: str
     """What was sent; empty where it was erased, not sent, or `private` and not for this key."""
     answer: str
     """What came back; empty where the prompt is."""
     tokens: int
-    """What it cost, as the provider counts; else what was set aside."""
+    """What it cost, as the provider counts, but at most four times what its words suggest; else
+    what was set aside.
+    """
     duration_ms: float
     """How long it took, in milliseconds."""
     retrieval_id: UUID | None
     """The receipt whose guideline it was to compile."""
     memory_id: UUID | None
-    """The candidate that resulted."""
+    """The candidate that resulted; the nil UUID for a private one."""
     ticket_id: UUID | None
     """The ticket under which the candidate is tried."""
     task_id: UUID | None
@@ -67,7 +73,7 @@ class LlmCall:
     agent: str | None
     """The agent whose words its prompt carries."""
     memory_ids: tuple[UUID, ...]
-    """The memories that its prompt tells of."""
+    """The memories that its prompt tells of; the nil UUID for a private one."""
     recorded_at: datetime
     """When it was made."""
     erased_at: datetime | None
@@ -77,15 +83,34 @@ class LlmCall:
     private: bool = False
     """Whether the prompt carries text that one agent alone may see."""
 
+    def hide(self, mask: Mask) -> "LlmCall":
+        """Without what was asked and said, where a memory that the mask hides may be in it."""
+        told = self.memory_ids if self.memory_id is None else (*self.memory_ids, self.memory_id)
+        if not mask.hides(told):
+            return self
+        return replace(self, prompt="", answer="", detail=None)
+
 
 @dataclass(frozen=True, slots=True)
 class LlmCallFilter:
-    """Which calls to list; None does not filter."""
+    """Which calls to list, the oldest first unless asked otherwise; None does not filter. Raises
+    Rejected for a role or a status that no call has.
+    """
 
     role: str | None = None
     status: str | None = None
     retrieval_id: UUID | None = None
     memory_id: UUID | None = None
+    id: UUID | None = None
+    newest_first: bool = False
+
+    def __post_init__(self) -> None:
+        for name, value, known in (
+            ("role", self.role, get_args(RoleName)),
+            ("status", self.status, get_args(CallStatus)),
+        ):
+            if value is not None and value not in known:
+                raise Rejected(f"{name} must be one of {known}", field=name, limit=list(known))
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,8 +27,13 @@ def opened() -> Complete:
 
 
 async def closed() -> None:
-    """Lets go of the connections to providers. The library keeps closed ones for the next caller
-    in the process, so it is made to forget them.
+    """Lets go of the connections to providers. The library keeps closed clients for the next
+    caller in the process, so it is made to forget them; those that block are not ours, it did not
+    close them, and it keeps them.
     """
     await LIBRARY.close_litellm_async_clients()
-    LIBRARY.in_memory_llm_clients_cache.flush_cache()
+    kept = LIBRARY.in_memory_llm_clients_cache
+    for name, client in tuple(kept.cache_dict.items()):
+        if hasattr(getattr(client, "_client", getattr(client, "client", None)), "aclose"):
+            kept.cache_dict.pop(name, None)
+            kept.ttl_dict.pop(name, None)

@@ -16,7 +16,7 @@ from typing import Literal, cast
 
 from memory.inference.background import BackgroundModel
 from memory.kernel.errors import MemoryFault, Overloaded, Unavailable
-from memory.kernel.ports import Prompt, Reply
+from memory.kernel.ports import Prompt, Reply, RoleName
 from memory.llm.redaction import REDACTED, redacted
 
 Complete = Callable[..., Awaitable[object]]
@@ -46,6 +46,17 @@ TOO_MANY, TIMED_OUT, FIRST_SERVER_FAULT = 429, 408, 500
 REFUSALS = ("content_filter", "content management policy", "ContentPolicyViolation")
 
 
+NO_KEY = "not-needed"
+
+
+# What a status below 500 says is to be changed; asking again would change nothing.
+_TO_CHANGE = {
+    401: "the key is not accepted",
+    403: "the key may not use this model",
+    404: "the address or the model does not exist there",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class ProviderPolicy:
     """Which language model, where, and how many calls at once.
@@ -57,6 +68,11 @@ class ProviderPolicy:
     api_base: str | None = None
     api_key: str | None = field(default=None, repr=False)
     at_once: int = 8
+
+    @property
+    def key_to_send(self) -> str | None:
+        """A server of one's own may want no key, but the library wants one to send."""
+        return NO_KEY if self.api_key is None and self.api_base is not None else self.api_key
 
 
 def library_is_installed() -> bool:
@@ -110,9 +126,9 @@ class ProviderClient:
             async with asyncio.timeout(seconds), self._places:
                 response = await send(**self._arguments(prompt, seconds))
         except TimeoutError as fault:
-            raise self._noted(_slow(seconds)) from fault
+            raise self._noted(_slow(seconds), prompt.role) from fault
         except Exception as fault:  # noqa: BLE001 - the library raises what its providers do
-            raise self._noted(self._translated(fault, seconds)) from None
+            raise self._noted(self._translated(fault, seconds), prompt.role) from None
         self._failures = 0
         return _reply(response)
 
@@ -137,9 +153,12 @@ class ProviderClient:
             said = "the provider asked for a pause, or failed too often"
             raise Overloaded(said, code="llm_busy", retry_after=left)
 
-    def _noted(self, fault: MemoryFault) -> MemoryFault:
-        """Begins a pause where the provider asked for one, or fails for everybody."""
-        self._failures += fault.kind in ("llm_failed", "llm_slow")
+    def _noted(self, fault: MemoryFault, role: RoleName) -> MemoryFault:
+        """Begins a pause where the provider asked for one, or fails for everybody. A retrieval
+        waits a second for queries: that it was not enough says nothing of longer deadlines.
+        """
+        hasty = role == "search" and fault.kind == "llm_slow"
+        self._failures += fault.kind in ("llm_failed", "llm_slow") and not hasty
         pause = min(fault.retry_after or 0.0, LONGEST_PAUSE)
         if self._failures >= FAILURES_IN_A_ROW:
             self._failures, pause = 0, max(pause, PAUSE_AFTER_FAILURES)
@@ -150,7 +169,7 @@ class ProviderClient:
         return {
             "model": self._policy.model,
             "api_base": self._policy.api_base,
-            "api_key": self._policy.api_key,
+            "api_key": self._policy.key_to_send,
             "messages": [
                 {"role": "system", "content": prompt.system},
                 {"role": "user", "content": prompt.material},
@@ -177,7 +196,8 @@ class ProviderClient:
         if any(sign in said for sign in REFUSALS):
             return Unavailable(detail, code="llm_refused")
         if 0 < status < FIRST_SERVER_FAULT:
-            return Unavailable(detail, code="llm_denied")
+            named = _TO_CHANGE.get(status, "the request is not accepted")
+            return Unavailable(f"{named}: {detail}", code="llm_denied")
         return Unavailable(detail, code="llm_failed")
 
     def _without_key(self, said: str) -> str:

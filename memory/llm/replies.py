@@ -27,7 +27,11 @@ MAX_INNER = 64
 _ESCAPE = re.compile(r"""\\(?:u[0-9a-fA-F]{4}|["\\/bfnrt]|(.|$))""", re.DOTALL)
 
 
-_TOKEN = re.compile(r""""(?:\\.|[^"\\])*"|,(?=\s*[}\]])""", re.DOTALL)
+# A string that is not closed goes to the end: else its end would be looked for from each quote.
+_STRING = r""""[^"\\]*+(?:\\.?[^"\\]*+)*+(?:"|\Z)"""
+
+
+_TOKEN = re.compile(_STRING + r"|,(?=\s*+[}\]])", re.DOTALL)
 
 
 class Malformed(Rejected):
@@ -130,7 +134,7 @@ def _objects(text: str) -> tuple[list[str], bool]:
     return spans, unclosed
 
 
-_MARK = re.compile(r'"(?:\\.|[^"\\])*(?:"|\Z)|[{}]', re.DOTALL)
+_MARK = re.compile(_STRING + r"|[{}]", re.DOTALL)
 
 
 def _end(text: str, start: int) -> int | None:

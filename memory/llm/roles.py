@@ -11,7 +11,7 @@ from typing import Generic, TypeVar
 from uuid import UUID
 
 from memory.kernel.ports import Prompt, RoleName
-from memory.kernel.quoting import neutral, quoted
+from memory.kernel.quoting import shown
 from memory.llm import prompts
 from memory.llm.redaction import redacted
 
@@ -65,7 +65,9 @@ def prompt_of(
     """
     form = json.dumps(schema, ensure_ascii=False, separators=(",", ":"))
     system = f"{prompts.RULES}\n\n{asked}\n\nSchema: {form}"
-    material = "\n\n".join(f"{title}:\n{text}" for title, text in parts if text)
+    material = "\n\n".join(
+        f"{title}:\n{text.removeprefix(chr(10))}" for title, text in parts if text
+    )
     return Prompt(role, system, material, schema, room)
 
 
@@ -80,7 +82,7 @@ def said(text: str | None) -> str:
     if len(whole) > MAX_PART:
         half = MAX_PART // 2
         whole = f"{whole[:half]}\n(left out here)\n{whole[-half:]}"
-    return quoted(neutral(whole))
+    return shown(whole)
 
 
 def fitting_notes(notes: Sequence[Note]) -> list[Note]:
@@ -98,7 +100,13 @@ def fitting_notes(notes: Sequence[Note]) -> list[Note]:
 def rendered_notes(notes: Sequence[Note]) -> str:
     return "\n".join(
         f"m{place} ({note.kind}, weight {note.weight:.2f}"
-        f"{'' if note.trusted else ', unverified'}): on {said(note.situation)}: "
-        f"{said(note.lesson)}"
+        f"{'' if note.trusted else ', unverified'}): {_rendered(note)}"
         for place, note in enumerate(notes, start=1)
     )
+
+
+def _rendered(note: Note) -> str:
+    """A block ends with its last line; what follows it begins one of its own."""
+    situation = said(note.situation)
+    between = "\n  do: " if "\n" in situation else ": "
+    return f"on {situation}{between}{said(note.lesson)}"

@@ -1,14 +1,15 @@
 """LlmCallStore: calls of a language model and their budget, seen through one namespace."""
 
 from dataclasses import replace
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, and_, exists, func, insert, select, update
+from sqlalchemy import ColumnElement, and_, case, exists, func, insert, select, update
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from memory.kernel.paging import Page
+from memory.kernel.postgres.paging import page_by_id
 from memory.kernel.postgres.rows import RowMapper
 from memory.llm.entities import LlmCall, LlmCallFilter
 from memory.llm.tables import writing, writing_budget
@@ -19,7 +20,11 @@ _private = exists().where(
     memory.c.id == func.any(writing.c.memory_ids), memory.c.visibility == "agent"
 )
 _to_call = RowMapper(LlmCall, [writing, _private.label("private")])
+_RESERVED = case((writing_budget.c.reserved_until > func.now(), writing_budget.c.reserved), else_=0)
 _STORED = [column for column in writing.c if column.name != "namespace_id"]
+
+LEASE = timedelta(minutes=10)
+"""How long tokens are set aside for an attempt of which nothing more is heard."""
 
 
 class LlmCallStore:
@@ -29,18 +34,28 @@ class LlmCallStore:
         self._connection = connection
         self._namespace_id = namespace_id
 
-    async def reserve(self, day: date, tokens: int, limit: int) -> bool:
+    async def reserve(self, day: date, tokens: int, limit: int, lease: timedelta = LEASE) -> bool:
         """Sets tokens aside, or counts a stop and says False: the row's lock lets no two calls
-        take the same tokens.
+        take the same tokens. What a caller that died has set aside comes back when nothing has been
+        set aside for the lease.
         """
-        left = writing_budget.c.spent + writing_budget.c.reserved + tokens <= limit
+        left = writing_budget.c.spent + _RESERVED + tokens <= limit
+        until = func.now() + lease
         if tokens <= limit:
             taken = await self._connection.execute(
                 upsert(writing_budget)
-                .values(namespace_id=self._namespace_id, day=day, reserved=tokens)
+                .values(
+                    namespace_id=self._namespace_id,
+                    day=day,
+                    reserved=tokens,
+                    reserved_until=until,
+                )
                 .on_conflict_do_update(
                     index_elements=["namespace_id", "day"],
-                    set_={"reserved": writing_budget.c.reserved + tokens},
+                    set_={
+                        "reserved": _RESERVED + tokens,
+                        "reserved_until": func.greatest(writing_budget.c.reserved_until, until),
+                    },
                     where=left,
                 )
                 .returning(writing_budget.c.day)
@@ -71,7 +86,9 @@ class LlmCallStore:
     async def used(self, day: date) -> tuple[int, int, int]:
         """Tokens spent and reserved on a day, and the calls that were stopped."""
         rows = await self._connection.execute(
-            select(writing_budget).where(
+            select(
+                writing_budget.c.spent, _RESERVED.label("reserved"), writing_budget.c.stopped
+            ).where(
                 writing_budget.c.namespace_id == self._namespace_id, writing_budget.c.day == day
             )
         )
@@ -115,12 +132,15 @@ class LlmCallStore:
         )
 
     async def browse(self, wanted: LlmCallFilter, page: Page) -> tuple[list[LlmCall], int]:
-        """Oldest first, one row more than the page; and how many match."""
+        """One row more than the page, and how many match."""
         condition = self._matching(wanted)
-        rows = select(*_to_call.columns).where(condition)
-        if page.after is not None:
-            rows = rows.where(writing.c.id > UUID(str(page.after[0])))
-        found = await self._connection.execute(rows.order_by(writing.c.id).limit(page.limit + 1))
+        rows = page_by_id(
+            select(*_to_call.columns).where(condition),
+            writing.c.id,
+            page,
+            newest_first=wanted.newest_first,
+        )
+        found = await self._connection.execute(rows)
         total = await self._connection.scalar(
             select(func.count()).select_from(writing).where(condition)
         )
@@ -128,6 +148,7 @@ class LlmCallStore:
 
     def _matching(self, wanted: LlmCallFilter) -> ColumnElement[bool]:
         wishes = (
+            (writing.c.id, wanted.id),
             (writing.c.role, wanted.role),
             (writing.c.status, wanted.status),
             (writing.c.retrieval_id, wanted.retrieval_id),

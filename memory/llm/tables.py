@@ -43,5 +43,7 @@ writing_budget = Table(
     Column("day", Date, primary_key=True),
     Column("spent", BigInteger, nullable=False, server_default="0"),
     Column("reserved", BigInteger, nullable=False, server_default="0"),
+    # When the last attempt that something was set aside for is over, however it ended.
+    moment("reserved_until", nullable=True),
     Column("stopped", BigInteger, nullable=False, server_default="0"),
 )

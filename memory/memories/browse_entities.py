@@ -9,7 +9,7 @@ from memory.kernel.errors import Rejected
 from memory.kernel.fields import OUTPUT
 from memory.kernel.text import cleaned
 from memory.memories.entities import MAX_WEIGHT, Kind, Memory, Status, Trust
-from memory.tenancy.entities import utc
+from memory.tenancy.entities import Clock, Namespace, utc
 
 NEIGHBOURS = 8
 
@@ -85,6 +85,28 @@ class BankMoment:
     @property
     def is_now(self) -> bool:
         return self.as_of is None and self.bank_version is None
+
+    def require_reached(self, namespace: Namespace, now: datetime) -> None:
+        """Raises Rejected for a moment that the bank has not come to: today's would not be it."""
+        head = namespace.bank_version
+        if self.bank_version is not None and self.bank_version > head:
+            raise Rejected(
+                f"bank_version is at most {head}, where the bank is now",
+                field="bank_version",
+                limit=head,
+            )
+        if self.as_of is not None:
+            require_past(self.as_of, namespace, now)
+
+
+def require_past(as_of: datetime, namespace: Namespace, now: datetime) -> None:
+    """Raises Rejected for a time that is still to come; where callers set the clock, none is."""
+    if namespace.clock is Clock.WALL and as_of > now:
+        raise Rejected(
+            f"as_of is at most the present time, {now.isoformat()}",
+            field="as_of",
+            limit=now.isoformat(),
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -103,7 +103,7 @@ def plan_decay(
         # As it ranks: what is on probation counts half.
         effective = weight * probation_share(one.status)
         case = RetirementCase(effective, one.credited, one.last_used, one.pinned)
-        reason = find_retirement_reason(case, now)
+        reason = None if policy.literal else find_retirement_reason(case, now)
         if reason is not None:
             retired[one.id] = (reason, effective)
     return DecayResult(len(living), aged, retired)

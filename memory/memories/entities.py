@@ -12,7 +12,18 @@ from pydantic import Field, computed_field
 from pydantic.json_schema import SkipJsonSchema
 
 from memory.kernel.errors import Rejected
-from memory.kernel.fields import INPUT, OUTPUT, Flag, Lesson, Moment, Name, Number, Situation
+from memory.kernel.fields import (
+    INPUT,
+    OUTPUT,
+    Flag,
+    Lesson,
+    Moment,
+    Name,
+    Nested,
+    Number,
+    Situation,
+)
+from memory.kernel.normal_form import normal_form
 from memory.kernel.text import LESSON, NAME, SITUATION, cleaned, cleaned_json
 from memory.tasks.entities import CategoryName, TaskDraft, category_of
 
@@ -55,6 +66,11 @@ def fingerprint(situation: str, lesson: str) -> bytes:
     return sha256(situation.encode() + b"\x00" + lesson.encode()).digest()
 
 
+def normal_fingerprint(situation: str, lesson: str) -> bytes:
+    """Equal for texts that have one normal form."""
+    return fingerprint(normal_form(situation), normal_form(lesson))
+
+
 Weight = Annotated[Number, Field(ge=MIN_WEIGHT, le=MAX_WEIGHT)]
 """Where a memory starts."""
 
@@ -75,7 +91,7 @@ class ExperienceDraft:
     """The kind of task; without it that of its task, else the nearest."""
     subcategory: Name | None = None
     """The second level of its category."""
-    task: TaskDraft | None = None
+    task: Annotated[TaskDraft, Nested] | None = None
     """The task it was learned on, in its caller's words."""
     task_id: UUID | None = None
     """The task it was learned on, where that is stored already."""
@@ -84,7 +100,7 @@ class ExperienceDraft:
     pinned: Flag = False
     """Whether nothing retires it by itself."""
     weight: Weight = 1.0
-    """Where it starts; 1 is neutral."""
+    """Where it starts: a claim. 1 is neutral, and the most that a key of role `agent` may say."""
     learned_at: Moment | None = None
     """When it became known; set in `replay` namespaces alone."""
     metadata: Mapping[str, object] = field(default_factory=dict[str, object])
@@ -220,18 +236,36 @@ class Memory:
     """What its kind adds to a memory."""
     metadata: Mapping[str, object]
     """Free JSON of its author."""
+    contradicts: tuple[UUID, ...]
+    """The memories that it speaks against; the nil UUID for a private one."""
     version: int
     """Grows with each new text; the ETag."""
     evidence: int
     """How often the same was brought."""
+    start_weight: float
+    """Where it started: the claim of who wrote it, nothing that it earned."""
     effective_weight: float
-    """What it has earned, for no agent in particular, aged to the time of reading."""
+    """Its weight for no agent in particular, aged to the time of reading: where it started, and
+    what it has earned since.
+    """
     learned_at: datetime
     """When it became known."""
     recorded_at: datetime
     """When it was stored here."""
     bank_version: int
     """The version of the bank in which it was last changed."""
+
+
+@dataclass(frozen=True, slots=True)
+class RememberedWarning:
+    """What the writer of a memory is to know of it, though it was stored."""
+
+    __pydantic_config__ = OUTPUT
+
+    code: str
+    """`unknown_script` or `says_nothing`."""
+    detail: str
+    """The same in a sentence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,6 +286,10 @@ class Remembered:
     """The memory's status."""
     echoes: tuple[UUID, ...] = ()
     """The memories, served to this key lately, that it only repeats: no evidence of anything."""
+    contradicts: tuple[UUID, ...] = ()
+    """The memories, served to this key lately, that it speaks against."""
+    warnings: tuple[RememberedWarning, ...] = ()
+    """What keeps it from being found or used as another would be."""
 
     @computed_field(description="Whether it only repeats what this key was served lately.")
     @property
@@ -293,9 +331,15 @@ class MemoryVersion:
 
 @dataclass(frozen=True, slots=True)
 class Viewer:
-    """Whose private memories may be seen beside the shared ones: the agents a key is bound to."""
+    """Whose private memories may be seen beside the shared ones: the agents a key is bound to.
+
+    No agent sees a constraint that a key bound to none brought: it is for that key (`key_id`), and
+    for who manages the bank (`manages`).
+    """
 
     agent_ids: tuple[UUID, ...] = ()
+    key_id: UUID | None = None
+    manages: bool = False
 
     @property
     def owners(self) -> list[str]:
@@ -303,3 +347,11 @@ class Viewer:
 
 
 ANY_AGENT = "*"
+
+
+HIDDEN = UUID(int=0)
+"""Stands in answers for the id of a private memory that the key may not read."""
+
+
+PRIVATE = "(a private memory)"
+"""Stands there for its words."""

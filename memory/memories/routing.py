@@ -2,13 +2,13 @@
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from typing import Protocol
 from uuid import UUID
 
 import numpy as np
 import numpy.typing as npt
 
-from memory.kernel.postgres.database import Connection
-from memory.memories.store.centroids import CentroidStore, Vector
+from memory.memories.store.centroids import Vector
 from memory.tasks.entities import CategoryIds
 
 
@@ -24,14 +24,22 @@ class Place:
     sub_confidence: float | None = None
 
 
-class Router:
-    """Routes inside one transaction; each centroid is read once."""
+class Centroids(Protocol):
+    """Where categories lie, as a store reads them or a copy holds them."""
 
-    def __init__(self, connection: Connection, namespace_id: UUID, model_id: UUID) -> None:
-        self._store = CentroidStore(connection, namespace_id)
+    async def tops(self, model_id: UUID) -> Mapping[UUID, Vector]: ...
+
+    async def below(self, category_id: UUID, model_id: UUID) -> Mapping[UUID, Vector]: ...
+
+
+class Router:
+    """Routes by the centroids of one source; each is read once."""
+
+    def __init__(self, centroids: Centroids, model_id: UUID) -> None:
+        self._store = centroids
         self._model_id = model_id
-        self._tops: dict[UUID, Vector] | None = None
-        self._below: dict[UUID, dict[UUID, Vector]] = {}
+        self._tops: Mapping[UUID, Vector] | None = None
+        self._below: dict[UUID, Mapping[UUID, Vector]] = {}
 
     async def place(
         self, vector: npt.ArrayLike, closed: Collection[UUID] = frozenset()
@@ -57,7 +65,7 @@ class Router:
         """So many categories with their cosines, the nearest first."""
         return nearness(vector, await self._centres())[:limit]
 
-    async def _centres(self) -> dict[UUID, Vector]:
+    async def _centres(self) -> Mapping[UUID, Vector]:
         if self._tops is None:
             self._tops = await self._store.tops(self._model_id)
         return self._tops

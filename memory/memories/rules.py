@@ -6,9 +6,78 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from memory.kernel.errors import Conflict
-from memory.kernel.likeness import TWIN, signature
+from memory.belief.weights import NEUTRAL
+from memory.kernel.errors import Conflict, Rejected
+from memory.kernel.likeness import content_words
+from memory.kernel.normal_form import normal_form
 from memory.memories.entities import Status
+from memory.tenancy.entities import Key, Role
+
+MOST_CLAIMED = 1.0
+"""Where a memory of an agent's key may start at most: what it is worth beyond is earned here."""
+
+
+def require_start_weight(key: Key, weight: float, *, literal: bool = False) -> None:
+    """A start weight is its writer's claim. Raises Rejected where an agent's is too high, and for
+    any but 1 where the rule of learning is `literal`: it starts every memory there.
+    """
+    if literal and weight != NEUTRAL:
+        raise Rejected("every memory starts at 1 under this policy", field="weight", limit=NEUTRAL)
+    if key.role is Role.AGENT and weight > MOST_CLAIMED:
+        raise Rejected(
+            f"a key of role agent lets a memory start at {MOST_CLAIMED:g} at most",
+            field="weight",
+            limit=MOST_CLAIMED,
+        )
+
+
+SAYS_NOTHING = "says_nothing"
+"""Why a memory is proposed that nobody asked to try."""
+
+
+LEAST_WORDS = 3
+"""A situation and a lesson have at least so many different words together, articles and auxiliaries
+not counted.
+"""
+
+
+UNSPACED = 0x0900
+"""Scripts from here on are not counted: many write words without a space between."""
+
+
+# What stands where nothing was filled in, and what is said without saying anything. A lesson of
+# these words alone is none, whatever it is about.
+_FILLERS = frozenset(
+    {
+        *("test", "testing", "tests", "todo", "tbd", "fixme", "wip", "na", "n/a", "none", "null"),
+        *("nil", "undefined", "nan", "nothing", "empty", "placeholder", "dummy", "sample", "temp"),
+        *("foo", "bar", "baz", "qux", "lorem", "ipsum", "dolor", "sit", "amet", "asdf", "qwer"),
+        *("qwerty", "zxcv", "hjkl", "blah", "bla", "abc", "xyz", "lesson", "memory", "experience"),
+        *("ok", "okay", "yes", "no", "yep", "nope", "hi", "hello", "hey", "world", "thanks"),
+        *("thank", "you", "please", "lol", "hmm", "cool", "nice", "great", "good", "fine", "done"),
+        *("this", "that", "it", "my", "some", "just", "only", "and", "or", "again"),
+        *("first", "there"),
+    }
+)
+
+
+def says_nothing(situation: str, lesson: str) -> bool:
+    """Whether a memory is junk: a lesson without a letter or of fillers alone, or two different
+    words in all. Scripts that write words without a space between say much in one piece.
+    """
+    if not any(map(str.isalpha, lesson)):
+        return True
+    if max(map(ord, lesson)) >= UNSPACED:
+        return False
+    told = [word for word in _words_of(lesson) if word not in _FILLERS]
+    return not told or len({*_words_of(situation), *_words_of(lesson)}) < LEAST_WORDS
+
+
+def _words_of(text: str) -> list[str]:
+    """The words that could say something: with letters, and more than one of them."""
+    words = content_words(normal_form(text))
+    return [word for word in words if any(map(str.isalpha, word)) and len(set(word)) > 1]
+
 
 CREDITS_TO_RISE, CREDITS_TO_FALL = 3, 5
 
@@ -80,14 +149,6 @@ def next_status(current: Status, action: str) -> Status:
         done = {"suspend": "suspended", "retire": "retired", "restore": "restored"}[action]
         raise Conflict(f"a memory that is {current} cannot be {done}", code="status_conflict")
     return target
-
-
-__all__ = ["TWIN", "is_twin"]
-
-
-def is_twin(first: str, second: str, cosine: float) -> bool:
-    """Whether two texts are one, given the cosine of their vectors."""
-    return cosine >= TWIN and signature(first) == signature(second)
 
 
 ENOUGH = 3

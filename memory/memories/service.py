@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import TypeVar
 from uuid import UUID
 
 from memory.belief.policy import policy_named
@@ -21,20 +22,47 @@ from memory.memories.entities import (
     Status,
     Viewer,
 )
+from memory.memories.masking import Answer, Mask, ids_in
 from memory.memories.store.centroids import CentroidStore
 from memory.memories.store.memories import MemoryStore, NewMemory, Stamp
 from memory.memories.store.queries import MemoryReader
 from memory.memories.store.status import StatusStore
 from memory.tasks.store.actors import ActorStore
-from memory.tenancy.entities import Call, Clock, Namespace
+from memory.tenancy.entities import Act, Call, Clock, Namespace
 from memory.tenancy.store.namespaces import NamespaceStore
 
 
 async def viewer(connection: Connection, call: Call) -> Viewer:
-    """Whose private memories this key may see: those of the agents it is bound to."""
+    """Whose private memories this key may see: those of the agents it is bound to; bound to none,
+    the constraints that it brought.
+    """
     store = ActorStore(connection, call.namespace.id)
     found = [await store.find_agent(name) for name in call.key.agents or ()]
-    return Viewer(tuple(agent.id for agent in found if agent is not None))
+    return Viewer(
+        tuple(agent.id for agent in found if agent is not None),
+        key_id=call.key.id if call.key.agents is None else None,
+        manages=call.key.may(Act.MANAGE),
+    )
+
+
+async def hide_private(connection: Connection, call: Call, answer: Answer) -> Answer:
+    """The answer as this key may read it: without the words and ids of memories it may not see."""
+    seen_by = await viewer(connection, call)
+    return (await load_mask(connection, call.namespace.id, seen_by, answer)).apply(answer)
+
+
+async def load_mask(
+    connection: Connection, namespace_id: UUID, seen_by: Viewer, answer: object
+) -> Mask:
+    """What an answer tells of memories that this viewer does not see."""
+    named = sorted(set(ids_in(answer)))
+    if not named:
+        return Mask()
+    known = await MemoryReader(connection, namespace_id, seen_by).tell_apart(named)
+    return Mask(
+        readable=frozenset(memory_id for memory_id, seen in known.items() if seen),
+        hidden=frozenset(memory_id for memory_id, seen in known.items() if not seen),
+    )
 
 
 UNVERIFIED = frozenset({Status.PROPOSED, Status.VERIFYING, Status.REJECTED})
@@ -45,7 +73,8 @@ async def get_memory(engine: Engine, call: Call, memory_id: UUID) -> Memory:
     """The memory as it stands, its weight aged to now."""
     async with engine.database.transaction(call.namespace.id) as connection:
         reader = MemoryReader(connection, call.namespace.id, await viewer(connection, call))
-        return (await _weighed(connection, call, [await reader.get(memory_id)]))[0]
+        [memory] = await _weighed(connection, call, [await reader.get(memory_id)])
+        return (await hide_refuted(connection, call, [memory]))[0]
 
 
 async def list_memories(
@@ -56,7 +85,22 @@ async def list_memories(
         reader = MemoryReader(connection, call.namespace.id, await viewer(connection, call))
         found, total = await reader.browse(wanted, page)
         weighed = await _weighed(connection, call, found)
+        weighed = await hide_refuted(connection, call, weighed)
     return listed(weighed, page, total, lambda memory: (str(memory.id),))
+
+
+Refuting = TypeVar("Refuting", bound=Memory)
+
+
+async def hide_refuted(
+    connection: Connection, call: Call, memories: list[Refuting]
+) -> list[Refuting]:
+    """Without the ids of private memories that they speak against."""
+    refuted = [memory.contradicts for memory in memories]
+    if not any(refuted):
+        return memories
+    shown = await hide_private(connection, call, refuted)
+    return [replace(memory, contradicts=ids) for memory, ids in zip(memories, shown, strict=True)]
 
 
 async def list_versions(engine: Engine, call: Call, memory_id: UUID) -> list[MemoryVersion]:

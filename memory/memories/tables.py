@@ -67,6 +67,8 @@ memory = Table(
     Column("detail", JSONB, nullable=False, server_default=text("'{}'::jsonb")),
     Column("metadata", JSONB, nullable=False, server_default=text("'{}'::jsonb")),
     Column("derived_from", ARRAY(Uuid), nullable=False, server_default=text("'{}'::uuid[]")),
+    # What it speaks against: memories that its writer had been served.
+    Column("contradicts", ARRAY(Uuid), nullable=False, server_default=text("'{}'::uuid[]")),
     Column("version", Integer, nullable=False),
     Column("sha256", LargeBinary, nullable=False),
     Column("evidence", Integer, nullable=False, server_default="1"),
@@ -95,6 +97,7 @@ memory = Table(
     ),
     Index("ix_memory_namespace_id_status", "namespace_id", "status"),
     Index("ix_memory_namespace_id_task_id", "namespace_id", "task_id"),
+    Index("ix_memory_namespace_id_key_id", "namespace_id", "key_id"),
 )
 
 
@@ -110,6 +113,10 @@ memory_version = Table(
     namespace_id(),
     Column("situation", Text, nullable=False),
     Column("lesson", Text, nullable=False),
+    # What both hold to be found as it is written (`memory.kernel.identifiers`).
+    Column("identifiers", ARRAY(Text), nullable=False, server_default=text("'{}'::text[]")),
+    # Of the normal form of both; null where it was not computed yet.
+    Column("normal_sha256", LargeBinary),
     moment("known_at"),
     moment("recorded_at"),
     bank_version(),
@@ -128,6 +135,8 @@ embedding = Table(
     # No declared width: it belongs to the model, and models change.
     Column("vector", HALFVEC(), nullable=False),
     Column("token_ids", ARRAY(Integer), nullable=False),
+    # The share of the text's characters that the model's tokenizer does not know.
+    Column("unknown_share", DOUBLE_PRECISION, nullable=False, server_default="0"),
     # `enforce` and `avoid`: the halves of a constraint, which is what contradictions are in.
     one_of("field", ("situation", "lesson", "task", "trigger", "enforce", "avoid")),
     Index("ix_embedding_namespace_id_model_id_field", "namespace_id", "model_id", "field"),

@@ -14,12 +14,19 @@ from memory.belief.store.states import StateStore
 from memory.guidelines.entities import Directives
 from memory.kernel.ports import Embedding
 from memory.kernel.postgres.database import Connection, undone
+from memory.kernel.postgres.leadership import WorkStore
 from memory.memories.service import Entrance, retire
 from memory.memories.store.memories import MemoryStore, NewMemory, Stamp
 from memory.meta_guidelines.entities import PER_CATEGORY, REFLECTION
-from memory.meta_guidelines.reflection import START_WEIGHT, ReflectedCandidate, ReflectionPlan
+from memory.meta_guidelines.reflection import (
+    REFLECT,
+    START_WEIGHT,
+    ReflectedCandidate,
+    ReflectionPlan,
+)
 from memory.meta_guidelines.service import MetaGuidelinePlace, make_memory, store_memories
 from memory.meta_guidelines.store import HeldMetaGuideline, MetaGuidelineStore
+from memory.receipts.material import is_erased
 from memory.tasks.entities import REFLECTOR, CategoryIds
 from memory.tasks.store.actors import ActorStore
 from memory.tenancy.entities import Namespace
@@ -48,7 +55,13 @@ async def write_plan(
     dry: bool,
     plan: ReflectionPlan,
 ) -> ReflectionResult:
-    """Merge and admit what was planned. A dry run does the same, and takes it back."""
+    """Merge and admit what was planned, unless a run that came between did. A dry run does the
+    same, and takes it back.
+    """
+    last = await WorkStore(connection).last_result(REFLECT, namespace.id)
+    done = 0 if last is None else int(str(last["until"]))
+    left = [one for one in plan.candidates if one.failure.bank_version > done]
+    plan = replace(plan, candidates=tuple(left), until=max(plan.until, done))
     admitter = _CandidateAdmitter(connection, namespace, times, plan)
     if not dry:
         return ReflectionResult(plan, await admitter.admit_all())
@@ -81,6 +94,12 @@ class _CandidateAdmitter:
 
     async def _admit(self, candidate: ReflectedCandidate) -> tuple[UUID | None, str]:
         category_id = candidate.failure.category_ids.category
+        if await is_erased(self.connection, self.namespace.id, candidate.sources):
+            return None, "skipped: what it was made of was erased"
+        if policy_named(self.namespace.policy).literal:
+            new = await self._make_memory(candidate)
+            self.fresh.append(new)
+            return new.id, "created"
         held = await MetaGuidelineStore(self.connection, self.namespace.id).list_held(
             category_id, self.plan.model_id, candidate.vectors["lesson"]
         )

@@ -13,7 +13,7 @@ from uuid import UUID
 from memory.guidelines.entities import Directives
 from memory.kernel.errors import NotFound
 from memory.kernel.fields import INPUT, OUTPUT, Flag, Instruction, Moment, Name, Situation
-from memory.kernel.text import INSTRUCTION, SITUATION, cleaned, optional
+from memory.kernel.text import INSTRUCTION, NAME, SITUATION, cleaned, optional
 from memory.memories.entities import (
     ExperienceDraft,
     Kind,
@@ -60,6 +60,7 @@ class MetaGuidelineDraft:
     """Free JSON of its author."""
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "agent", cleaned(self.agent, "agent", NAME))
         reason = cleaned(self.failure_reason, "failure_reason", SITUATION)
         object.__setattr__(self, "failure_reason", reason)
         instruction = cleaned(self.instruction, "instruction", INSTRUCTION)
@@ -170,7 +171,9 @@ class MetaGuideline:
     def of(cls, memory: Memory) -> "MetaGuideline":
         """Raises NotFound for a memory of another kind."""
         if memory.kind is not Kind.META_GUIDELINE:
-            raise NotFound("no such meta-guideline", code="memory_not_found", field="id")
+            raise NotFound(
+                f"no such meta-guideline: {memory.id}", code="memory_not_found", field="id"
+            )
         return cls(
             id=memory.id,
             origin=str(memory.detail.get("origin", WRITTEN)),

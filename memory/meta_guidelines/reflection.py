@@ -6,12 +6,15 @@ from datetime import datetime
 from typing import cast
 from uuid import UUID
 
+from memory.belief.policy import policy_named
 from memory.guidelines.entities import CrossCategory, Directives, OnDisagreement, sign_of
 from memory.inference.service import require_model
 from memory.kernel.engine import Engine
 from memory.kernel.errors import Rejected
 from memory.kernel.ports import Embedding
+from memory.kernel.postgres.database import Connection
 from memory.kernel.postgres.leadership import WorkStore
+from memory.kernel.quoting import shown
 from memory.llm import prompts
 from memory.llm.client import LlmResult, ask_in_background
 from memory.llm.entities import LlmSubject
@@ -25,11 +28,19 @@ from memory.llm.roles import (
     rendered_notes,
     said,
 )
+from memory.llm.run_material import RUN_CHARACTERS, rendered_run
 from memory.memories.entities import Kind
 from memory.meta_guidelines.entities import MetaGuidelineDraft
 from memory.meta_guidelines.service import embed_draft
-from memory.meta_guidelines.store import CitedMemory, HarmfulPair, MetaGuidelineStore
+from memory.meta_guidelines.store import (
+    CitedMemory,
+    HarmfulPair,
+    MetaGuidelineStore,
+    PairRuns,
+)
+from memory.receipts.material import load_shared_guideline
 from memory.tasks.entities import REFLECTOR
+from memory.tasks.run_entities import Step
 from memory.tenancy.entities import Namespace
 from memory.tenancy.store.namespaces import NamespaceStore
 
@@ -52,10 +63,16 @@ EXCERPT = 400
 
 @dataclass(frozen=True, slots=True)
 class ReflectionCase:
-    """A pair that memory lost, and what had been shown."""
+    """A pair that memory lost, and what had been shown; `sources` are the memories that the words
+    of its guideline are made of; `runs` what was done with it and without; `private` whether the
+    agent was told more than everyone may read.
+    """
 
     failure: HarmfulPair
     blamed: tuple[CitedMemory, ...]
+    sources: tuple[UUID, ...] = ()
+    runs: PairRuns = field(default_factory=PairRuns)
+    private: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +82,7 @@ class ReflectedCandidate:
     failure: HarmfulPair
     draft: MetaGuidelineDraft
     vectors: dict[str, Embedding]
+    sources: tuple[UUID, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,30 +98,70 @@ class ReflectionPlan:
 async def plan_reflection(
     engine: Engine, namespace: Namespace, times: tuple[datetime, datetime]
 ) -> ReflectionPlan:
-    """Read what failed since the last run, and write a candidate for each task group."""
+    """Read what failed since the last run, and write a candidate for each task group; nothing where
+    the namespace compiles by none.
+    """
     model_id = require_model(engine, namespace)
     async with engine.database.transaction(namespace.id) as connection:
-        last = await WorkStore(connection).last_result(REFLECT, namespace.id)
-        after = 0 if last is None else int(str(last["until"]))
+        after = await _find_start(connection, namespace)
+        if not namespace.settings.meta_guidelines:
+            return ReflectionPlan(model_id, after, 0, ())
         now = await NamespaceStore(connection).get(namespace.id)
         store = MetaGuidelineStore(connection, namespace.id)
-        failures = await store.list_harmful_pairs(after, GAP)
+        failures = await store.list_harmful_pairs(after, _gap(namespace))
         until = _find_end(failures, now.bank_version, times[0])
         failures = [one for one in failures if one.bank_version <= until]
         blamed = await store.list_cited([one.retrieval_id for one in failures])
-    worst = _choose_worst(failures)
-    cases = [
-        ReflectionCase(one, tuple(b for b in blamed if b.retrieval_id == one.retrieval_id))
-        for one in worst
-    ]
+        literal = policy_named(namespace.policy).literal
+        worst = failures if literal else _choose_worst(failures)
+        runs = await store.list_runs([one.outcome_id for one in worst])
+        cases = [
+            replace(
+                await _load_case(connection, namespace, one, blamed),
+                runs=runs.get(one.outcome_id, PairRuns()),
+            )
+            for one in worst
+        ]
     candidates: list[ReflectedCandidate] = []
     drafts = await draft_each(engine, namespace.id, cases, times[1])
     for case, draft in zip(cases, drafts, strict=True):
         if draft is not None:
-            candidates.append(
-                ReflectedCandidate(case.failure, draft, await embed_draft(engine, draft))
-            )
+            vectors = await embed_draft(engine, draft)
+            candidates.append(ReflectedCandidate(case.failure, draft, vectors, case.sources))
     return ReflectionPlan(model_id, until, len(failures), tuple(candidates))
+
+
+async def has_fresh_harm(connection: Connection, namespace: Namespace) -> bool:
+    """Whether memory did harm since the last run, and a meta-guideline of it would be used."""
+    if not namespace.settings.meta_guidelines:
+        return False
+    after = await _find_start(connection, namespace)
+    store = MetaGuidelineStore(connection, namespace.id)
+    return bool(await store.list_harmful_pairs(after, _gap(namespace)))
+
+
+async def _find_start(connection: Connection, namespace: Namespace) -> int:
+    """The bank version that the last run reached."""
+    last = await WorkStore(connection).last_result(REFLECT, namespace.id)
+    return 0 if last is None else int(str(last["until"]))
+
+
+def _gap(namespace: Namespace) -> float | None:
+    """What a pair must have lost. Live-Evo reflects on a tie as well (algorithm 1)."""
+    return None if policy_named(namespace.policy).literal else GAP
+
+
+async def _load_case(
+    connection: Connection,
+    namespace: Namespace,
+    failure: HarmfulPair,
+    blamed: Sequence[CitedMemory],
+) -> ReflectionCase:
+    """What a model makes of a case everyone may read: it gets what everyone may read."""
+    shared = await load_shared_guideline(connection, namespace.id, failure.retrieval_id)
+    cited = tuple(one for one in blamed if one.retrieval_id == failure.retrieval_id)
+    known = replace(failure, guideline=shared.text)
+    return ReflectionCase(known, cited, shared.memory_ids, private=shared.partial)
 
 
 def _find_end(failures: Sequence[HarmfulPair], bank_version: int, now: datetime) -> int:
@@ -136,9 +194,12 @@ async def _draft(
     engine: Engine, namespace_id: UUID, case: ReflectionCase, now: datetime
 ) -> MetaGuidelineDraft | None:
     plain = deduce(case)
-    if plain is None:
-        return None
+    # Without a run there is nothing to find out.
+    if plain is None or not case.runs.known:
+        return plain
     failure = case.failure
+    # A run repeats what its agent was told, and what is made of it everyone may read.
+    runs = PairRuns() if case.private else case.runs
     material = ReflectMaterial(
         task=failure.task,
         category=failure.category,
@@ -146,8 +207,12 @@ async def _draft(
         notes=(),
         reward_with=failure.reward,
         reward_without=failure.without,
+        run_with=runs.with_memory,
+        run_without=runs.without,
     )
-    subject = LlmSubject(retrieval_id=failure.retrieval_id, task_id=failure.task_id)
+    subject = LlmSubject(
+        retrieval_id=failure.retrieval_id, task_id=failure.task_id, memory_ids=case.sources
+    )
     found = await reflect(engine, namespace_id, material, subject, now)
     if found is None:
         return plain
@@ -166,10 +231,10 @@ async def _draft(
 def deduce(case: ReflectionCase) -> MetaGuidelineDraft | None:
     """A candidate from what is known; None where nothing was shown, or it had been told already."""
     failure = case.failure
-    shown = [one for one in case.blamed if one.kind == Kind.EXPERIENCE]
-    directives = _directives(failure, shown)
+    blamed = [one for one in case.blamed if one.kind == Kind.EXPERIENCE]
+    directives = _directives(failure, blamed)
     told = [Directives.read(b.detail) for b in case.blamed if b.kind == Kind.META_GUIDELINE]
-    if not shown or directives in told:
+    if not blamed or directives in told:
         return None
     causes = _causes(directives)
     reasons = "; ".join(reason for reason, _ in causes)
@@ -229,8 +294,8 @@ class ReflectMaterial:
     notes: tuple[Note, ...]
     reward_with: float
     reward_without: float
-    run_with: str | None = None
-    run_without: str | None = None
+    run_with: tuple[Step, ...] = ()
+    run_without: tuple[Step, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,8 +338,8 @@ def reflect_role(material: ReflectMaterial) -> LlmRole[ReflectReply]:
         ("Rewards (0 to 1, larger is better)", gap),
         ("Notes the advice was made of", rendered_notes(fitting_notes(material.notes))),
         ("The advice", said(material.guideline)),
-        ("The run with the advice", said(material.run_with)),
-        ("The run without it", said(material.run_without)),
+        ("The run with the advice", _rendered(material.run_with)),
+        ("The run without it", _rendered(material.run_without)),
     ]
     schema = prompts.REFLECT_SCHEMA
     return LlmRole(
@@ -282,6 +347,11 @@ def reflect_role(material: ReflectMaterial) -> LlmRole[ReflectReply]:
         prompt_of("reflect", prompts.REFLECT, parts, schema, room=SMALL_ANSWER),
         _read_reply,
     )
+
+
+def _rendered(steps: Sequence[Step]) -> str:
+    """Both runs together have the room of one."""
+    return shown(rendered_run(steps, RUN_CHARACTERS // 2)) if steps else ""
 
 
 def _read_reply(answer: str) -> ReflectReply:

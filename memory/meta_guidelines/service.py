@@ -40,7 +40,7 @@ async def add(engine: Engine, call: Call, draft: MetaGuidelineDraft) -> Remember
     require_model(engine, call.namespace)
     learned_at = call.namespace.known_at(draft.learned_at, call.now, "learned_at")
     vectors = await embed_draft(engine, draft)
-    async with engine.database.transaction(call.namespace.id) as connection:
+    async with engine.database.effect(call.namespace.id) as connection:
         names = NameResolver(connection, call)
         model_id = await adopt_model(connection, engine, call.namespace)
         agent = await names.ensure_agent(draft.agent)

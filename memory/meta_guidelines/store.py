@@ -2,7 +2,7 @@
 namespace.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
@@ -12,8 +12,11 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from memory.kernel.ports import Embedding
 from memory.kernel.postgres.rows import RowMapper
+from memory.memories.filter_entities import RetrievalFilter
+from memory.memories.store.filtering import values_of
 from memory.memories.tables import LIVING
 from memory.tasks.entities import CategoryIds
+from memory.tasks.run_entities import Step
 
 NEAREST = 16
 """So many of each bucket are read: weights choose among them."""
@@ -25,7 +28,7 @@ class Neighbourhood:
     near what.
 
     `past`: as the texts were at `as_of`. `private`: the agent's own too. `related`: categories that
-    the taxonomy names beside the task's.
+    the taxonomy names beside the task's. `filter`: which constraints the caller wants.
     """
 
     agent_id: UUID
@@ -36,18 +39,22 @@ class Neighbourhood:
     past: bool = False
     private: bool = False
     related: tuple[UUID, ...] = ()
+    party_id: UUID | None = None
+    filter: RetrievalFilter | None = None
 
     def values(self, namespace_id: UUID) -> dict[str, object]:
         """As parameters of a statement, by name; the vectors as q0, q1, …."""
         return {
             "ns": namespace_id,
             "agent": self.agent_id,
+            "party": self.party_id,
             "first": self.category_ids.category,
             "second": self.category_ids.subcategory,
             "related": list(self.related),
             "as_of": self.as_of,
             "model": self.model_id,
             **{f"q{i}": _literal(made) for i, made in enumerate(self.vectors)},
+            **values_of(self.filter),
         }
 
 
@@ -64,6 +71,7 @@ class NearMetaGuideline:
     failure_reason: str
     instruction: str
     detail: dict[str, object]
+    pinned: bool
     agent: str
     category: str
     subcategory: str | None
@@ -76,6 +84,8 @@ class NearMetaGuideline:
     touched_at: datetime | None
     deviation: tuple[float, ...] | None
     deviation_touched_at: datetime | None
+    influence: tuple[float, ...] | None
+    influence_touched_at: datetime | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +119,18 @@ class CitedMemory:
 
 
 @dataclass(frozen=True, slots=True)
+class PairRuns:
+    """The steps of a pair's run with memory and of the one without; empty where not known."""
+
+    with_memory: tuple[Step, ...] = ()
+    without: tuple[Step, ...] = ()
+
+    @property
+    def known(self) -> bool:
+        return bool(self.with_memory or self.without)
+
+
+@dataclass(frozen=True, slots=True)
 class HeldMetaGuideline:
     """A living meta-guideline of a category, and how like an instruction its own is."""
 
@@ -124,8 +146,18 @@ _to_near = RowMapper(
         column(name)
         for name in (
             *("id", "version", "status", "trust", "failure_reason", "instruction", "detail"),
-            *("agent", "category", "subcategory", "start_weight", "learned_at", "bucket", "held"),
+            *(
+                "pinned",
+                "agent",
+                "category",
+                "subcategory",
+                "start_weight",
+                "learned_at",
+                "bucket",
+                "held",
+            ),
             *("similarity", "state", "touched_at", "deviation", "deviation_touched_at"),
+            *("influence", "influence_touched_at"),
         )
     ],
 )
@@ -173,6 +205,11 @@ class MetaGuidelineStore:
         rows = await self._connection.execute(statement, values)
         return [_to_near(row) for row in rows.mappings()]
 
+    async def has_any(self) -> bool:
+        """Whether one may be chosen now."""
+        found = await self._connection.execute(_ANY, {"ns": self._namespace_id})
+        return bool(found.scalar())
+
     async def list_held(
         self, category_id: UUID, model_id: UUID, lesson: Embedding
     ) -> list[HeldMetaGuideline]:
@@ -188,13 +225,25 @@ class MetaGuidelineStore:
         )
         return [_to_held(row) for row in rows.mappings()]
 
-    async def list_harmful_pairs(self, after: int, gap: float) -> list[HarmfulPair]:
-        """Pairs applied after bank version `after` that lost more than `gap`, in their order."""
+    async def list_harmful_pairs(self, after: int, gap: float | None) -> list[HarmfulPair]:
+        """Pairs applied after bank version `after` that lost more than `gap`, or with None those
+        that gained nothing, in their order.
+        """
         rows = await self._connection.execute(
             _HARMFUL,
             {"ns": self._namespace_id, "after": after, "gap": gap},
         )
         return [_to_pair(row) for row in rows.mappings()]
+
+    async def list_runs(self, outcome_ids: Sequence[UUID]) -> dict[UUID, PairRuns]:
+        """The runs behind these pairs, as far as they were reported and still have their words."""
+        rows = await self._connection.execute(
+            _RUNS, {"ns": self._namespace_id, "ids": list(outcome_ids)}
+        )
+        return {
+            row.id: PairRuns(_to_steps(row.steps_with), _to_steps(row.steps_without))
+            for row in rows
+        }
 
     async def list_cited(self, retrieval_ids: Sequence[UUID]) -> list[CitedMemory]:
         """What was served and cited in these retrievals, by rank."""
@@ -250,9 +299,10 @@ def _near(vectors: int, *, past: bool) -> str:
         FROM near n
     )
     SELECT p.id, p.shown AS version, p.status, p.trust, v.situation AS failure_reason,
-        v.lesson AS instruction, p.detail, a.name AS agent, c.name AS category,
+        v.lesson AS instruction, p.detail, p.pinned, a.name AS agent, c.name AS category,
         sub.name AS subcategory, p.start_weight, p.learned_at, p.bucket, p.held, p.similarity,
-        w.state, w.touched_at, d.state AS deviation, d.touched_at AS deviation_touched_at
+        w.state, w.touched_at, d.state AS deviation, d.touched_at AS deviation_touched_at,
+        f.state AS influence, f.touched_at AS influence_touched_at
     FROM placed p
     JOIN memory_version v ON v.memory_id = p.id AND v.version = p.shown
     JOIN agent a ON a.id = p.agent_id
@@ -260,9 +310,16 @@ def _near(vectors: int, *, past: bool) -> str:
     JOIN memory_weight w ON w.memory_id = p.id
     LEFT JOIN category sub ON sub.id = p.subcategory_id
     LEFT JOIN weight_deviation d ON d.memory_id = p.id AND d.agent_id = :agent
+    LEFT JOIN influence f ON f.memory_id = p.id AND f.party_id = CAST(:party AS uuid)
     WHERE p.place <= :nearest
     ORDER BY p.id
     """  # noqa: S608 - assembled from the constants above; every value is a parameter
+
+
+_ANY = text(f"""
+    SELECT EXISTS (SELECT FROM memory m WHERE {_SEEN} AND {LIVING}
+        AND m.trust <> 'quarantined' AND m.status IN ('active', 'probation'))
+""")  # noqa: S608 - constants
 
 
 _HELD = text(f"""
@@ -281,10 +338,27 @@ _HARMFUL = text("""
     JOIN category c ON c.id = r.category_id JOIN task t ON t.id = r.task_id
     WHERE o.namespace_id = :ns AND o.status = 'applied' AND o.evidence = 'paired'
       AND o.bank_version > :after
-      AND o.reward - o.reward_without < -CAST(:gap AS double precision)
+      AND CASE WHEN CAST(:gap AS double precision) IS NULL THEN o.reward <= o.reward_without
+          ELSE o.reward - o.reward_without < -CAST(:gap AS double precision) END
       AND t.erased_at IS NULL
     ORDER BY o.bank_version, o.id
 """)
+
+
+_BEHIND = """LEFT JOIN LATERAL (
+        SELECT y.steps FROM trajectory y
+        WHERE y.namespace_id = :ns AND y.retrieval_id = {receipt} AND y.erased_at IS NULL
+        ORDER BY y.withdrawn_at IS NOT NULL, y.id DESC LIMIT 1
+    ) {name} ON true"""
+
+
+_RUNS = text(f"""
+    SELECT o.id, a.steps AS steps_with, b.steps AS steps_without
+    FROM outcome o LEFT JOIN outcome off ON off.id = o.partner_id
+    {_BEHIND.format(receipt="o.retrieval_id", name="a")}
+    {_BEHIND.format(receipt="off.retrieval_id", name="b")}
+    WHERE o.namespace_id = :ns AND o.id = ANY(CAST(:ids AS uuid[]))
+""")  # noqa: S608 - the constant above
 
 
 _CITED = text("""
@@ -295,6 +369,10 @@ _CITED = text("""
     WHERE i.namespace_id = :ns AND i.retrieval_id = ANY(:ids) AND i.served AND i.cited
     ORDER BY i.retrieval_id, i.rank
 """)
+
+
+def _to_steps(stored: Sequence[Mapping[str, object]] | None) -> tuple[Step, ...]:
+    return tuple(Step.stored(step) for step in stored or ())
 
 
 def _literal(made: Embedding) -> str:

@@ -2,15 +2,26 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, get_args
+from typing import Annotated, Literal, get_args
 from uuid import UUID
 
 from pydantic import Field
 
 from memory.kernel.errors import Rejected
-from memory.kernel.fields import INPUT, OUTPUT, Moment, Name, Share
-from memory.kernel.text import NAME, cleaned, cleaned_json
-from memory.receipts.entities import Free, Outcome, RewardKind, RunResult, Verifier
+from memory.kernel.fields import INPUT, OUTPUT, CallerKey, Flag, Moment, Name, Nested, Share
+from memory.kernel.metrics import RewardKind
+from memory.kernel.text import (
+    KEY,
+    NAME,
+    cleaned_json,
+    cleaned_name,
+    optional,
+    optional_exact,
+)
+from memory.receipts.entities import Free, Outcome, RunResult
+from memory.receipts.key_entities import KeyedReceipt
+from memory.tasks.run_entities import RunTrace
+from memory.tenancy.claims import Verifier
 from memory.verification.entities import ReportedLesson
 
 MAX_VERDICTS = 64
@@ -49,6 +60,10 @@ class Report:
     """Served memories that helped."""
     harmful: Verdicts = ()
     """Served memories that did harm."""
+    used: Verdicts | None = None
+    """Served memories that the agent acted on, as far as its own text says; empty where it acted on
+    none, left out where nothing is known of it.
+    """
     answers: Answers = field(default_factory=dict[str, object])
     """Where all rankers were asked, each one's own answer by its name."""
     stances: Answers = field(default_factory=dict[str, object])
@@ -59,6 +74,11 @@ class Report:
     """The outcome that this one corrects."""
     lesson: ReportedLesson | None = None
     """What the reporter would do otherwise; that of a bad outcome becomes a candidate."""
+    run: Annotated[RunTrace, Nested] | None = None
+    """What the agent did: kept beside other runs, and lessons are drawn from it. It may come later,
+    with the same report again."""
+    keep: Flag = False
+    """Keep it as a note where its category is measured otherwise, instead of refusing it."""
 
     def __post_init__(self) -> None:
         by_value = self.metric_name != REWARD
@@ -72,7 +92,8 @@ class Report:
         ):
             if value not in allowed:
                 raise Rejected(f"{name} must be one of {allowed}", field=name, limit=list(allowed))
-        object.__setattr__(self, "evaluator", cleaned(self.evaluator, "evaluator", NAME))
+        object.__setattr__(self, "used", _as_set(self.used))
+        object.__setattr__(self, "evaluator", cleaned_name(self.evaluator, "evaluator"))
         for name, value in (("value", self.value), ("truth", self.truth)):
             if value is not None:
                 object.__setattr__(self, name, cleaned_json(value, name))
@@ -85,6 +106,11 @@ class Report:
     @property
     def metric_name(self) -> str:
         return self.metric or REWARD
+
+
+def _as_set(used: Verdicts | None) -> Verdicts | None:
+    """Neither order nor repetition says anything."""
+    return None if used is None else tuple(sorted(set(used)))
 
 
 def _clean_each(answers: Mapping[str, object], field: str) -> Free:
@@ -103,12 +129,72 @@ class ReceiptReport:
     report: Report
 
 
+Policy = Literal["all_open", "latest"]
+"""Of several open receipts: each gets the outcome, or the newest alone."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyedReport(Report):
+    """A report by who does not hold the receipt: it names the task by its key, or the trace."""
+
+    __pydantic_config__ = INPUT
+
+    task_key: CallerKey | None = None
+    """The caller's own id of the task, as it was retrieved for; give it or `trace_id`."""
+    trace_id: CallerKey | None = None
+    """The trace, as the retrieval named it."""
+    agent: Name | None = None
+    """Whose run it is; needed where several agents ran under the key."""
+    policy: Policy = "all_open"
+    """Of several open receipts: each gets the outcome (`all_open`), or the newest (`latest`)."""
+
+    def __post_init__(self) -> None:
+        Report.__post_init__(self)
+        if (self.task_key is None) == (self.trace_id is None):
+            raise Rejected("give exactly one of task_key and trace_id", field="task_key")
+        for name in ("task_key", "trace_id"):
+            object.__setattr__(self, name, optional_exact(getattr(self, name), name, KEY))
+        object.__setattr__(self, "agent", optional(self.agent, "agent", NAME))
+        if self.policy not in get_args(Policy):
+            policies = get_args(Policy)
+            raise Rejected(
+                f"policy must be one of {policies}", field="policy", limit=list(policies)
+            )
+
+    @property
+    def named_by(self) -> str:
+        """The field that says what it is about."""
+        return "task_key" if self.trace_id is None else "trace_id"
+
+
+@dataclass(frozen=True, slots=True)
+class OutcomeWarning:
+    """What a reporter should know of an outcome that was taken and does not do what it seems to."""
+
+    __pydantic_config__ = OUTPUT
+
+    code: str
+    """The reason for which it moves nothing, or what of it does not count."""
+    detail: str
+    """The same in words."""
+
+
 @dataclass(frozen=True, slots=True)
 class Reported:
     """The outcome as stored; `replayed` where the same report had come before."""
 
     outcome: Outcome
     replayed: bool
+    warnings: tuple[OutcomeWarning, ...] = ()
+    run_id: UUID | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class KeyedOutcome:
+    """The outcome of one of the receipts that a report was bound to."""
+
+    receipt: KeyedReceipt
+    reported: Reported
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,3 +209,15 @@ class Applied:
     """Outcomes applied now."""
     pending: int
     """Outcomes that still wait."""
+    set_aside: int
+    """Outcomes that could not be applied, and wait until they are asked for with `retry`."""
+
+
+@dataclass(frozen=True, slots=True)
+class ApplyRequest:
+    """What is to be applied besides the outcomes that wait."""
+
+    __pydantic_config__ = INPUT
+
+    retry: Flag = False
+    """Whether to try those again that were set aside; needs the right to manage."""

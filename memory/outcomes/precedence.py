@@ -1,21 +1,24 @@
 """Which report of a receipt counts, and what it is evidence of.
 
-Precedence: the best verified report is in effect, the first at equal rank; one that disagrees with
-it is refused, a correction by the same hand takes its place. Evidence: decided by how the receipt
-was served, so that nobody can choose it after the fact.
+Precedence: the best verified report is in effect; at equal rank the word of who is not judged by
+it, and then the first. One that disagrees with it is refused, a correction by the same hand takes
+its place. Evidence: decided by how the receipt was served, so that nobody can choose it after the
+fact.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeVar, get_args
+from enum import IntEnum
+from typing import Protocol, TypeVar
 from uuid import UUID
 
 from memory.belief.states import Evidence
-from memory.kernel.errors import Conflict, NotFound, Rejected
+from memory.kernel.errors import Conflict, NotFound
 from memory.outcomes.entities import Report
 from memory.outcomes.rewards import Rewards
-from memory.receipts.entities import SETTLEMENT, Outcome, Verifier
+from memory.receipts.entities import HOLDING, SETTLEMENT, Outcome
 from memory.receipts.store.receipts import ReceiptContext
+from memory.tenancy.claims import Verifier, verifier_rank
 from memory.tenancy.entities import Learning, Namespace
 
 ON_ARMS = ("paired", "forced_on")
@@ -31,23 +34,51 @@ class Precedence:
     refusal: str | None = None
 
 
+@dataclass(frozen=True, slots=True, order=True)
+class Standing:
+    """How far a word on a run is believed; the larger stands above, whichever came first.
+
+    `independent`: it is not the word of the party that is judged by it. Of equal rank, an
+    evaluator's or a settlement's stands above the runner's own.
+    """
+
+    rank: int
+    independent: bool
+
+
+def find_standing(said: Report | Outcome, key_id: UUID | None, opener: UUID | None) -> Standing:
+    """Of what a key says on a receipt that `opener` opened. Of the opener's party no other key may
+    report, and a settlement is nobody's word, whichever key brings it.
+    """
+    independent = said.evaluator == SETTLEMENT or key_id != opener
+    return Standing(verifier_rank(said.verifier), independent)
+
+
 def find_precedence(
-    known: Sequence[Outcome], report: Report, rewards: Rewards, key_id: UUID
+    known: Sequence[Outcome],
+    report: Report,
+    rewards: Rewards,
+    *,
+    key_id: UUID,
+    opener: UUID | None,
 ) -> Precedence:
     """Raises NotFound or Conflict where it supersedes what is not in effect."""
     named = next((one for one in known if one.id == report.supersedes), None)
     if report.supersedes is not None and named is None:
-        raise NotFound("no such outcome", code="outcome_not_found", field="supersedes")
+        raise NotFound(
+            f"no such outcome: {report.supersedes}", code="outcome_not_found", field="supersedes"
+        )
     current = find_current(known)
     if current is None:
         return Precedence()
     if named is not None and named is not current:
         raise Conflict("that outcome is out of effect", code="stale", field="supersedes")
-    rank = verifier_rank(report.verifier) - verifier_rank(current.verifier)
-    corrects = rank == 0 and _corrects(current, report, key_id)
-    if rank > 0 or corrects or _completes(current, report, rewards):
-        return Precedence(replaces=current)
-    return Precedence(refusal="outranked" if rank < 0 else "disagrees")
+    new = find_standing(report, key_id, opener)
+    old = find_standing(current, current.key_id, opener)
+    if new < old:
+        return Precedence(refusal="outranked")
+    amends = _corrects(current, report, key_id) or _completes(current, report, rewards)
+    return Precedence(replaces=current) if new > old or amends else Precedence(refusal="disagrees")
 
 
 def find_current(known: Sequence[Outcome]) -> Outcome | None:
@@ -74,6 +105,21 @@ def _completes(current: Outcome, report: Report, rewards: Rewards) -> bool:
     return same and current.reward_without is None and rewards.without is not None
 
 
+class Teaching(IntEnum):
+    """What an outcome teaches: nothing; something once another run is known; by itself."""
+
+    NOTHING = 0
+    WITH_ANOTHER_RUN = 1
+    BY_ITSELF = 2
+
+
+def teaching_of(outcome: Outcome) -> Teaching:
+    """What teaches less never takes the place of what teaches more, whatever its verifier."""
+    if outcome.evidence is not Evidence.NONE:
+        return Teaching.BY_ITSELF
+    return Teaching.WITH_ANOTHER_RUN if outcome.reason in HOLDING else Teaching.NOTHING
+
+
 def can_pair_later(receipt: ReceiptContext, outcome: Outcome) -> bool:
     """Whether a run that is reported apart can make a pair with this one."""
     if receipt.arm in ON_ARMS:
@@ -93,7 +139,6 @@ def classify_outcome(
             without=outcome.reward_without is not None,
             current=receipt.current,
             expired=outcome.known_at > receipt.expires_at,
-            # The category's first outcome fixed the metric and the reward kind.
             other_metric=receipt.metric is not None
             and (receipt.metric, receipt.reward_kind) != measured,
             frozen=namespace.learning is Learning.FROZEN,
@@ -110,10 +155,6 @@ _ALONE = frozenset({"on", "forced_on", "retest"})
 
 
 _AT_RANDOM = frozenset({"control", "suspended"})
-
-
-_VERIFIERS: tuple[Verifier, ...] = tuple(reversed(get_args(Verifier)))
-"""From the least to the most believed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,22 +217,6 @@ def _refusal(circumstances: Circumstances) -> str | None:
     return next((reason for reason, holds in answers.items() if holds), None)
 
 
-def verifier_rank(verifier: Verifier) -> int:
-    """How far a verifier is believed: human > test > judge > self. Raises Rejected."""
-    if verifier not in _VERIFIERS:
-        raise Rejected(
-            f"There is no verifier {verifier!r}; there are {', '.join(_VERIFIERS)}.",
-            field="verifier",
-            limit=list(_VERIFIERS),
-        )
-    return _VERIFIERS.index(verifier)
-
-
-def lower_verifier(one: Verifier, other: Verifier) -> Verifier:
-    """Which of two is believed less: a pair is worth what its weaker half is."""
-    return min(one, other, key=verifier_rank)
-
-
 class Verified(Protocol):
     """An outcome, as far as its verifier goes."""
 
@@ -212,24 +237,20 @@ def effective_outcome(outcomes: Sequence[_Outcome]) -> _Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Authorship:
-    """Who wrote a served memory, and whether agents other than the author may see it."""
+    """The key that wrote a served memory, and whether agents other than the author may see it."""
 
     memory: UUID
     author: UUID | None
     shared: bool
 
 
-def author_of(
-    reporters: frozenset[UUID], served: Iterable[Authorship], *, agents: int
-) -> frozenset[UUID]:
+def author_of(reporters: Collection[UUID], served: Iterable[Authorship]) -> frozenset[UUID]:
     """The served memories about which the reporter's word does not count, being its own.
 
-    `reporters` are the agents for which the reporting key speaks: none for an evaluator's key and
-    for a settlement, which are never authors. `agents` is how many the namespace has: where no
-    second one sees the memory, nobody is harmed by self-praise.
+    `reporters` are the keys whose word is the reporter's: none where an evaluator reports, an
+    admin, or a settlement, which are never authors, and none where no second party writes or
+    reports: there nobody is harmed by self-praise.
     """
-    if agents < 2:  # noqa: PLR2004 - a second agent is what the rule is about
-        return frozenset()
     return frozenset(
         one.memory
         for one in served

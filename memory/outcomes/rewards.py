@@ -5,6 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import cast
+from uuid import UUID
 
 from memory.kernel.errors import Rejected
 from memory.kernel.metrics import METRICS, numeric_pair, reward_of
@@ -21,7 +22,11 @@ DIGESTED = (
 )
 
 
-DIGESTED_IF_GIVEN = ("lesson",)
+DIGESTED_IF_GIVEN = ("lesson", "used")
+
+
+UNDIGESTED = ("keep", "run")
+"""How a report is to be taken, not what it says; and the run behind it, which may come later."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +99,14 @@ def require_answers(answers: Collection[str], rankers: Sequence[str] | None) -> 
             field="answers",
             limit=list(rankers),
         )
+
+
+def require_served(ids: tuple[UUID, ...], served: Collection[UUID], field: str) -> tuple[UUID, ...]:
+    """These memories. Raises Rejected where one is not among those that were served."""
+    unknown = [memory_id for memory_id in ids if memory_id not in served]
+    if unknown:
+        raise Rejected(f"{unknown[0]} was not served by this retrieval", field=field)
+    return ids
 
 
 def numbers_as_reported(report: Report) -> dict[str, object]:

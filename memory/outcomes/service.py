@@ -3,7 +3,8 @@
 One outcome of a retrieval is in effect: the best verified, the first at equal rank. What disagrees
 with it is stored and moves nothing. A better one takes its place, a correction by the same hand
 does, and so does the same word with the run without memory added; what the old one had moved is
-taken back when outcomes are applied (`applying.py`).
+taken back when outcomes are applied (`applying.py`). What teaches less never takes the place of
+what teaches more: it is kept as a note, or refused where it names what it corrects.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,38 +12,51 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, timedelta
 from uuid import UUID
 
+from memory.belief.exposure import follows_used, note_usage
 from memory.belief.rankers import all_rankers
-from memory.belief.states import Evidence
+from memory.belief.states import Evidence, State
+from memory.belief.store.states import StateStore
+from memory.constraints.service import (
+    ReportedRun,
+    hold_counts,
+    keep_reported_run,
+    require_room_for_run,
+)
 from memory.kernel.engine import Engine
-from memory.kernel.errors import Forbidden, MemoryFault, NotFound, Rejected
+from memory.kernel.errors import Conflict, Forbidden, MemoryFault, NotFound, Rejected
 from memory.kernel.ids import new_id
 from memory.kernel.paging import Listed, Page, listed
 from memory.kernel.postgres.database import Connection
 from memory.kernel.text import ANSWERS_BYTES, cleaned_json
-from memory.outcomes.entities import ReceiptReport, Report, Reported
+from memory.memories.service import hide_private
+from memory.outcomes.entities import OutcomeWarning, ReceiptReport, Report, Reported
+from memory.outcomes.measures import OTHER_METRIC, find_other_measure
 from memory.outcomes.pairing import Pairing
 from memory.outcomes.precedence import (
-    Authorship,
-    author_of,
     can_pair_later,
     classify_outcome,
     find_current,
     find_precedence,
-    verifier_rank,
+    teaching_of,
 )
+from memory.outcomes.reporter import Reporter, load_reporter
 from memory.outcomes.rewards import (
     Rewards,
     compute_rewards,
     digest,
     numbers_as_reported,
     pair_sums,
+    require_served,
 )
 from memory.outcomes.store.unpaired import UnpairedStore
-from memory.receipts.entities import SETTLEMENT, Outcome, OutcomeFilter, OutcomeStatus
+from memory.outcomes.warnings import NOTE, warn_of, warn_of_used
+from memory.receipts.entities import HOLDING, SETTLEMENT, Outcome, OutcomeStatus
+from memory.receipts.list_entities import OutcomeFilter
 from memory.receipts.store.outcomes import OutcomeStore
 from memory.receipts.store.receipts import ReceiptContext, ReceiptStore
-from memory.tasks.store.actors import ActorStore
+from memory.tasks.entities import Measure
 from memory.tenancy.entities import Act, Call, Clock, Role
+from memory.webhooks.store import Outbox
 
 
 async def report(
@@ -50,23 +64,51 @@ async def report(
 ) -> list[Reported | MemoryFault]:
     """Accept each outcome once; the answers are in the reports' order."""
     call.key.require(Act.REPORT)
-    answers: list[Reported | MemoryFault] = []
-    async with engine.database.transaction(call.namespace.id) as connection:
-        intake = await _open_intake(connection, call, reports)
-        for position, one in enumerate(reports):
-            try:
-                _require_free_name(one.report)
-                answers.append(await intake.take(one.retrieval_id, one.report, position))
-            except MemoryFault as fault:
-                answers.append(fault)
-        await intake.write()
-    engine.arrived.set()
+    async with engine.database.effect(call.namespace.id) as connection:
+        answers = await take_reports(connection, call, reports)
+    engine.database.afterwards(engine.arrived.set)
     return answers
+
+
+async def take_reports(
+    connection: Connection, call: Call, reports: Sequence[ReceiptReport]
+) -> list[Reported | MemoryFault]:
+    """Within one transaction; a report that is refused leaves the others as they are."""
+    answers: list[Reported | MemoryFault] = []
+    if any(one.report.run is not None for one in reports):
+        await hold_counts(connection, call)
+    intake = await _open_intake(connection, call, reports)
+    for position, one in enumerate(reports):
+        try:
+            call.key.require_claim(one.report.verifier)
+            _require_free_name(one.report)
+            if one.report.run is not None:
+                await require_room_for_run(connection, call, one.retrieval_id, one.report.run)
+            reported = await intake.take(one.retrieval_id, one.report, position)
+            answers.append(await _keep_run(connection, call, one, reported))
+        except MemoryFault as fault:
+            answers.append(fault)
+    await intake.write()
+    return answers
+
+
+async def _keep_run(
+    connection: Connection, call: Call, one: ReceiptReport, reported: Reported
+) -> Reported:
+    """With the run behind the receipt, where the report brings it."""
+    if one.report.run is None:
+        return reported
+    outcome = reported.outcome
+    run = ReportedRun(
+        one.retrieval_id, one.report.run, outcome.reward, outcome.verifier, outcome.known_at
+    )
+    return replace(reported, run_id=await keep_reported_run(connection, call, run))
 
 
 async def get_outcome(engine: Engine, call: Call, outcome_id: UUID) -> Outcome:
     async with engine.database.transaction(call.namespace.id) as connection:
-        return await OutcomeStore(connection, call.namespace.id).get(outcome_id)
+        outcome = await OutcomeStore(connection, call.namespace.id).get(outcome_id)
+        return await hide_private(connection, call, outcome)
 
 
 async def list_outcomes(
@@ -76,6 +118,7 @@ async def list_outcomes(
     async with engine.database.transaction(call.namespace.id) as connection:
         store = OutcomeStore(connection, call.namespace.id)
         found, total = await store.browse(wanted, page)
+        found = await hide_private(connection, call, found)
     return listed(found, page, total, lambda outcome: (str(outcome.id),))
 
 
@@ -89,7 +132,9 @@ def _require_free_name(one: Report) -> None:
 async def _open_intake(
     connection: Connection, call: Call, reports: Sequence[ReceiptReport]
 ) -> "OutcomeIntake":
-    """Hold the receipts of these reports, and read who reports and how often they did today."""
+    """Hold the receipts of these reports, and read whose word they are and how often it counted
+    today.
+    """
     ids = [one.retrieval_id for one in reports]
     outcomes = OutcomeStore(connection, call.namespace.id)
     await outcomes.lock_retrievals(ids)
@@ -99,27 +144,9 @@ async def _open_intake(
         call,
         receipts=receipts,
         known=await outcomes.of_retrievals(ids),
-        reporters=await _find_reporters(connection, call),
+        reporter=await load_reporter(connection, call, receipts.values()),
         daily_credits=await _load_credits(connection, call, reports, receipts),
     )
-
-
-@dataclass(frozen=True, slots=True)
-class Reporters:
-    """How many agents the namespace has, and for which of them the reporting key speaks."""
-
-    agents: int
-    speaks_for: frozenset[UUID] = frozenset()
-
-
-async def _find_reporters(connection: Connection, call: Call) -> Reporters:
-    """An evaluator is never an author; an unbound key speaks for no agent in particular."""
-    store = ActorStore(connection, call.namespace.id)
-    if call.key.role is Role.EVALUATOR or call.key.agents is None:
-        return Reporters(await store.count_agents())
-    found = [await store.find_agent(name) for name in call.key.agents]
-    speaks_for = frozenset(agent.id for agent in found if agent is not None)
-    return Reporters(await store.count_agents(), speaks_for)
 
 
 @dataclass(slots=True)
@@ -172,17 +199,20 @@ class OutcomeIntake:
         *,
         receipts: Mapping[UUID, ReceiptContext],
         known: Mapping[UUID, list[Outcome]],
-        reporters: Reporters,
+        reporter: Reporter,
         daily_credits: DailyCredits,
     ) -> None:
         self._call = call
         self._outcomes = OutcomeStore(connection, call.namespace.id)
-        unpaired = UnpairedStore(connection, call.namespace.id)
-        self._pairing = Pairing(self._outcomes, unpaired, call)
+        self._outbox = Outbox(connection, call.namespace.id)
+        self._pairing = Pairing(connection, call)
         self._receipts = receipts
         self._known = {retrieval_id: list(found) for retrieval_id, found in known.items()}
-        self._reporters = reporters
+        self._reporter = reporter
         self._credits = daily_credits
+        self._states = StateStore(connection, call.namespace.id)
+        self._usages: dict[tuple[UUID, UUID], State | None] = {}
+        self._waiting: dict[UUID, set[Measure]] = {}
         self._unwritten: list[Outcome] = []
         self._replaced: list[UUID] = []
 
@@ -190,43 +220,47 @@ class OutcomeIntake:
         """Store the outcome, or find that it is stored. It may be written only by `write`."""
         receipt = self._receipt(retrieval_id)
         self._require_right(receipt, one)
-        rewards = compute_rewards(one, rankers=_rankers_asked(receipt))
+        rewards = compute_rewards(one, rankers=rankers_asked(receipt))
         known = self._known.get(retrieval_id, [])
-        replay = _find_replay(known, one)
+        other = find_other_measure(receipt, one)
+        replay = _find_replay(known, one, fits=other is None)
         if replay is not None:
-            return Reported(replay, replayed=True)
-        precedence = find_precedence(known, one, rewards, self._call.key.id)
+            warnings = self._warn_alone(replay, receipt) + await self._warn_of_used(replay, receipt)
+            return Reported(replay, replayed=True, warnings=warnings)
+        if other is not None and not (one.keep or one.evaluator == SETTLEMENT):
+            raise other
+        precedence = find_precedence(
+            known, one, rewards, key_id=self._call.key.id, opener=receipt.key_id
+        )
         outcome = self._outcome(receipt, one, rewards, position)
-        if precedence.refusal is not None:
-            return Reported(self._ignore(outcome, precedence.refusal), replayed=False)
-        if precedence.replaces is not None:
-            outcome = replace(outcome, supersedes=precedence.replaces.id)
-        if can_pair_later(receipt, outcome):
-            paired = await self._take_with_pair(receipt, outcome, precedence.replaces)
-            return Reported(paired, replayed=False)
-        if precedence.replaces is not None:
-            await self._replace(precedence.replaces)
-        return Reported(self._keep(self._classify(receipt, outcome)), replayed=False)
+        if other is not None:
+            taken = await self._note(outcome, OTHER_METRIC, precedence.replaces)
+        elif precedence.refusal is not None:
+            taken = self._ignore(outcome, precedence.refusal)
+        elif can_pair_later(receipt, outcome):
+            taken = await self._take_with_pair(receipt, outcome, precedence.replaces)
+        else:
+            taken = await self._take_alone(receipt, outcome, precedence.replaces)
+        warnings = await self._warn_of(taken, receipt) + await self._warn_of_used(taken, receipt)
+        return Reported(taken, replayed=False, warnings=warnings)
 
     async def set_aside(
         self, retrieval_id: UUID, one: Report, position: int, *, reason: str
     ) -> Outcome | None:
-        """Store what is no evidence for this receipt, and why; what is in effect and less verified
-        gives way. None where this was reported before.
+        """Store what is no evidence for this receipt, and why; what others reported of it stays,
+        as this teaches nothing. None where this was reported before.
         """
-        await self.take_back(retrieval_id, above=verifier_rank(one.verifier))
+        await self.take_back(retrieval_id)
         if any(known.reason == reason for known in self._known.get(retrieval_id, [])):
             return None
         receipt = self._receipt(retrieval_id)
-        rewards = compute_rewards(one, rankers=_rankers_asked(receipt))
+        rewards = compute_rewards(one, rankers=rankers_asked(receipt))
         return self._ignore(self._outcome(receipt, one, rewards, position), reason)
 
-    async def take_back(self, retrieval_id: UUID, *, above: int = 0) -> None:
-        """Take out of effect what a settlement said of this receipt, or who is believed less."""
+    async def take_back(self, retrieval_id: UUID) -> None:
+        """Take out of effect what a settlement said of this receipt."""
         current = self.in_effect(retrieval_id)
-        if current is None:
-            return
-        if current.evaluator == SETTLEMENT or verifier_rank(current.verifier) < above:
+        if current is not None and current.evaluator == SETTLEMENT:
             await self._replace(current)
 
     def in_effect(self, retrieval_id: UUID) -> Outcome | None:
@@ -241,10 +275,19 @@ class OutcomeIntake:
             await self._outcomes.supersede(replaced, OutcomeStatus.SUPERSEDED, self._call.now)
         if outcomes:
             await self._outcomes.add(outcomes)
+        # Once a day: a key that has said enough may go on saying it.
+        if muted := next((one for one in outcomes if one.muted), None):
+            key_id, day = self._call.key.id, f"{self._call.now:%Y-%m-%d}"
+            told = {"key_id": key_id, "outcome_id": muted.id}
+            await self._outbox.put("key.muted", told, once=f"key.muted/{key_id}/{day}")
 
     def _receipt(self, retrieval_id: UUID) -> ReceiptContext:
         if retrieval_id not in self._receipts:
-            raise NotFound("no such retrieval", code="retrieval_not_found", field="retrieval_id")
+            raise NotFound(
+                f"no such retrieval: {retrieval_id}",
+                code="retrieval_not_found",
+                field="retrieval_id",
+            )
         return self._receipts[retrieval_id]
 
     def _require_right(self, receipt: ReceiptContext, one: Report) -> None:
@@ -253,7 +296,11 @@ class OutcomeIntake:
             return
         key = self._call.key
         if key.role is Role.AGENT and receipt.key_id != key.id:
-            raise Forbidden("another key opened this receipt", field="retrieval_id")
+            raise Forbidden(
+                f"key {receipt.key_id} opened this receipt: that key may report on it, and keys of"
+                " role evaluator, admin and operator",
+                field="retrieval_id",
+            )
 
     def _outcome(
         self, receipt: ReceiptContext, one: Report, rewards: Rewards, position: int
@@ -273,8 +320,9 @@ class OutcomeIntake:
             evaluator=one.evaluator,
             verifier=one.verifier,
             raw=raw,
-            helpful=_require_served(one.helpful, receipt, "helpful"),
-            harmful=_require_served(one.harmful, receipt, "harmful"),
+            helpful=require_served(one.helpful, receipt.cited, "helpful"),
+            harmful=require_served(one.harmful, receipt.cited, "harmful"),
+            used=self._used(receipt, one),
             supersedes=one.supersedes,
             partner_id=None,
             muted=(),
@@ -285,28 +333,99 @@ class OutcomeIntake:
             withdrawn_version=None,
             position=position,
             sha256=digest(one),
-            authored=self._find_authored(receipt),
+            authored=tuple(sorted(self._reporter.find_authored(receipt))),
             numeric=pair_sums(one.metric_name, raw),
             ranker_rewards=rewards.rankers,
             answers=cleaned_json(one.answers, "answers", ANSWERS_BYTES),
             stances=cleaned_json(one.stances, "stances", ANSWERS_BYTES),
             lesson=None if one.lesson is None else one.lesson.stored(),
             key_id=self._call.key.id,
+            party_id=self._reporter.bounded,
         )
 
-    def _find_authored(self, receipt: ReceiptContext) -> tuple[UUID, ...]:
-        served = [
-            Authorship(memory, receipt.authors[memory], memory in receipt.shared)
-            for memory in receipt.cited
-        ]
-        reporters = self._reporters
-        return tuple(sorted(author_of(reporters.speaks_for, served, agents=reporters.agents)))
+    def _used(self, receipt: ReceiptContext, one: Report) -> tuple[UUID, ...] | None:
+        """What it names; where it does not say, what was named of this run before: who judges a
+        result does not know what the agent acted on.
+        """
+        if one.used is not None:
+            return require_served(one.used, receipt.cited, "used")
+        known = self._known.get(receipt.retrieval_id, [])
+        return next((past.used for past in reversed(known) if past.used is not None), None)
 
     def _classify(self, receipt: ReceiptContext, outcome: Outcome) -> Outcome:
         """What it will be evidence of, as things stand now; classified again when applied."""
         evidence, reason = classify_outcome(self._call.namespace, receipt, outcome)
-        muted = self._credits.spend(receipt.cited)
-        return replace(outcome, evidence=evidence, reason=reason, muted=muted)
+        return replace(outcome, evidence=evidence, reason=reason)
+
+    def _mute(self, receipt: ReceiptContext, outcome: Outcome) -> Outcome:
+        """Without the memories for which the key's word counts no more today."""
+        return replace(outcome, muted=self._credits.spend(receipt.cited))
+
+    async def _warn_of(
+        self, outcome: Outcome, receipt: ReceiptContext
+    ) -> tuple[OutcomeWarning, ...]:
+        if receipt.metric is not None or outcome.evidence is Evidence.NONE:
+            return self._warn_alone(outcome, receipt)
+        category = receipt.category_id
+        if category not in self._waiting:
+            found = await self._outcomes.waiting_measures([category])
+            self._waiting[category] = found.get(category, set())
+        warnings = warn_of(
+            outcome, receipt, self._waiting[category], daily_limit=self._credits.limit
+        )
+        self._waiting[category].add(Measure(outcome.metric, outcome.reward_kind))
+        return warnings
+
+    def _warn_alone(self, outcome: Outcome, receipt: ReceiptContext) -> tuple[OutcomeWarning, ...]:
+        """Without a look at what waits in the category."""
+        return warn_of(outcome, receipt, daily_limit=self._credits.limit)
+
+    async def _warn_of_used(
+        self, outcome: Outcome, receipt: ReceiptContext
+    ) -> tuple[OutcomeWarning, ...]:
+        """Where what it names as used will not be gone by, as its cell stands now."""
+        if outcome.used is None or outcome.evidence is Evidence.NONE or outcome.applied_at:
+            return ()
+        cell = (receipt.agent_id, receipt.category_id)
+        if cell not in self._usages:
+            self._usages[cell] = await self._states.load_usage(*cell)
+        # As though nothing of this call were applied before it.
+        usage = note_usage(self._usages[cell], outcome.known_at, named=True)
+        return warn_of_used(self._call.namespace.policy, followed=follows_used(usage))
+
+    async def _take_alone(
+        self, receipt: ReceiptContext, outcome: Outcome, replaced: Outcome | None
+    ) -> Outcome:
+        outcome = self._classify(receipt, outcome)
+        if replaced is not None:
+            if teaching_of(outcome) < teaching_of(replaced):
+                return await self._note(outcome, outcome.reason, replaced)
+            await self._replace(replaced)
+            outcome = replace(outcome, supersedes=replaced.id)
+        return self._keep(self._mute(receipt, outcome))
+
+    async def _note(
+        self, outcome: Outcome, reason: str | None, replaced: Outcome | None
+    ) -> Outcome:
+        """Keep what teaches less beside what counts. A settlement that corrects itself takes its
+        old word back all the same. Raises Conflict where the report names what it was to correct.
+        """
+        if replaced is not None:
+            if outcome.evaluator == replaced.evaluator == SETTLEMENT:
+                await self._replace(replaced)
+            elif outcome.supersedes is not None:
+                raise Conflict(
+                    f"this would teach nothing ({reason}) in the place of an outcome that counts;"
+                    " what was learned is taken back by a rollback",
+                    code="teaches_nothing",
+                    field="supersedes",
+                    limit=reason,
+                )
+        # What waits for another run holds the place of its own, and here that is taken.
+        named = NOTE if reason in HOLDING else reason
+        return self._ignore(
+            replace(outcome, supersedes=None, evidence=Evidence.NONE), named or NOTE
+        )
 
     def _keep(self, outcome: Outcome) -> Outcome:
         """Nothing else hangs on it, so it is written with the others, later."""
@@ -341,32 +460,40 @@ class OutcomeIntake:
         retrieval is another.
         """
         await self.write()
+        outcome = await self._join(receipt, outcome, replaced)
+        old = None if replaced is None else await self._pairing.find_pair(replaced)
+        pair = await self._pairing.make_pair(receipt, outcome, old)
         if replaced is not None:
+            now, before = teaching_of(pair or outcome), teaching_of(old or replaced)
+            if now < before:
+                return await self._note(outcome, outcome.reason, replaced)
             await self._outcomes.supersede([replaced.id], OutcomeStatus.SUPERSEDED, self._call.now)
-        outcome = self._classify(receipt, await self._pairing.join_off_run(receipt, outcome))
-        await self._outcomes.add([outcome])
-        other = await self._pairing.complete(receipt, outcome, replaced)
+            outcome = replace(outcome, supersedes=replaced.id)
+        await self._outcomes.add([self._mute(receipt, outcome)])
+        other = await self._pairing.complete(outcome, pair)
         # Later reports of the same call may be about the run whose pair is whole by this one.
         touched = [outcome.retrieval_id] if other is None else [outcome.retrieval_id, other]
         self._known |= await self._outcomes.of_retrievals(touched)
         return next(o for o in self._known[outcome.retrieval_id] if o.id == outcome.id)
 
+    async def _join(
+        self, receipt: ReceiptContext, outcome: Outcome, replaced: Outcome | None
+    ) -> Outcome:
+        """With the run without memory that was reported before, unless it teaches more alone."""
+        alone = self._classify(receipt, outcome)
+        joined = await self._pairing.join_off_run(receipt, outcome, replaced)
+        pair = self._classify(receipt, joined)
+        return alone if teaching_of(pair) < teaching_of(alone) else pair
 
-def _rankers_asked(receipt: ReceiptContext) -> tuple[str, ...] | None:
+
+def rankers_asked(receipt: ReceiptContext) -> tuple[str, ...] | None:
     return all_rankers(receipt.rankers) if receipt.all_rankers else None
 
 
-def _find_replay(known: Sequence[Outcome], one: Report) -> Outcome | None:
-    """The outcome of the same report."""
+def _find_replay(known: Sequence[Outcome], one: Report, *, fits: bool) -> Outcome | None:
+    """The outcome of the same report; a note is none where it `fits` its category by now."""
     # Who settles knows what was settled; what was taken back may come to be true again.
     if one.evaluator == SETTLEMENT:
         return None
-    same = digest(one)
-    return next((o for o in known if o.sha256 == same and o.reason != "rolled_back"), None)
-
-
-def _require_served(ids: tuple[UUID, ...], receipt: ReceiptContext, name: str) -> tuple[UUID, ...]:
-    unknown = [memory_id for memory_id in ids if memory_id not in receipt.cited]
-    if unknown:
-        raise Rejected(f"{unknown[0]} was not served by this retrieval", field=name)
-    return ids
+    same, again = digest(one), {"rolled_back", OTHER_METRIC} if fits else {"rolled_back"}
+    return next((o for o in known if o.sha256 == same and o.reason not in again), None)

@@ -1,31 +1,27 @@
 """Receipts and outcomes: what was served, and with what result, as stored."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from enum import StrEnum
-from typing import Annotated, Literal
+from typing import Annotated
 from uuid import UUID
 
 from pydantic import Field
 
+from memory.belief.fold import ARITHMETIC
 from memory.belief.rankers import Candidate
 from memory.belief.states import Evidence
-from memory.kernel.errors import Rejected
-from memory.kernel.fields import INPUT, OUTPUT, Share
+from memory.kernel.fields import INPUT, OUTPUT, Share, Surprise
+from memory.kernel.metrics import RewardKind
 from memory.kernel.text import cleaned_json
 from memory.memories.entities import Kind
+from memory.memories.masking import Mask
+from memory.receipts.guideline_entities import BY_MODEL, Format, Guideline, PastError
+from memory.receipts.search_entities import Search
 from memory.tasks.entities import CategoryName
+from memory.tenancy.claims import Verifier
 from memory.tenancy.entities import PolicyName
-
-
-class Format(StrEnum):
-    """`guideline`: compiled prose. `memories`: the served memories as data; all of them count as
-    cited.
-    """
-
-    GUIDELINE = "guideline"
-    MEMORIES = "memories"
 
 
 class Arm(StrEnum):
@@ -56,10 +52,14 @@ class Purpose(StrEnum):
 
 
 class Reason(StrEnum):
-    """Why an arm was assigned; an empty guideline is answered with it."""
+    """Why an arm was assigned; an empty guideline is answered with it.
+
+    left_out: coins left out all that would have been served; the arm stays what it was.
+    """
 
     CALLER_WANTS_OFF = "caller_wants_off"
     NOTHING_TO_SERVE = "nothing_to_serve"
+    LEFT_OUT = "left_out"
     CALLER_PAIRS = "caller_pairs"
     CALLER_WANTS_ON = "caller_wants_on"
     PREVIEW = "preview"
@@ -73,8 +73,11 @@ class Fate(StrEnum):
 
     served: it has a place. exploration_slot: it was drawn into the last place. displaced: it had
     the last place, and the exploration slot took it. raw_gate: not similar enough. score_floor: its
-    score is too low. group: another memory of its source group has a place. probation: the one
-    place for a memory on probation is taken. beyond_k: all k places are taken.
+    score is too low. group: another memory of its source group has a place. look_alike: a memory
+    that says the same has a place, and has earned more. probation: the one place for a memory on
+    probation is taken. author_share: its author has all other places with memories that have earned
+    nothing yet, and another author's waits. left_out: it would have a place, but its coin fell
+    against it, so that runs without it are known too. beyond_k: all k places are taken.
     """
 
     SERVED = "served"
@@ -83,67 +86,11 @@ class Fate(StrEnum):
     RAW_GATE = "raw_gate"
     SCORE_FLOOR = "score_floor"
     GROUP = "group"
+    LOOK_ALIKE = "look_alike"
     PROBATION = "probation"
+    AUTHOR_SHARE = "author_share"
+    LEFT_OUT = "left_out"
     BEYOND_K = "beyond_k"
-
-
-class CutReason(StrEnum):
-    """Why a memory is not in the guideline."""
-
-    BUDGET = "budget"
-    QUARANTINED = "quarantined"
-    EMPTY = "empty"
-    LEFT_OUT = "left_out"  # a language model had no use for it
-    CATEGORY = "category"  # cross_category: exclude
-    DISAGREEMENT = "disagreement"  # on_disagreement: strongest or drop
-    MAX_MEMORIES = "max_memories"
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """One line of a guideline."""
-
-    __pydantic_config__ = OUTPUT
-
-    text: str
-    """The line as it was shown."""
-    memory_ids: tuple[UUID, ...]
-    """The memories it cites, strongest first."""
-
-
-@dataclass(frozen=True, slots=True)
-class Cut:
-    """A memory that did not enter the guideline."""
-
-    __pydantic_config__ = OUTPUT
-
-    memory_id: UUID
-    """Which memory."""
-    reason: CutReason
-    """Why it was left out."""
-
-
-@dataclass(frozen=True, slots=True)
-class Guideline:
-    """Advice compiled for one task; what was selected is cited by a line or named once in `cut`."""
-
-    __pydantic_config__ = OUTPUT
-
-    text: str | None
-    """The whole text, empty where nothing was served; null once its words were erased."""
-    lines: tuple[Line, ...]
-    """What it says, line by line, below its header."""
-    tokens: int
-    """How long the text is, as `counter` counts."""
-    counter: str
-    """Which tokenizer counted."""
-    cut: tuple[Cut, ...]
-    """What did not enter, and why."""
-
-    @property
-    def cited(self) -> frozenset[UUID]:
-        """The memories that any of its lines cites."""
-        return frozenset(memory_id for line in self.lines for memory_id in line.memory_ids)
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,16 +106,16 @@ class Gates:
     raw: float
     """The floor on similarity."""
     score: float
-    """The floor on effective weight times relevance."""
+    """The floor on effective weight times nearness: relevance, or more where a name found it."""
 
     def admit(self, candidate: Candidate, *, weighted: bool = True) -> bool:
         return self.bar(candidate, weighted=weighted) is None
 
     def bar(self, candidate: Candidate, *, weighted: bool = True) -> Fate | None:
         """The gate that a candidate does not pass; None when it passes both."""
-        if candidate.similarity < self.raw:
+        if not candidate.is_near(self.raw):
             return Fate.RAW_GATE
-        score = candidate.score if weighted else candidate.relevance
+        score = candidate.floor_score if weighted else candidate.nearness
         return Fate.SCORE_FLOOR if score < self.score else None
 
 
@@ -186,27 +133,29 @@ class Timings:
     """Ranking, selecting and compiling."""
     write_ms: Annotated[float | None, Field(exclude=True)] = None
     """Waiting for a language model, where one may write guidelines."""
+    query_ms: Annotated[float | None, Field(exclude=True)] = None
+    """Waiting for a language model, where one may write queries."""
 
     def by_step(self) -> dict[str, float]:
         """As they are stored: without a step that could not run."""
-        steps = {"embed_ms": self.embed_ms, "search_ms": self.search_ms, "rank_ms": self.rank_ms}
-        return steps if self.write_ms is None else steps | {"write_ms": self.write_ms}
+        steps = {one.name: getattr(self, one.name) for one in fields(self)}
+        return {name: took for name, took in steps.items() if took is not None}
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One memory in a receipt, also one that a control arm kept back, with the numbers it was
-    chosen by.
-    """
+    """One memory in a receipt, served or kept back, with the numbers it was chosen by."""
 
     __pydantic_config__ = OUTPUT
 
     memory_id: UUID
-    """Which memory."""
+    """Which memory; the nil UUID for a private one that the key may not read."""
     version: int
     """The version of its text that was served."""
     rank: int
-    """Its place, from 1; constraints and the meta-guideline stand behind experiences."""
+    """Its place, from 1; constraints and the meta-guideline stand behind experiences. Of a memory
+    that its coin left out, the place that it would have had.
+    """
     similarity: float
     """Cosine to the task, from 0 to 1."""
     relevance: float
@@ -220,17 +169,37 @@ class Item:
     scores: Mapping[str, float | None] | None
     """With all rankers: its score by each, null where that ranker would not serve it."""
     propensity: float
-    """The probability it had of being selected."""
+    """The probability it had of being selected, given what stands before it."""
     served: bool
-    """Whether the agent got it; a control arm records what it would have got."""
+    """Whether the agent got it; a control arm records what it would have got, and a memory that its
+    coin left out is recorded too.
+    """
     cited: bool
     """Whether the guideline says it, so that it can be credited."""
     exploration_slot: bool
     """Whether it was drawn into the last place for having been credited least."""
+    inclusion: float | None = None
+    """The probability with which its coin keeps it, 1 where none was spent on it; null where the
+    retrieval tosses none.
+    """
+    left_out: bool = False
+    """Whether its coin left it out: nobody got it, and the next in the order has its place."""
+    contender: bool = False
+    """Whether it would have a place if its coin kept it, given the coins before it; false where the
+    retrieval tosses none.
+    """
     kind: Kind = Kind.EXPERIENCE
     """What kind of memory it is."""
+    query: int | None = None
+    """Which of several queries it is nearest to: 0 is the task's text, or the caller's first."""
+    identifiers: tuple[str, ...] = ()
+    """Names of the task by which it was found, whatever its cosine; empty once erased."""
     sentence: str | None = field(default=None, compare=False)
     """Why it stands where it stands, where that was asked."""
+
+    def hide(self, mask: Mask) -> "Item":
+        """Without words of a memory that the mask hides."""
+        return replace(self, identifiers=()) if mask.hides((self.memory_id,)) else self
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,6 +246,10 @@ class Receipt:
     """The ranker that ordered."""
     rankers: Mapping[str, float]
     """Each ranker's probability of being drawn; with all rankers, its share of the answer."""
+    same_rankers: tuple[str, ...] | None
+    """The rankers that would have served the same memories, by name, the one that ordered among
+    them; null where none was drawn, and in receipts of earlier releases.
+    """
     strength: float
     """How far memory was to be followed, from 0 to 1."""
     policy: PolicyName
@@ -286,7 +259,9 @@ class Receipt:
     guideline: Guideline
     """The advice, and what was left out of it."""
     items: tuple[Item, ...]
-    """The memories that were selected, by rank; empty in lists."""
+    """The memories that were selected, by rank, and behind them those that their coins left out;
+    empty in lists.
+    """
     gates: Gates
     """The floors in force."""
     timings: Timings
@@ -311,6 +286,18 @@ class Receipt:
     """The subcategory's id."""
     model_id: Annotated[UUID, Field(exclude=True)]
     """The embedding model that searched."""
+    passed_over: Annotated[tuple[UUID, ...] | None, Field(exclude=True)]
+    """What the head held past the raw gate and a run with memory went without; null in receipts of
+    earlier releases.
+    """
+    search: Search | None = None
+    """What was searched for; null in receipts of earlier releases."""
+    past_error: PastError | None = None
+    """This agent's failure at a task like this, where that was asked and there is one."""
+    formats: Mapping[Format, str] | None = field(default=None, compare=False)
+    """The guideline as it was served and in the other format of prose; null in lists."""
+    trace_id: str | None = None
+    """The caller's own id of the trace that the run belongs to."""
 
     @property
     def is_preview(self) -> bool:
@@ -319,6 +306,15 @@ class Receipt:
     @property
     def category_name(self) -> CategoryName:
         return CategoryName(self.category, self.subcategory)
+
+    def hide(self, mask: Mask) -> "Receipt":
+        """Without words of memories that the mask hides: those are the lines that cite one. A model
+        may say in any of its lines what it read in all notes.
+        """
+        whole = self.compiler.startswith(BY_MODEL) and mask.hides(self.guideline.material)
+        told = () if self.past_error is None else self.past_error.sources
+        hidden = self.guideline.without(lambda line: whole or mask.hides(line.memory_ids or told))
+        return replace(self, guideline=hidden)
 
 
 class OutcomeStatus(StrEnum):
@@ -358,14 +354,22 @@ class RunResult:
         return {"reward": self.reward} if self.value is None else {"value": self.value}
 
 
-Verifier = Literal["human", "test", "judge", "self"]
-
-
-RewardKind = Literal["continuous", "binary"]
-
-
 HOLDING = ("half_missing", "observational", "half_of_pair")
 """Reasons of outcomes that move nothing by themselves and still hold the place of their run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Exposure:
+    """How far a memory could have acted on an outcome."""
+
+    __pydantic_config__ = OUTPUT
+
+    memory_id: UUID
+    """Which memory; the nil UUID for a private one."""
+    exposure: Surprise
+    """0 not at all, 1 wholly: so far the outcome moves it. Of a meta-guideline, whether it was
+    followed (1 or 0) less the probability of its coin; 0 where none was tossed.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -401,9 +405,9 @@ class Outcome:
     raw: Mapping[str, object]
     """The numbers as they were reported."""
     helpful: tuple[UUID, ...]
-    """Served memories that were called helpful."""
+    """Served memories that were called helpful; the nil UUID for a private one."""
     harmful: tuple[UUID, ...]
-    """Served memories that were called harmful."""
+    """Served memories that were called harmful; the nil UUID for a private one."""
     supersedes: UUID | None
     """The outcome whose place it took."""
     partner_id: UUID | None
@@ -429,8 +433,21 @@ class Outcome:
     stances: Annotated[Mapping[str, object] | None, Field(exclude=True)]
     lesson: Annotated[Mapping[str, object] | None, Field(exclude=True)]
     key_id: Annotated[UUID | None, Field(exclude=True)]
+    party_id: Annotated[UUID | None, Field(exclude=True)] = None
+    used: tuple[UUID, ...] | None = None
+    """Served memories that the agent acted on, as the report says; null where it does not; the nil
+    UUID for a private one.
+    """
+    exposure: tuple[Exposure, ...] | None = None
+    """How far each memory could have acted, decided when the outcome was applied; null where it was
+    not, or no longer is, and under a policy to which that is nothing.
+    """
+    arithmetic: Annotated[int, Field(exclude=True)] = ARITHMETIC
     residual: Annotated[float | None, Field(exclude=True)] = None
+    above_baseline: Annotated[float | None, Field(exclude=True)] = None
     acquired_at: Annotated[datetime | None, Field(exclude=True)] = None
+    set_aside_at: datetime | None = None
+    """When it was found that it cannot be applied, `reason` says why; null where it can."""
 
     @property
     def is_in_effect(self) -> bool:
@@ -438,43 +455,15 @@ class Outcome:
         return self.status in (OutcomeStatus.ACCEPTED, OutcomeStatus.APPLIED)
 
     @property
+    def is_set_aside(self) -> bool:
+        """Whether it could not be applied, and waits until somebody asks for it again."""
+        return self.is_in_effect and self.applied_at is None and self.set_aside_at is not None
+
+    @property
     def holds_place(self) -> bool:
         """Whether it is the one of its run that counts, as far as any does."""
         ignored = self.status is OutcomeStatus.IGNORED
         return self.is_in_effect or (ignored and self.reason in HOLDING)
-
-
-@dataclass(frozen=True, slots=True)
-class AgentTask:
-    """An agent at a task, by id."""
-
-    agent_id: UUID
-    task_id: UUID
-
-
-@dataclass(frozen=True, slots=True)
-class ReceiptFilter:
-    """pending: neither answered nor expired; answered: with an outcome in effect; all."""
-
-    state: str = "all"
-    agent: str | None = None
-    category: str | None = None
-    arm: str | None = None
-    newest_first: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class OutcomeFilter:
-    """Which outcomes a list has; the oldest first unless asked otherwise."""
-
-    state: str | None = None
-    retrieval_id: UUID | None = None
-    newest_first: bool = False
-
-    def __post_init__(self) -> None:
-        if self.state is not None and self.state not in set(OutcomeStatus):
-            states = tuple(status.value for status in OutcomeStatus)
-            raise Rejected(f"state must be one of {states}", field="state", limit=list(states))
 
 
 SETTLEMENT = "settlement"

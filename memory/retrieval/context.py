@@ -1,34 +1,51 @@
 """What a retrieval is ranked in: who asks, in which category, and which memories are near."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import Literal, cast
 from uuid import UUID
 
 from memory.belief.fold import Learned
 from memory.belief.policy import policy_named
-from memory.belief.store.states import StateStore
-from memory.constraints.sharing import Surroundings
-from memory.constraints.store.near import NearConstraint, NearConstraintStore
+from memory.constraints.store.near import NearConstraint
 from memory.inference.service import require_model
 from memory.kernel.engine import Engine
 from memory.kernel.errors import MemoryFault, Rejected
+from memory.kernel.identifiers import find_names_to_look_for
 from memory.kernel.ports import Embedding
-from memory.kernel.postgres.database import Connection, undone
-from memory.memories.routing import Router
-from memory.meta_guidelines.store import MetaGuidelineStore, NearMetaGuideline, Neighbourhood
-from memory.receipts.entities import Format
-from memory.receipts.rebuild import past_states
+from memory.memories.entities import Kind
+from memory.meta_guidelines.store import NearMetaGuideline, Neighbourhood
+from memory.receipts.guideline_entities import PastError
+from memory.receipts.search_entities import QueriesBy, Query, Search
+from memory.retrieval.bank import BankReader, SqlDoor
 from memory.retrieval.entities import Advice, NearCategory, RetrievalRequest
-from memory.retrieval.head import margin, to_stored_precision
-from memory.retrieval.store.search import Head, Probe, Scope, SearchStore
+from memory.retrieval.head import (
+    HeadRow,
+    QueryVector,
+    Stored,
+    margin,
+    nearest,
+    to_stored_precision,
+)
+from memory.retrieval.resident.bank import ResidentBank
+from memory.retrieval.resident.namespaces import ResidentNamespace
+from memory.retrieval.store.search import FoundRow, Head, Probe, Scope
 from memory.tasks.entities import Agent, CategoryIds, CategoryName, Task
-from memory.tasks.service import GENERAL, NameResolver
-from memory.tasks.store.actors import ActorStore
+from memory.tasks.service import GENERAL
 from memory.tenancy.entities import Call, Clock
 
 HEAD = 4
 """The head is this many times k: weights re-rank it and nothing else."""
+
+
+WIDENING, WIDEST = 4, 1_024
+"""Where copies fill the head it becomes so many times larger, up to so many memories."""
+
+
+MOST_NAMES = 64
+"""So many identifiers of a task are looked for."""
 
 
 NEAR = 5
@@ -41,11 +58,15 @@ Answer = Advice | MemoryFault
 @dataclass(slots=True)
 class RequestBatch:
     """The requests of one call by their place in it: those that can still be served, with the
-    tasks they name by id and the vectors of their queries, and the answers so far.
+    tasks they name by id, the ids of their receipts, what is searched for and the vectors of that,
+    and the answers so far.
     """
 
     requests: dict[int, RetrievalRequest]
     tasks: dict[int, Task] = field(default_factory=dict[int, Task])
+    retrieval_ids: dict[int, UUID] = field(default_factory=dict[int, UUID])
+    queries: dict[int, tuple[Query, ...]] = field(default_factory=dict[int, tuple[Query, ...]])
+    searches: dict[int, Search] = field(default_factory=dict[int, Search])
     vectors: dict[int, tuple[Embedding, ...]] = field(
         default_factory=dict[int, tuple[Embedding, ...]]
     )
@@ -60,17 +81,21 @@ class RequestBatch:
 class Context:
     """Everything that ranking needs, read in one transaction.
 
-    `place`: that of the request in its batch. `task`: the stored one, where the request names it
-    by id. `states` holds the agent's strengths, and the rankers' records of the category and of
-    the whole namespace; `past` every state of that time, where the retrieval asks about a time
-    before the newest outcome. `head`: rows that contain the `head_size` most similar memories for
-    certain. `near`: the categories nearest to the task, where the retrieval is explained.
+    `place`: that of the request in its batch, `retrieval_id` that of its receipt. `task`: the
+    stored one, where the request names it by id. `states` holds the agent's strengths, and the
+    rankers' records of the category and of the whole namespace; `past` every state of that time,
+    where the retrieval asks about a time before the newest outcome. `head`: rows that contain the
+    `head_size` most similar memories for certain. `near`: the categories nearest to the task, where
+    the retrieval is explained. `past_error`: of this agent, where that is asked.
     """
 
     place: int
+    retrieval_id: UUID
     request: RetrievalRequest
+    search: Search
     as_of: datetime
     task: Task | None
+    queries: tuple[Query, ...]
     vectors: tuple[Embedding, ...]
     agent: Agent
     category_ids: CategoryIds
@@ -84,11 +109,26 @@ class Context:
     constraints: tuple[NearConstraint, ...] = ()
     guides: tuple[NearMetaGuideline, ...] = ()
     near: tuple[NearCategory, ...] = ()
+    past_error: PastError | None = None
 
     @property
     def text(self) -> str:
         """What the agent is about to attempt, in its own words."""
         return text_of(self.request, self.task)
+
+    @property
+    def k(self) -> int:
+        """The most experiences that are wanted; what was left open was filled in."""
+        assert self.request.k is not None
+        return self.request.k
+
+    @property
+    def given_category(self) -> str | None:
+        """The category that the caller names; None where it was found, now or when the task was
+        stored.
+        """
+        about = self.request.task
+        return None if about is None or about.category is None else self.category.name
 
     @property
     def cell(self) -> tuple[UUID, UUID]:
@@ -102,23 +142,56 @@ def text_of(request: RetrievalRequest, task: Task | None) -> str:
     return about.text
 
 
-async def load_contexts(engine: Engine, call: Call, batch: RequestBatch) -> list[Context]:
-    """What ranking needs for each request; one that cannot be looked for is refused."""
+async def load_contexts(
+    engine: Engine, call: Call, batch: RequestBatch, copy: ResidentNamespace | None = None
+) -> list[Context]:
+    """What ranking needs for each request; one that cannot be looked for is refused. `copy`: that
+    of the namespace, which answers as of a moment after the call came.
+    """
     contexts: list[Context] = []
     model_id = require_model(engine, call.namespace)
-    async with engine.database.transaction(call.namespace.id) as connection:
-        loader = ContextLoader(connection, call, model_id)
+    async with AsyncExitStack() as stack:
+        door = SqlDoor(engine, call, model_id, stack)
+        bank = None if copy is None else ResidentBank(copy, door, call, model_id, probes_of(batch))
         for place, request in list(batch.requests.items()):
             try:
-                if request.is_preview:
-                    async with undone(connection):
-                        once = ContextLoader(connection, call, model_id)
-                        contexts.append(await once.load(batch, place))
-                else:
+                async with AsyncExitStack() as once:
+                    if request.is_preview:
+                        used: BankReader = await door.preview(once)
+                    else:
+                        used = bank or await door.bank()
+                    loader = ContextLoader(used, call, model_id)
                     contexts.append(await loader.load(batch, place))
             except Rejected as fault:
                 batch.refuse(place, fault)
     return contexts
+
+
+def probes_of(batch: RequestBatch) -> tuple[Probe, ...]:
+    """All that is searched for, in the order of the requests."""
+    return tuple(
+        probe
+        for place in batch.requests
+        for probe in _probes(batch.queries[place], batch.vectors[place])
+    )
+
+
+def _probes(queries: Sequence[Query], vectors: Sequence[Embedding]) -> list[Probe]:
+    return [
+        Probe(to_stored_precision(embedding.vector), query.target.value)
+        for query, embedding in zip(queries, vectors, strict=True)
+    ]
+
+
+def stored_vectors(rows: Sequence[FoundRow]) -> Stored:
+    """The vectors of found rows, ready to be compared in double precision."""
+    return Stored(
+        [
+            HeadRow(row.id, cast("Literal['situation', 'lesson']", field), vector)
+            for row in rows
+            for field, vector in row.vectors.items()
+        ]
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,55 +204,49 @@ class TaskCategory:
 
 
 class ContextLoader:
-    """Loads for the requests of one transaction; agents, categories, cells and whole banks are
-    looked up once.
-    """
+    """Loads for the requests of one call, from one bank."""
 
-    def __init__(self, connection: Connection, call: Call, model_id: UUID) -> None:
-        self._connection = connection
+    def __init__(self, bank: BankReader, call: Call, model_id: UUID) -> None:
+        self._bank = bank
         self._call = call
         self._model_id = model_id
-        self._actors = ActorStore(connection, call.namespace.id)
-        self._names = NameResolver(connection, call)
-        self._states = StateStore(connection, call.namespace.id)
-        self._router = Router(connection, call.namespace.id, model_id)
         self._policy = policy_named(call.namespace.policy)
-        self._search = SearchStore(connection, call.namespace.id)
-        self._surroundings = Surroundings(connection, call)
-        self._controls: dict[tuple[UUID, UUID], int] = {}
-        self._cells: dict[tuple[UUID, UUID], Learned] = {}
-        self._past: dict[datetime, Learned] = {}
-        self._banks: dict[tuple[Scope, frozenset[str]], Head] = {}
 
     async def load(self, batch: RequestBatch, place: int) -> Context:
         """Search always runs, whatever the arm will be."""
         request, task = batch.requests[place], batch.tasks.get(place)
         vectors, as_of = batch.vectors[place], request.as_of
         assert as_of is not None
-        agent = await self._names.ensure_agent(request.agent)
+        agent = await self._bank.ensure_agent(request.agent)
         routed = await self._route(request, task, vectors)
         past = await self._load_past(as_of)
-        scope = await self._scope(agent, as_of, past)
-        head = await self._search_head(request, vectors, scope)
-        near = await self._surround(vectors, scope, routed.ids)
-        constraints = await self._load_constraints(near)
+        scope = await self._scope(agent, request, past, self._names(batch, place))
+        head, size = await self._search_head(batch, place, scope)
+        # How memory is used, and what binds a task, goes by the task itself and not by a model.
+        by_model = batch.searches[place].by is QueriesBy.MODEL
+        near = await self._surround(vectors[:1] if by_model else vectors, scope, routed.ids)
+        binding = not self._policy.literal and request.may_serve(Kind.CONSTRAINT)
+        constraints = await self._bank.constraints(near) if binding else ()
         some = bool(head.rows or constraints)
         cell = (agent.id, routed.ids.category)
         return Context(
             place=place,
+            retrieval_id=batch.retrieval_ids[place],
             request=request,
+            search=replace(batch.searches[place], filter=request.filter),
             as_of=as_of,
             task=task,
+            queries=batch.queries[place],
             vectors=vectors,
             agent=agent,
             category_ids=routed.ids,
             category=routed.name,
             confidence=routed.confidence,
-            control_outcomes=await self._count_controls(cell),
-            states=past or await self._load_cell(cell),
+            control_outcomes=await self._bank.count_controls(cell),
+            states=past or await self._bank.cell_states(cell),
             past=past,
             head=head,
-            head_size=head.matching if self._policy.whole_bank else HEAD * request.k,
+            head_size=size,
             constraints=constraints,
             guides=await self._load_guides(request, near) if some else (),
             near=await self._nearest_categories(vectors) if request.explain else (),
@@ -193,50 +260,84 @@ class ContextLoader:
             return TaskCategory(task.category_ids, task.category_name)
         given = None if request.task is None else request.task.category_name
         if given is not None:
-            return TaskCategory(await self._names.ensure_category(given), given)
-        nearest = await self._router.place(vectors[0].vector)
+            return TaskCategory(await self._bank.ensure_category(given), given)
+        nearest = await self._bank.place(vectors[0].vector)
         if nearest is None:
-            return TaskCategory(await self._names.ensure_category(GENERAL), GENERAL, 0.0)
-        name = _name_of(nearest.ids, await self._actors.names())
+            return TaskCategory(await self._bank.ensure_category(GENERAL), GENERAL, 0.0)
+        name = _name_of(nearest.ids, await self._bank.category_names())
         return TaskCategory(nearest.ids, name, nearest.confidence)
+
+    def _names(self, batch: RequestBatch, place: int) -> tuple[str, ...]:
+        """The identifiers that the caller named, in the task or in queries of its own; of very many
+        the longest.
+        """
+        if self._policy.whole_bank or not self._call.namespace.settings.identifiers:
+            return ()
+        queries = batch.queries[place]
+        said = queries[:1] if batch.searches[place].by is QueriesBy.MODEL else queries
+        names = {name for query in said for name in find_names_to_look_for(query.text)}
+        return tuple(sorted(names, key=lambda name: (-len(name), name))[:MOST_NAMES])
 
     async def _load_past(self, as_of: datetime) -> Learned | None:
         """The states of that time, where outcomes known later have been applied since."""
         newest = self._call.namespace.newest_known_at
         if newest is None or as_of >= newest:
             return None
-        if as_of not in self._past:
-            self._past[as_of] = await past_states(self._connection, self._call.namespace, as_of)
-        return self._past[as_of]
+        return await self._bank.past_states(as_of)
 
-    async def _scope(self, agent: Agent, as_of: datetime, past: Learned | None) -> Scope:
+    async def _scope(
+        self,
+        agent: Agent,
+        request: RetrievalRequest,
+        past: Learned | None,
+        names: tuple[str, ...],
+    ) -> Scope:
+        as_of = request.as_of
+        assert as_of is not None
         replayed = past is not None or self._call.namespace.clock is Clock.REPLAY
-        reserve = await self._surroundings.reserve(agent, as_of if replayed else None)
+        reserve = await self._bank.reserve(agent, as_of if replayed else None)
         return Scope(
             agent_id=agent.id,
             private=self._call.key.sees_private(agent.name),
             as_of=as_of,
             model_id=self._model_id,
             past=past is not None,
+            party_id=self._call.key.party_id,
             strangers=reserve.strangers,
             weaker=reserve.weaker,
+            filter=request.filter,
+            names=names,
         )
 
-    async def _search_head(
-        self, request: RetrievalRequest, vectors: Sequence[Embedding], scope: Scope
-    ) -> Head:
-        """The rows to rank. A whole bank is the same for all requests of one agent and time."""
+    async def _search_head(self, batch: RequestBatch, place: int, scope: Scope) -> tuple[Head, int]:
+        """The rows to rank, and how many they are. A whole bank is the same for all requests of one
+        agent and time.
+        """
+        queries, vectors = batch.queries[place], batch.vectors[place]
         if not self._policy.whole_bank:
-            probes = [
-                Probe(to_stored_precision(embedding.vector), query.target.value)
-                for query, embedding in zip(request.queries, vectors, strict=True)
-            ]
             bound = margin(len(vectors[0].vector))
-            return await self._search.head(probes, scope, HEAD * request.k, bound)
-        fields = frozenset(query.target.value for query in request.queries)
-        if (scope, fields) not in self._banks:
-            self._banks[scope, fields] = await self._search.bank(fields, scope)
-        return self._banks[scope, fields]
+            probes = _probes(queries, vectors)
+            return await self._widen(probes, scope, bound, batch.requests[place])
+        fields = frozenset(query.target.value for query in queries)
+        bank = await self._bank.whole(fields, scope)
+        return bank, bank.matching
+
+    async def _widen(
+        self, probes: Sequence[Probe], scope: Scope, bound: float, request: RetrievalRequest
+    ) -> tuple[Head, int]:
+        """The head; a larger one where most of it says the same as the rest, so that whoever
+        writes many copies does not keep the others from being considered.
+        """
+        assert request.k is not None
+        size = wanted = HEAD * request.k
+        while True:
+            head = await self._bank.head(probes, scope, size, bound)
+            prose = request.format.is_prose
+            rows = _nearest_rows(head.rows, probes, size)
+            distinct = len({row.look_alike(prose=prose) for row in rows})
+            if 2 * distinct >= wanted or size >= min(head.matching, max(wanted, WIDEST)):
+                return head, size
+            size = min(WIDENING * size, max(wanted, WIDEST))
 
     async def _surround(
         self, vectors: tuple[Embedding, ...], scope: Scope, ids: CategoryIds
@@ -249,15 +350,9 @@ class ContextLoader:
             vectors=vectors,
             past=scope.past,
             private=scope.private,
-            related=await self._surroundings.related(ids.category),
-        )
-
-    async def _load_constraints(self, near: Neighbourhood) -> tuple[NearConstraint, ...]:
-        """Constraints near the task, where the namespace has any."""
-        if not (await self._surroundings.presence()).constraints:
-            return ()
-        return tuple(
-            await NearConstraintStore(self._connection, self._call.namespace.id).near(near)
+            party_id=scope.party_id,
+            filter=scope.filter,
+            related=await self._bank.related(ids.category),
         )
 
     async def _load_guides(
@@ -266,24 +361,26 @@ class ContextLoader:
         """The meta-guidelines among which one may be chosen."""
         if not wants_guidance(self._call, request):
             return ()
-        return tuple(
-            await MetaGuidelineStore(self._connection, self._call.namespace.id).list_near(near)
-        )
-
-    async def _count_controls(self, cell: tuple[UUID, UUID]) -> int:
-        if cell not in self._controls:
-            self._controls[cell] = await self._states.controls(*cell)
-        return self._controls[cell]
-
-    async def _load_cell(self, cell: tuple[UUID, UUID]) -> Learned:
-        if cell not in self._cells:
-            self._cells[cell] = await self._states.load_for_cell(*cell)
-        return self._cells[cell]
+        return await self._bank.guides(near)
 
     async def _nearest_categories(self, vectors: Sequence[Embedding]) -> tuple[NearCategory, ...]:
-        ranked = await self._router.nearest(vectors[0].vector, NEAR)
-        names = await self._actors.names()
+        ranked = await self._bank.nearest_categories(vectors[0].vector, NEAR)
+        names = await self._bank.category_names()
         return tuple(NearCategory(names[one], None, cosine) for one, cosine in ranked)
+
+
+def _nearest_rows(
+    rows: Sequence[FoundRow], probes: Sequence[Probe], size: int
+) -> Sequence[FoundRow]:
+    """The head itself, of the rows that contain it."""
+    if len(rows) <= size:
+        return rows
+    stored, by_id = stored_vectors(rows), {row.id: row for row in rows}
+    queries = [
+        QueryVector(cast("Literal['situation', 'lesson']", one.field), one.vector.astype("f4"))
+        for one in probes
+    ]
+    return [by_id[stored.ids[place]] for place in nearest(stored.similarities(queries), size)]
 
 
 def _name_of(ids: CategoryIds, names: Mapping[UUID, str]) -> CategoryName:
@@ -295,7 +392,8 @@ def wants_guidance(call: Call, request: RetrievalRequest) -> bool:
     """Only a compiled guideline has a use for one: memories as data are served as they are."""
     return (
         call.namespace.settings.meta_guidelines
-        and request.format is Format.GUIDELINE
+        and request.format.is_prose
+        and request.may_serve(Kind.META_GUIDELINE)
         and not request.all_rankers
         and request.max_tokens > 0
     )

@@ -1,7 +1,7 @@
 """What an agent asks and what it gets, and how an answer came about for who asks why."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Annotated, Literal
@@ -10,12 +10,27 @@ from uuid import UUID
 from pydantic import Field
 
 from memory.constraints.entities import ServedConstraint
-from memory.guidelines.entities import Entry
+from memory.guidelines.entities import Entry, Guidance
 from memory.kernel.errors import Rejected
-from memory.kernel.fields import INPUT, OUTPUT, Flag, Moment, Name, Number, TaskText, Whole
-from memory.kernel.text import NAME, TASK, cleaned
+from memory.kernel.fields import (
+    INPUT,
+    OUTPUT,
+    CallerKey,
+    Flag,
+    Moment,
+    Name,
+    Nested,
+    NestedItems,
+    Number,
+    Whole,
+)
+from memory.kernel.text import KEY, NAME, cleaned, optional_exact
+from memory.memories.entities import Kind
+from memory.memories.filter_entities import RetrievalFilter
 from memory.meta_guidelines.entities import ServedGuidance
-from memory.receipts.entities import Fate, Format, Purpose, Receipt
+from memory.receipts.entities import Fate, Purpose, Receipt
+from memory.receipts.guideline_entities import Format
+from memory.receipts.search_entities import Query
 from memory.tasks.entities import TaskDraft
 
 MAX_K = 64
@@ -37,28 +52,6 @@ MIN_EXPIRY, MAX_EXPIRY = 60, 400 * 24 * 60 * 60
 """Seconds: one minute to 400 days."""
 
 
-class Target(StrEnum):
-    """Which text of a memory a query is compared with."""
-
-    SITUATION = "situation"
-    LESSON = "lesson"
-
-
-@dataclass(frozen=True, slots=True)
-class Query:
-    """One angle of search."""
-
-    __pydantic_config__ = INPUT
-
-    text: TaskText
-    """What to look for."""
-    target: Target = Target.SITUATION
-    """Which text of a memory it is compared with."""
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "text", cleaned(self.text, "queries.text", TASK))
-
-
 @dataclass(frozen=True, slots=True)
 class RetrievalRequest:
     """What an agent asks before it acts; it names exactly one of `task` and `task_id`."""
@@ -67,12 +60,12 @@ class RetrievalRequest:
 
     agent: Name
     """Who asks; made at first use."""
-    task: TaskDraft | None = None
+    task: Annotated[TaskDraft, Nested] | None = None
     """What is to be done, in the agent's words."""
     task_id: UUID | None = None
     """A task that is stored already."""
-    k: Annotated[Whole, Field(ge=1, le=MAX_K)] = 3
-    """The most experiences that are wanted."""
+    k: Annotated[Whole, Field(ge=1, le=MAX_K)] | None = None
+    """The most experiences that are wanted; 3 where it is left out, 5 under `paper-strict`."""
     max_tokens: Annotated[Whole, Field(ge=0, le=MAX_TOKENS)] = 1_000
     """The budget of the guideline; 0 leaves it empty."""
     all_rankers: Flag = False
@@ -81,23 +74,42 @@ class RetrievalRequest:
     """Whether memory is wanted; auto leaves it to chance, so that it can be compared with none."""
     purpose: Purpose = Purpose.ACT
     """`paired` promises a run with memory and one without; `preview` stores nothing."""
-    queries: Annotated[tuple[Query, ...], Field(max_length=MAX_QUERIES)] = ()
+    queries: Annotated[tuple[Query, ...], Field(max_length=MAX_QUERIES), NestedItems] = ()
     """What to search for; the task's text where it is left out."""
+    active_queries: Flag = True
+    """Whether a language model, where there is one, may write queries to search for beside the
+    task's text.
+    """
+    filter: Annotated[RetrievalFilter, Nested] | None = None
+    """Which memories may be served; all that the agent may see where it is left out."""
+    past_error: Flag = False
+    """Whether to show what went wrong when this agent tried a task like this one."""
     as_of: Moment | None = None
     """The time to answer for; in `replay` namespaces it is required."""
     expires_in: Annotated[Number, Field(ge=MIN_EXPIRY, le=MAX_EXPIRY)] | None = None
     """Seconds after which the outcome moves nothing."""
-    format: Format = Format.GUIDELINE
-    """Prose, or the memories as data."""
+    gates: Literal["on", "off"] = "on"
+    """Whether the floors keep memories out; off gives the k that come first."""
+    explore: Flag = True
+    """Whether a memory may be left out or tried at random, so that memories are told apart."""
+    format: Format = Format.BRIEF
+    """Prose for an agent, the same with its sources for people, or the memories as data."""
     explain: Flag = False
     """Show how it came about; with purpose act or preview."""
+    trace_id: CallerKey | None = None
+    """The caller's own id of the trace that the run belongs to: a result may be reported by it."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "agent", cleaned(self.agent, "agent", NAME))
+        object.__setattr__(self, "trace_id", optional_exact(self.trace_id, "trace_id", KEY))
         _require_one_of("arm", self.arm, ("auto", "on", "off"))
+        _require_one_of("gates", self.gates, ("on", "off"))
         _require_one_of("purpose", self.purpose, tuple(Purpose))
         object.__setattr__(self, "purpose", Purpose(self.purpose))
-        _require_within("k", self.k, 1, MAX_K)
+        if self.filter is not None and not self.filter.narrows:
+            object.__setattr__(self, "filter", None)
+        if self.k is not None:
+            _require_within("k", self.k, 1, MAX_K)
         _require_within("max_tokens", self.max_tokens, 0, MAX_TOKENS)
         _require_within("queries", len(self.queries), 0, MAX_QUERIES)
         if (self.task is None) == (self.task_id is None):
@@ -108,6 +120,14 @@ class RetrievalRequest:
             raise Rejected("only act and preview are explained", field="explain")
         if self.expires_in is not None:
             _require_within("expires_in", self.expires_in, MIN_EXPIRY, MAX_EXPIRY)
+
+    def within_trace(self, trace_id: str | None) -> "RetrievalRequest":
+        """The same in this trace, where it names none itself."""
+        return self if self.trace_id or trace_id is None else replace(self, trace_id=trace_id)
+
+    def may_serve(self, kind: Kind) -> bool:
+        """Whether the caller's filter leaves memories of this kind."""
+        return self.filter is None or self.filter.allows(kind)
 
     @property
     def is_preview(self) -> bool:
@@ -159,7 +179,7 @@ class ServedMemory:
     scores: Mapping[str, float | None] | None
     """With all rankers: its score by each, null where that ranker would not serve it."""
     propensity: float
-    """The probability it had of being selected."""
+    """The probability it had of being selected, given what stands before it."""
     cited: bool
     """Whether the guideline says it, so that it can be credited."""
     situation: str
@@ -168,6 +188,8 @@ class ServedMemory:
     """What to do then."""
     metadata: Mapping[str, object]
     """What its author attached."""
+    identifiers: tuple[str, ...]
+    """Names of the task by which it was found, whatever its cosine; it holds them too."""
     agent: str
     """Who learned it."""
     category: str
@@ -262,7 +284,15 @@ class Considered:
     score: float
     """Effective weight times relevance."""
     propensity: float
-    """The probability it had of being selected."""
+    """The probability it had of being selected, given what stands before it."""
+    identifiers: tuple[str, ...]
+    """Names of the task by which it was found, whatever its cosine; it holds them too."""
+    inclusion: float | None
+    """The probability with which a coin keeps it; null where no coin is tossed. A preview tosses
+    none, and says with which probability an agent that acts would get it.
+    """
+    contender: bool
+    """Whether it would have a place if its coin kept it, given the coins before it."""
     served: bool
     """Whether the agent got it."""
     cited: bool
@@ -298,7 +328,7 @@ class Explanation:
     routing: Routing
     """How the category was found."""
     matching: int
-    """How many memories the agent may see."""
+    """How many memories the agent may see and the filter leaves."""
     head: int
     """How many of them were candidates."""
     considered: tuple[Considered, ...]
@@ -313,7 +343,7 @@ class Explanation:
 class Advice:
     """The answer to a request: the receipt, and the content of what was served.
 
-    `entries` is what the guideline was compiled from.
+    `entries` is what the guideline was compiled from, `guide` the meta-guideline it goes by.
     """
 
     receipt: Receipt
@@ -321,4 +351,5 @@ class Advice:
     guidance: ServedGuidance | None = None
     constraints: tuple[ServedConstraint, ...] = ()
     entries: tuple[Entry, ...] = ()
+    guide: Guidance | None = None
     explanation: Explanation | None = None

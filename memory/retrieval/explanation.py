@@ -6,9 +6,20 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from uuid import UUID
 
-from memory.belief.rankers import RANKERS, Candidate, knowledge_age, order_scores
+from memory.belief.inclusion import KEPT, LOWEST, Coin, Footing
+from memory.belief.rankers import (
+    ASKED,
+    RANKERS,
+    Candidate,
+    knowledge_age,
+    nearness,
+    order_scores,
+)
+from memory.kernel.quoting import shown
 from memory.memories.entities import Kind
-from memory.receipts.entities import CutReason, Fate, Item, Receipt
+from memory.receipts.entities import Fate, Item, Receipt
+from memory.receipts.guideline_entities import CutReason
+from memory.receipts.search_entities import QueriesBy
 from memory.retrieval.context import Context
 from memory.retrieval.entities import (
     Advice,
@@ -19,11 +30,36 @@ from memory.retrieval.entities import (
     Routing,
 )
 from memory.retrieval.ranking import Ranking, ranker_shares
-from memory.retrieval.selection import Selection, fates, slot_pool
+from memory.retrieval.selection import Selection, fates, slot_pool, walk_places
 from memory.tenancy.entities import Call
 
 SHOWN = 256
 """So many candidates are described, beside those that are served: the head of the largest k."""
+
+
+_LEFT_OUT = (
+    "left out by its coin, which keeps it with probability {p:.2f}: runs without it show what it is"
+    " worth"
+)
+
+
+_LEFT_OUT_BELOW_FLOOR = (
+    "left out: its weight took its score below the floor; it is tried again with probability"
+    " {p:.2f}"
+)
+
+
+_OUTSHONE = (
+    "left out: it is believed to harm, and a memory that is believed to help is there; it is tried"
+    " again with probability {p:.2f}"
+)
+
+
+_WHY_LEFT_OUT = {
+    Footing.BELOW: _LEFT_OUT_BELOW_FLOOR,
+    Footing.ALL_BELOW: _LEFT_OUT_BELOW_FLOOR,
+    Footing.OUTSHONE: _OUTSHONE,
+}
 
 
 _WHY = {
@@ -33,7 +69,10 @@ _WHY = {
     Fate.RAW_GATE: "similarity {similarity:.3f} is below the gate {raw:.3f}",
     Fate.SCORE_FLOOR: "{measure} {measured:.3f} is below the floor {floor:.3f}",
     Fate.GROUP: "a better placed memory of the same source group has a place",
+    Fate.LOOK_ALIKE: "a memory that says the same and has earned more has a place",
     Fate.PROBATION: "the one place for a memory on probation is taken",
+    Fate.AUTHOR_SHARE: "its author has all places but the last, and another's memory waits",
+    Fate.LEFT_OUT: _LEFT_OUT,
     Fate.BEYOND_K: "better placed memories have taken all {k} places",
 }
 
@@ -102,7 +141,7 @@ def _routing(context: Context) -> Routing:
 
 def _shares(call: Call, ranking: Ranking) -> Mapping[str, float]:
     """How far each ranker is believed, which is not how likely it was to be drawn."""
-    if not ranking.view.policy.guarded:
+    if not ranking.view.policy.guarded or ranking.context.request.all_rankers:
         return dict(ranking.rankers)
     context = ranking.context
     records, category = context.states.records, context.category_ids.category
@@ -135,6 +174,9 @@ class _Describer:
             deviation=self._ranking.view.deviation_in_weight(row),
             score=candidate.score,
             propensity=one.propensity,
+            identifiers=self._ranking.context.head.named.get(candidate.id, ()),
+            inclusion=self._inclusion(candidate),
+            contender=item is not None and item.contender,
             served=item is not None and item.served,
             cited=item is not None and item.cited,
             credited=candidate.credited,
@@ -149,9 +191,23 @@ class _Describer:
             rankers=one.rankers,
         )
 
+    def _inclusion(self, candidate: Candidate) -> float | None:
+        coin = self._coin(candidate)
+        return None if coin is None else coin.p
+
+    def _coin(self, candidate: Candidate) -> Coin | None:
+        """As the ranker has it, tossed or not."""
+        coin = self._ranking.inclusions.get(candidate.id)
+        weighted = RANKERS[self._ranking.selection.ranker].weighted
+        return None if coin is None else coin.seen_by(weighted=weighted)
+
     def _why(self, one: PlacedCandidate, item: Item | None) -> str:
         parts = [self._place(one)]
-        if item is not None and not item.served:
+        if named := self._ranking.context.head.named.get(one.candidate.id):
+            parts.append(f"found by name: {', '.join(map(shown, named))}")
+        if self._request.is_preview:
+            parts += _say_trial(one, self._coin(one.candidate) or KEPT)
+        if item is not None and not item.served and not item.left_out:
             parts.append(f"not served: the arm was {self._arm}")
         if one.candidate.id in self._cut:
             parts.append(f"not in the guideline: {WHY_CUT[self._cut[one.candidate.id]]}")
@@ -159,9 +215,12 @@ class _Describer:
 
     def _place(self, one: PlacedCandidate) -> str:
         selection = self._ranking.selection
+        coin = selection.coin(one.candidate)
+        if one.fate is Fate.LEFT_OUT and coin.footing in _WHY_LEFT_OUT:
+            return _WHY_LEFT_OUT[coin.footing].format(p=coin.p)
         if self._request.all_rankers and one.fate is Fate.SERVED:
             having = sum(by.fate is Fate.SERVED for by in one.rankers.values())
-            return f"served by {having} of {len(RANKERS)} rankers"
+            return f"served by {having} of {len(ASKED)} rankers"
         weighted = RANKERS[selection.ranker].weighted
         return _WHY[one.fate].format(
             place=one.place,
@@ -169,10 +228,20 @@ class _Describer:
             similarity=one.candidate.similarity,
             raw=selection.gates.raw,
             measure="effective weight times relevance" if weighted else "relevance",
-            measured=one.candidate.score if weighted else one.candidate.relevance,
+            measured=one.candidate.floor_score if weighted else one.candidate.nearness,
             floor=selection.gates.score,
             k=selection.k,
+            p=coin.p,
         )
+
+
+def _say_trial(one: PlacedCandidate, coin: Coin) -> list[str]:
+    """In a preview: what a coin would do, where an agent acted."""
+    if one.fate is Fate.SERVED and coin.p < 1:
+        return [f"an agent that acts gets it with probability {coin.p:.2f}, to tell memories apart"]
+    if one.fate is Fate.SCORE_FLOOR and coin.below_floor:
+        return [f"an agent that acts may get it with probability {coin.p:.2f}, to try it again"]
+    return []
 
 
 def place_candidates(
@@ -186,7 +255,7 @@ def place_candidates(
     """
     walk = list(fates(candidates, selection))
     served = [candidate for candidate, fate in walk if fate is Fate.SERVED]
-    chances = _propensities(candidates, selection, served)
+    chances = _propensities(candidates, selection)
     last = served[-1].id if len(served) == selection.k else None
     changed: dict[UUID | None, Fate] = (
         {} if drawn is None else {last: Fate.DISPLACED, drawn: Fate.EXPLORATION_SLOT}
@@ -212,19 +281,21 @@ def place_for_all(
         replace(one, fate=Fate.SERVED, propensity=1.0)
         if any(by.fate is Fate.SERVED for by in one.rankers.values())
         else one
-        for one in place_candidates(candidates, replace(selection, slot_probability=0))
+        for one in place_candidates(
+            candidates, replace(selection, slot_probability=0), rankers=ASKED
+        )
     )
 
 
-def _propensities(
-    candidates: Sequence[Candidate], selection: Selection, served: Sequence[Candidate]
-) -> dict[UUID, float]:
-    chances = {candidate.id: 1.0 for candidate in served}
-    pool = slot_pool(candidates, selection, served)
-    if not pool:
-        return chances
-    if len(served) == selection.k:
-        chances[served[-1].id] = 1 - selection.slot_probability
+def _propensities(candidates: Sequence[Candidate], selection: Selection) -> dict[UUID, float]:
+    walk = walk_places(candidates, selection)
+    placed = [(c, rank) for rank, c in enumerate(walk.served, start=1)]
+    pool = slot_pool(candidates, selection, walk)
+    undisplaced = 1 - selection.slot_probability if pool else 1.0
+    chances = {
+        c.id: selection.coin(c).p * (undisplaced if rank == selection.k else 1.0)
+        for c, rank in (*placed, *walk.left_out)
+    }
     return chances | {c.id: selection.slot_probability / len(pool) for c in pool}
 
 
@@ -252,7 +323,13 @@ def _sentence(receipt: Receipt, item: Item) -> str:
     parts = _reasons(receipt, item)
     if item.exploration_slot:
         parts.append("drawn into the last place because it has been credited least")
-    if not item.served:
+    if item.left_out:
+        # Others may lie there too, but with coins of their own.
+        lift = nearness(item.relevance, is_exact=bool(item.identifiers)) - item.relevance
+        score = item.score + item.effective_weight * lift
+        below = item.inclusion == LOWEST and score < receipt.gates.score
+        parts.append((_LEFT_OUT_BELOW_FLOOR if below else _LEFT_OUT).format(p=item.inclusion))
+    elif not item.served:
         parts.append(f"not served: the arm was {receipt.arm}")
     elif not item.cited:
         reasons = {cut.memory_id: cut.reason for cut in receipt.guideline.cut}
@@ -274,9 +351,26 @@ def _reasons(receipt: Receipt, item: Item) -> list[str]:
             f"counted as {item.relevance:.3f} for its category and for who ran its pairs",
             f"effective weight {item.effective_weight:.3f}, so score {item.score:.3f}",
         ]
+    would = "Would have rank" if item.left_out else "Rank"
+    relevance = f"relevance {item.relevance:.3f}{_found_by(receipt, item)}"
     return [
-        f"Rank {item.rank} by ranker {receipt.ranker}: relevance {item.relevance:.3f}",
+        f"{would} {item.rank} by ranker {receipt.ranker}: {relevance}",
         f"ranking weight {item.ranking_weight:.3f}",
         f"effective weight {item.effective_weight:.3f}, so score {item.score:.3f}",
         f"gates {receipt.gates.raw:.3f} on similarity and {receipt.gates.score:.3f} on score",
+        *(["found by an identifier that the task names"] if item.identifiers else []),
     ]
+
+
+def _found_by(receipt: Receipt, item: Item) -> str:
+    """Which of several queries it is nearest to."""
+    search = receipt.search
+    if item.query is None or search is None:
+        return ""
+    if search.by is QueriesBy.CALLER:
+        return f" to the caller's query {item.query + 1}"
+    if item.query == 0:
+        return " to the task's text"
+    words = [shown(query.text) for query in search.queries]
+    said = words[item.query - 1] if item.query <= len(words) else "(erased)"
+    return f" to the query {said}"

@@ -113,6 +113,18 @@ class Stored:
                 best[stack.places] = np.maximum(best[stack.places], _cosines(stack, query))
         return best
 
+    def nearest_queries(
+        self, queries: Sequence[QueryVector], memory_ids: Sequence[UUID]
+    ) -> dict[UUID, int]:
+        """Of several queries the one that each of these is most similar to, by its place, of equals
+        the first; nothing where there is one query.
+        """
+        if len(queries) < 2 or not memory_ids:  # noqa: PLR2004 - one has nothing to choose from
+            return {}
+        best = np.argmax([self.similarities([query]) for query in queries], axis=0)
+        places = {memory_id: place for place, memory_id in enumerate(self.ids)}
+        return {one: int(best[places[one]]) for one in memory_ids}
+
 
 def nearest(similarities: Double, size: int) -> list[int]:
     """The places of the `size` largest, by similarity falling, then by place."""

@@ -4,32 +4,34 @@ The paper's rule has neither strength nor guard: it ranks by weight and is follo
 """
 
 import random
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
+from math import fsum
 from operator import attrgetter
 from types import MappingProxyType
-from typing import Literal, cast
 from uuid import UUID
 
 import numpy as np
 
 from memory.belief.fold import Cell, Learned, other_strengths
 from memory.belief.guard import feedback_dates, initial_record, probabilities
+from memory.belief.inclusion import Coin
 from memory.belief.policy import Policy, policy_named
-from memory.belief.rankers import RANKERS, Candidate, draw_ranker, prior
+from memory.belief.rankers import ASKED, RANKERS, Candidate, draw_ranker, earned, prior
 from memory.belief.states import State
 from memory.belief.strength import initial_strength, is_suspended, strength_of
-from memory.belief.weight_view import WeightView
+from memory.belief.weight_view import Reader, WeightView
 from memory.kernel.engine import Engine
-from memory.memories.entities import Status
-from memory.receipts.entities import Gates
-from memory.retrieval.context import Context
-from memory.retrieval.head import Double, HeadRow, QueryVector, Stored, ensure_whole, nearest
+from memory.memories.entities import Status, Trust
+from memory.receipts.entities import Gates, Purpose
+from memory.retrieval.coins import Stake, Tossing, inclusions, is_tossed, toss_all
+from memory.retrieval.context import Context, stored_vectors
+from memory.retrieval.head import Double, QueryVector, Stored, ensure_whole, nearest
 from memory.retrieval.selection import BankColumns, Selection, shortlist
 from memory.retrieval.store.search import FoundRow, Head
-from memory.tenancy.entities import Call
+from memory.tenancy.entities import ApartTrial, Call
 
 UNGUARDED = "weighted/none"
 """What a policy without a guard ranks by."""
@@ -43,6 +45,9 @@ class ScoredRows:
     by_id: Mapping[UUID, FoundRow]
     stored: Stored
     bank: BankColumns
+    look_alikes: tuple[str, ...]
+    named: frozenset[UUID]
+    """Those that hold an identifier of the task."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +72,9 @@ class Choice:
 class Ranking:
     """The head with its weights, and the rules it is selected by.
 
-    `candidates` may be a shortlist of `everyone`, where that is a whole bank.
+    `found_by`: of several queries, the one that each candidate is nearest to, by its place.
+    `candidates` may be a shortlist of `everyone`, where that is a whole bank. `inclusions`: the
+    coins of the head before they are tossed; a preview has them too, though it tosses none.
     """
 
     context: Context
@@ -78,6 +85,9 @@ class Ranking:
     selection: Selection
     rankers: Mapping[str, float]
     strength: CellStrength
+    found_by: Mapping[UUID, int]
+    tossing: Tossing
+    inclusions: Mapping[UUID, Coin]
 
 
 class HeadRanker:
@@ -87,42 +97,71 @@ class HeadRanker:
         self._engine = engine
         self._call = call
         self._policy = policy_named(call.namespace.policy)
-        self._scored: dict[int, ScoredRows] = {}
+        self._scored: dict[tuple[int, bool], ScoredRows] = {}
 
     def rank(self, context: Context, relevance: Mapping[UUID, float]) -> Ranking:
         """Weights re-rank the exact head; `relevance` is the reranker's, empty without one."""
-        view = WeightView(context.agent.id, context.as_of, self._policy, context.past)
-        scored = self._score(context.head, view)
-        similarities = scored.stored.similarities(_queries(context))
+        reader = Reader(context.agent.id, self._call.key.party_id)
+        view = WeightView(reader, context.as_of, self._policy, context.past)
+        scored = self._score(context.head, view, prose=context.request.format.is_prose)
+        queries = _queries(context)
+        similarities = scored.stored.similarities(queries)
         head = nearest(similarities, context.head_size)
         ensure_whole(len(head), context.head_size, context.head.matching)
+        head = unite(head, scored, context.head.named)
         choice = self._choose_ranker(context)
+        request, settings = context.request, self._call.namespace.settings
+        on = gates(self._engine, self._call, self._policy)
         selection = Selection(
-            k=context.request.k,
-            gates=gates(self._engine, self._call, self._policy),
+            k=context.k,
+            gates=on if request.gates == "on" else Gates(0.0, 0.0),
             as_of=context.as_of,
             ranker=choice.ranker,
-            slot_probability=self._call.namespace.settings.slot_rate,
+            slot_probability=settings.slot_rate if request.explore else 0.0,
         )
         # All rankers need what each would serve, and a reranker's relevance has its own order.
         short = self._policy.whole_bank and not context.request.all_rankers and not relevance
         some = shortlist(scored.bank, similarities, selection) if short else head
+        candidates = _candidates(scored, some, similarities, relevance)
+        tossing = self._tossing(context, context.retrieval_id)
+        coins: Mapping[UUID, Coin] = {}
+        if tossing.spent:
+            trials = self._call.namespace.apart_trials
+            coins = _inclusions(candidates, scored, view, selection, trials)
+        if tossing.falls:
+            selection = replace(selection, coins=toss_all(coins, tossing))
         return Ranking(
             context=context,
             view=view,
-            candidates=_candidates(scored, some, similarities, relevance),
+            candidates=candidates,
             everyone=partial(_candidates, scored, head, similarities, relevance),
             rows=scored.by_id,
             selection=selection,
             rankers=choice.rankers,
             strength=self._strength(context),
+            found_by=scored.stored.nearest_queries(queries, [one.id for one in candidates]),
+            tossing=tossing,
+            inclusions=coins,
         )
 
-    def _score(self, head: Head, view: WeightView) -> ScoredRows:
+    def _tossing(self, context: Context, retrieval_id: UUID) -> Tossing:
+        """Whether anything is left to coins; of a preview, whether an agent that acted would."""
+        request = context.request
+        acting = replace(request, purpose=Purpose.ACT) if request.is_preview else request
+        whole_bank, namespace = self._policy.whole_bank, self._call.namespace
+        return Tossing(
+            spent=is_tossed(namespace, acting, whole_bank=whole_bank),
+            falls=not request.is_preview,
+            secret=namespace.secret,
+            about=_name_task(context) or f"retrieval {retrieval_id}",
+        )
+
+    def _score(self, head: Head, view: WeightView, *, prose: bool) -> ScoredRows:
         """A head that contexts share was searched for one agent and time, so by one view."""
-        if id(head) not in self._scored:
-            self._scored[id(head)] = score_rows(head, view)
-        return self._scored[id(head)]
+        key = (id(head), prose)
+        if key not in self._scored:
+            self._scored[key] = score_rows(head, view, prose=prose)
+        return self._scored[key]
 
     def _choose_ranker(self, context: Context) -> Choice:
         if not self._policy.guarded:
@@ -136,17 +175,51 @@ class HeadRanker:
         return strength_in(context.states, context.cell, context.as_of, own=own)
 
 
-def score_rows(head: Head, view: WeightView) -> ScoredRows:
+def _inclusions(
+    candidates: Sequence[Candidate],
+    scored: ScoredRows,
+    view: WeightView,
+    selection: Selection,
+    trials: Mapping[UUID, ApartTrial],
+) -> Mapping[UUID, Coin]:
+    """The coins of the head; none by a policy that does not say how sure it is."""
+    stakes: list[Stake] = []
+    for one in candidates:
+        row = scored.by_id[one.id]
+        if (lift := view.lift(row)) is None:
+            return {}
+        trial = trials.get(one.id)
+        apart = trial is not None and trial.is_on(selection.as_of, row.n_absent)
+        stakes.append(Stake(one, lift, row.n_absent, row.pinned, apart))
+    return inclusions(stakes, selection.gates)
+
+
+def score_rows(head: Head, view: WeightView, *, prose: bool) -> ScoredRows:
     """The rows made ready: their vectors stacked, their weights as of then."""
     rows = sorted(head.rows, key=attrgetter("id"))
     weights = [view.weights(row) for row in rows]
+    # A literal rule knows neither groups nor copies nor authors: the k of highest score are served.
+    literal = view.policy.literal
+    look_alikes = tuple("" if literal else row.look_alike(prose=prose) for row in rows)
     bank = BankColumns(
         effective=np.array([weight.effective for weight in weights]),
         ranking=np.array([weight.ranking for weight in weights]),
-        groups=[row.source_group for row in rows],
+        groups=[str(row.id) if literal else row.source_group for row in rows],
         probation=[row.status == Status.PROBATION for row in rows],
+        alike=not literal and len(set(look_alikes)) < len(rows),
+        authors=[None if literal else row.author for row in rows],
     )
-    return ScoredRows(rows, {row.id: row for row in rows}, Stored(_vectors(rows)), bank)
+    by_id = {row.id: row for row in rows}
+    named = frozenset(head.named)
+    return ScoredRows(rows, by_id, stored_vectors(rows), bank, look_alikes, named)
+
+
+def unite(head: Sequence[int], scored: ScoredRows, named: Collection[UUID]) -> list[int]:
+    """The places of the head, and behind them those of the memories that an identifier found."""
+    if not named:
+        return list(head)
+    rest = (place for place, row in enumerate(scored.rows) if row.id in named)
+    return list(dict.fromkeys((*head, *rest)))
 
 
 def gates(engine: Engine, call: Call, policy: Policy) -> Gates:
@@ -165,7 +238,9 @@ def choose_ranker(context: Context, chance: random.Random, *, signal: bool) -> C
     category = context.category_ids.category
     shares = ranker_shares(context.states.records, category, context.as_of, signal=signal)
     if context.request.all_rankers:
-        return Choice(max(RANKERS, key=lambda ranker: shares[ranker]), shares)
+        asked = fsum(shares[ranker] for ranker in ASKED)
+        shares = {ranker: shares[ranker] / asked for ranker in ASKED}
+        return Choice(max(ASKED, key=lambda ranker: shares[ranker]), MappingProxyType(shares))
     drawn = draw_ranker(shares, chance)
     return Choice(drawn.ranker, drawn.shares)
 
@@ -194,18 +269,21 @@ def strength_in(states: Learned, cell: Cell, now: datetime, *, own: bool) -> Cel
     return CellStrength(value, is_suspended(state))
 
 
+def _name_task(context: Context) -> str | None:
+    """What all retrievals about one task have in common, where the caller names it: the same coins
+    fall for all of them, so that none is asked again until its coins please.
+    """
+    task = context.task
+    key = context.request.task.key if context.request.task is not None else None
+    if task is not None:
+        key = task.key if task.key is not None else str(task.id)
+    return None if key is None else f"task {key}"
+
+
 def _queries(context: Context) -> list[QueryVector]:
     return [
         QueryVector(query.target.value, embedding.vector)
-        for query, embedding in zip(context.request.queries, context.vectors, strict=True)
-    ]
-
-
-def _vectors(rows: Sequence[FoundRow]) -> list[HeadRow]:
-    return [
-        HeadRow(row.id, cast("Literal['situation', 'lesson']", field), vector)
-        for row in rows
-        for field, vector in row.vectors.items()
+        for query, embedding in zip(context.queries, context.vectors, strict=True)
     ]
 
 
@@ -217,12 +295,12 @@ def _candidates(
 ) -> tuple[Candidate, ...]:
     """The rows at these places; `relevance` is the reranker's, empty without one."""
     columns = (similarities, scored.bank.effective, scored.bank.ranking)
-    numbers = zip(places, *(column[list(places)].tolist() for column in columns), strict=True)
+    numbers = zip(*(column[list(places)].tolist() for column in columns), strict=True)
     return tuple(
         Candidate(
             id=row.id,
             version=row.version,
-            group=row.source_group,
+            group=scored.bank.groups[place],
             kind=row.kind,
             similarity=similarity,
             relevance=relevance.get(row.id, similarity) if relevance else similarity,
@@ -231,7 +309,12 @@ def _candidates(
             learned_at=row.learned_at,
             credited=row.n_credited,
             probation=scored.bank.probation[place],
+            look_alike=scored.look_alikes[place],
+            trusted=row.trust == Trust.TRUSTED,
+            earned=earned(effective, row.start_weight, row.n_credited),
+            author=scored.bank.authors[place],
+            is_exact=row.id in scored.named,
         )
-        for place, similarity, effective, ranking in numbers
+        for place, (similarity, effective, ranking) in zip(places, numbers, strict=True)
         for row in (scored.rows[place],)
     )

@@ -4,23 +4,38 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from hashlib import sha256
-from typing import Annotated
+from typing import Annotated, Literal
 from uuid import UUID
 
 from pydantic import Field
 
 from memory.kernel.errors import Rejected
 from memory.kernel.fields import INPUT, OUTPUT, CallerKey, Flag, Moment, Name, TaskText
-from memory.kernel.text import KEY, NAME, TASK, cleaned, cleaned_json, optional
+from memory.kernel.metrics import METRICS, RewardKind
+from memory.kernel.text import (
+    KEY,
+    NAME,
+    TASK,
+    cleaned,
+    cleaned_json,
+    cleaned_name,
+    optional,
+    optional_exact,
+    optional_name,
+)
 
 DISTILLER = "memlift-contrast"
 """Whom the server names as author of what it distils."""
 
 
+CHECKER = "memlift-checks"
+"""Whom the server names as author of what checks of runs teach."""
+
+
 OWN_AGENT, REFLECTOR = "memlift", "memlift-reflection"
 
 
-OWN_NAMES = frozenset({OWN_AGENT, REFLECTOR, DISTILLER})
+OWN_NAMES = frozenset({OWN_AGENT, REFLECTOR, DISTILLER, CHECKER})
 """Whom the server names as author of what it writes itself; no caller may speak for them."""
 
 
@@ -98,16 +113,16 @@ class TaskDraft:
     """When its window closes: from then on no prediction counts."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "text", cleaned(self.text, "task.text", TASK))
-        object.__setattr__(self, "key", optional(self.key, "task.key", KEY))
+        object.__setattr__(self, "text", cleaned(self.text, "text", TASK))
+        object.__setattr__(self, "key", optional_exact(self.key, "key", KEY))
         category = self.category_name
         if category is not None:
             object.__setattr__(self, "category", category.name)
             object.__setattr__(self, "subcategory", category.subcategory)
-        object.__setattr__(self, "group_key", optional(self.group_key, "task.group_key", KEY))
-        object.__setattr__(self, "metadata", cleaned_json(self.metadata, "task.metadata"))
+        object.__setattr__(self, "group_key", optional_exact(self.group_key, "group_key", KEY))
+        object.__setattr__(self, "metadata", cleaned_json(self.metadata, "metadata"))
         if self.closes_at is not None and self.closes_at.tzinfo is None:
-            raise Rejected("task.closes_at has no time zone", field="task.closes_at")
+            raise Rejected("closes_at has no time zone", field="closes_at")
 
     @property
     def category_name(self) -> CategoryName | None:
@@ -193,9 +208,9 @@ class AgentDraft:
     """Whether it brings a price, a tool or a source of its own beside memory."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "name", cleaned(self.name, "agent", NAME))
+        object.__setattr__(self, "name", cleaned_name(self.name, "agent"))
         for name in ("model", "family", "size_class"):
-            object.__setattr__(self, name, optional(getattr(self, name), name, NAME))
+            object.__setattr__(self, name, optional_name(getattr(self, name), name))
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,6 +237,36 @@ class Agent:
     """When it was first seen."""
 
 
+MeasureSource = Literal["outcomes", "admin"]
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """What a category's rewards are: free, where neither is given, until an outcome fixes both."""
+
+    __pydantic_config__ = INPUT
+
+    metric: Name | None = None
+    """What they are computed by."""
+    reward_kind: RewardKind | None = None
+    """Whether a reward is a degree, or 0 or 1."""
+
+    def __post_init__(self) -> None:
+        if (self.metric is None) != (self.reward_kind is None):
+            raise Rejected(
+                "metric and reward_kind are fixed, or left free, together", field="metric"
+            )
+        if self.metric is not None and self.metric not in METRICS:
+            raise Rejected(f"metric must be one of {METRICS}", field="metric", limit=list(METRICS))
+
+    @property
+    def is_free(self) -> bool:
+        return self.metric is None
+
+    def __str__(self) -> str:
+        return "free" if self.is_free else f"{self.metric}, {self.reward_kind}"
+
+
 @dataclass(frozen=True, slots=True)
 class Category:
     """A category as stored."""
@@ -235,9 +280,13 @@ class Category:
     parent: str | None
     """The category it is a subcategory of."""
     metric: str | None
-    """What its rewards measure; fixed by its first outcome."""
-    reward_kind: str | None
-    """How its rewards are scaled; fixed by its first outcome."""
+    """What its rewards are computed by; fixed by the first outcome that counts, or by an admin."""
+    reward_kind: RewardKind | None
+    """Whether a reward is a degree, or 0 or 1; fixed with the metric."""
+    fixed_by: MeasureSource | None
+    """Who fixed both: outcomes, and then they are free again when none that counts is left, or an
+    admin.
+    """
     created_at: datetime
     """When it was first used or described."""
 
@@ -261,7 +310,7 @@ class AgentChange:
         if all(getattr(self, field.name) is None for field in fields(self)):
             raise Rejected("the body changes nothing", field="body")
         for name in ("model", "family", "size_class"):
-            object.__setattr__(self, name, optional(getattr(self, name), name, NAME))
+            object.__setattr__(self, name, optional_name(getattr(self, name), name))
 
 
 GENERAL_NAME = "general"

@@ -1,5 +1,6 @@
 """Agents, categories and tasks are named."""
 
+from collections.abc import Collection
 from dataclasses import asdict
 from datetime import datetime
 from uuid import UUID
@@ -22,7 +23,8 @@ from memory.tasks.entities import (
 )
 from memory.tasks.store.actors import ActorStore
 from memory.tasks.store.tasks import Provenance, TaskStore
-from memory.tenancy.entities import Act, AuditEvent, Call, Taxonomy
+from memory.tenancy.entities import Act, AuditEvent, Call
+from memory.tenancy.namespace_settings import Taxonomy
 from memory.tenancy.store.calls import CallStore
 
 GENERAL = CategoryName(GENERAL_NAME)
@@ -34,7 +36,7 @@ async def add_agent(engine: Engine, call: Call, draft: AgentDraft) -> Agent:
     call.key.require(Act.REMEMBER)
     call.key.require_agent(draft.name)
     _require_other(draft.name)
-    async with engine.database.transaction(call.namespace.id) as connection:
+    async with engine.database.effect(call.namespace.id) as connection:
         return await ActorStore(connection, call.namespace.id).add_agent(
             draft, call.key.id, call.now
         )
@@ -71,7 +73,7 @@ async def add_category(engine: Engine, call: Call, name: CategoryName) -> Catego
     call.key.require(Act.REMEMBER)
     if call.namespace.settings.categories is Taxonomy.CLOSED:
         call.key.require(Act.MANAGE)
-    async with engine.database.transaction(call.namespace.id) as connection:
+    async with engine.database.effect(call.namespace.id) as connection:
         store = ActorStore(connection, call.namespace.id)
         ids = await store.ensure_category(name, call.key.id, call.now)
         return await store.get_category(ids.deepest)
@@ -88,13 +90,20 @@ async def add_task(
     """The task, and whether it is new; the same key is the same task."""
     call.key.require(Act.RETRIEVE)
     known = call.namespace.known_at(known_at, call.now)
-    async with engine.database.transaction(call.namespace.id) as connection:
+    async with engine.database.effect(call.namespace.id) as connection:
         return await NameResolver(connection, call).ensure_task(draft, known)
 
 
 async def get_task(engine: Engine, call: Call, task_id: UUID) -> Task:
     async with engine.database.transaction(call.namespace.id) as connection:
         return await TaskStore(connection, call.namespace.id).get(task_id)
+
+
+async def some_tasks(engine: Engine, call: Call, task_ids: Collection[UUID]) -> dict[UUID, Task]:
+    """These tasks by id, as far as there are any."""
+    async with engine.database.transaction(call.namespace.id) as connection:
+        found = await TaskStore(connection, call.namespace.id).some(sorted(task_ids), [])
+    return {task.id: task for task in found}
 
 
 async def list_tasks(engine: Engine, call: Call, key: str | None, page: Page) -> Listed[Task]:

@@ -2,6 +2,7 @@
 
 from sqlalchemy import (
     Boolean,
+    CheckConstraint,
     Column,
     ForeignKey,
     Index,
@@ -52,12 +53,15 @@ category = Table(
     namespace_id(),
     Column("parent_id", Uuid, ForeignKey("category.id", ondelete="CASCADE")),
     Column("name", Text, nullable=False),
-    # A category's metric and reward kind are fixed by its first outcome.
+    # Fixed by the first outcome that counts, until none is left, or by an admin.
     Column("metric", Text),
     Column("reward_kind", Text),
+    Column("fixed_by", Text),
     Column("taxonomy_version", Integer, nullable=False, server_default="1"),
     moment("created_at"),
     key_id(),
+    one_of("fixed_by", ("outcomes", "admin")),
+    CheckConstraint("(metric IS NULL) = (fixed_by IS NULL)", name="fixed"),
     UniqueConstraint("namespace_id", "parent_id", "name", postgresql_nulls_not_distinct=True),
 )
 
@@ -113,18 +117,46 @@ trajectory = Table(
     Column("agent_id", Uuid, ForeignKey("agent.id"), nullable=False),
     Column("steps", JSONB, nullable=False),
     Column("result", Text),
+    # Why, in the agent's own words.
+    Column("rationale", Text),
+    # Which version of the task was run; the receipt behind which the run stands.
+    Column("task_variant", Text),
+    Column("retrieval_id", Uuid, ForeignKey("retrieval.id")),
     Column("reward", DOUBLE_PRECISION),
     Column("verifier", Text, nullable=False),
     # What the run took, in the caller's unit; of two right runs the cheaper is preferred.
     Column("cost", DOUBLE_PRECISION),
+    # What observable checks say of it; null: none has looked at it.
+    Column("examined", JSONB),
     # When its group was last looked at for pairs; null: not yet.
     moment("paired_at", nullable=True),
     moment("known_at"),
     moment("recorded_at"),
     moment("erased_at", nullable=True),
+    # When a rollback took it back: from then on it has no verdict.
+    moment("withdrawn_at", nullable=True),
     key_id(),
     one_of("verifier", VERIFIERS),
     Index("ix_trajectory_namespace_id_task_id", "namespace_id", "task_id"),
+    Index("ix_trajectory_namespace_id_retrieval_id", "namespace_id", "retrieval_id"),
+    Index(
+        "ix_trajectory_retrieval_id",
+        "retrieval_id",
+        postgresql_where=text("retrieval_id IS NOT NULL"),
+    ),
+    # Runs that still have their words.
+    Index(
+        "ix_trajectory_namespace_id_known_at",
+        "namespace_id",
+        "known_at",
+        postgresql_where=text("erased_at IS NULL"),
+    ),
+    Index(
+        "ix_trajectory_unexamined",
+        "namespace_id",
+        "id",
+        postgresql_where=text("examined IS NULL"),
+    ),
     Index(
         "ix_trajectory_unpaired",
         "namespace_id",

@@ -1,21 +1,24 @@
 """Who calls, and within which boundary: keys, roles, namespaces, dashboard sessions."""
 
 import hmac
+import re
 import secrets
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
-from datetime import UTC, datetime, timedelta
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from enum import StrEnum
 from hashlib import sha256
-from typing import Annotated, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 from uuid import UUID
 
 from pydantic import Field
 
 from memory.kernel.errors import Forbidden, Rejected, Unauthenticated
-from memory.kernel.fields import BOTH_WAYS, INPUT, OUTPUT, Flag, Moment, Name, PartOf, Share
-from memory.kernel.text import NAME, SLUG, cleaned
+from memory.kernel.fields import INPUT, OUTPUT, Moment, Name, PartOf
+from memory.kernel.text import SLUG, cleaned_name
 from memory.kernel.text import slug as checked_slug
+from memory.tenancy.claims import CLAIMS, HIGHEST, VERIFIERS, Verifier, verifier_rank
+from memory.tenancy.namespace_settings import NamespaceSettings, settle
 
 
 class Role(StrEnum):
@@ -62,6 +65,7 @@ ALLOWED: dict[Act, frozenset[Role]] = {
 
 
 SECRET_BYTES = 32
+TOKEN = re.compile(rf"ml_[0-9a-f]{{32}}_[0-9a-f]{{{2 * SECRET_BYTES}}}")
 
 
 MAX_AGENTS = 64
@@ -80,6 +84,10 @@ class Key:
     """What the key is for."""
     agents: tuple[str, ...] | None
     """The agents it speaks for; null where it is bound to none and speaks for any."""
+    verifies: Verifier
+    """The highest verifier that it may claim for a result: self < judge < test < human."""
+    party_id: Annotated[UUID | None, Field(exclude=True)]
+    """Whose word its word is, see `memory.tenancy.parties`; null for keys that judge others."""
     name: str
     """Its name among people."""
     namespace: str | None
@@ -92,6 +100,8 @@ class Key:
     """When it was ended by hand."""
     last_used_at: datetime | None
     """When it was last used, to the minute."""
+    reserved: Annotated[tuple[str, ...], Field(exclude=True)] = ()
+    """Of a key that is bound to no agent: the agents that other keys are, or were, bound to."""
 
     def may(self, act: Act) -> bool:
         return self.role in ALLOWED[act]
@@ -99,19 +109,38 @@ class Key:
     def require(self, act: Act) -> None:
         """Raises Forbidden where the role does not allow `act`."""
         if not self.may(act):
-            raise Forbidden(f"a key of role {self.role} may not {act}")
+            able = " and ".join(role for role in Role if role in ALLOWED[act])
+            raise Forbidden(f"a key of role {self.role} may not {act}; {able} may")
 
     def speaks_for(self, agent: str) -> bool:
-        """A key bound to agents speaks only for them; an unbound one for any."""
-        return self.agents is None or agent in self.agents
+        """A key bound to agents speaks only for them; an unbound one for any, but an agent's
+        unbound key not for those that ever had keys of their own.
+        """
+        return agent not in self.reserved if self.agents is None else agent in self.agents
 
     def require_agent(self, agent: str) -> None:
         if not self.speaks_for(agent):
-            raise Forbidden(f"this key does not speak for agent {agent}", field="agent")
+            why = f": agent {agent} has, or had, a key of its own" if self.agents is None else ""
+            raise Forbidden(f"this key does not speak for agent {agent}{why}", field="agent")
 
     def sees_private(self, agent: str) -> bool:
         """Private memories of `agent` are for keys bound to it; an unbound key never sees them."""
         return self.agents is not None and agent in self.agents
+
+    @property
+    def claims(self) -> tuple[Verifier, ...]:
+        """What it may claim, the most believed first."""
+        return tuple(reversed(VERIFIERS[: verifier_rank(self.verifies) + 1]))
+
+    def require_claim(self, verifier: str, field: str = "verifier") -> None:
+        """Raises Forbidden for more than the key verifies: no claim is lowered silently."""
+        if verifier != "none" and verifier_rank(verifier) > verifier_rank(self.verifies):
+            raise Forbidden(
+                f"this key may claim {self.verifies} at most, not {verifier}",
+                code="claim_too_high",
+                field=field,
+                limit=self.verifies,
+            )
 
     def require_alive(self, now: datetime) -> None:
         if self.revoked_at is not None or (self.expires_at is not None and self.expires_at <= now):
@@ -135,15 +164,10 @@ class Token:
     @classmethod
     def parse(cls, text: str) -> "Token":
         """Raises Unauthenticated for anything that is not a token."""
-        parts = text.split("_")
-        try:
-            prefix, key_id, secret = parts
-            token = cls(UUID(hex=key_id), secret)
-        except ValueError as fault:
-            raise Unauthenticated("the key is malformed") from fault
-        if prefix != "ml" or str(token) != text:
+        if not TOKEN.fullmatch(text):
             raise Unauthenticated("the key is malformed")
-        return token
+        _, key_id, secret = text.split("_")
+        return cls(UUID(hex=key_id), secret)
 
     def digest(self) -> bytes:
         return sha256(str(self).encode()).digest()
@@ -179,9 +203,21 @@ class KeyDraft:
     """The agents it speaks for; without them it speaks for any."""
     expires_at: Moment | None = None
     """From then on it opens nothing."""
+    verifies: Verifier | None = None
+    """The highest verifier that it may claim for a result; without one, what its role has:
+    `self` for agents and readers, `test` for evaluators, `human` for admins and operators.
+    """
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "name", cleaned(self.name, "name", NAME))
+        object.__setattr__(self, "name", cleaned_name(self.name, "name"))
+        verifies = self.highest_claim
+        if verifier_rank(verifies, "verifies") > verifier_rank(HIGHEST[self.role]):
+            raise Rejected(
+                f"a key of role {self.role} may claim {HIGHEST[self.role]} at most",
+                field="verifies",
+                limit=HIGHEST[self.role],
+            )
+        object.__setattr__(self, "verifies", verifies)
         if (self.role is Role.OPERATOR) != (self.namespace is None):
             raise Rejected(
                 "an operator key has no namespace, every other has one", field="namespace"
@@ -190,11 +226,16 @@ class KeyDraft:
             return
         if not 1 <= len(self.agents) <= MAX_AGENTS:
             raise Rejected(f"agents takes 1…{MAX_AGENTS} names", field="agents", limit=MAX_AGENTS)
-        names = tuple(cleaned(agent, "agents", NAME) for agent in self.agents)
+        names = tuple(cleaned_name(agent, f"agents.{n}") for n, agent in enumerate(self.agents))
         object.__setattr__(self, "agents", names)
 
+    @property
+    def highest_claim(self) -> Verifier:
+        """What the key may claim: what was asked for, else what its role has."""
+        return self.verifies or CLAIMS[self.role]
 
-PolicyName = Literal["belief", "paper", "steps", "delta"]
+
+PolicyName = Literal["belief", "paper", "paper-strict", "steps", "delta"]
 """The rules by which a namespace may learn; `memory.belief.policy` holds them."""
 POLICIES: tuple[PolicyName, ...] = get_args(PolicyName)
 
@@ -215,75 +256,40 @@ class Learning(StrEnum):
     FROZEN = "frozen"
 
 
-class Taxonomy(StrEnum):
-    """`open`: an unknown category is made at first use. `closed`: it is refused."""
-
-    OPEN = "open"
-    CLOSED = "closed"
-
-
-MAX_COUNT, MAX_TRIALS, MAX_DAYS = 10**12, 16, 365
-Count = Annotated[int, Field(strict=True, ge=1, le=MAX_COUNT)]
-
-
 @dataclass(frozen=True, slots=True)
-class NamespaceSettings:
-    """Settings of one namespace; null leaves the server's default."""
+class ApartTrial:
+    """That a memory shall be tried apart from what is always served beside it: its coin falls more
+    often, until it was absent in so many outcomes, or until a time.
+    """
 
-    __pydantic_config__ = BOTH_WAYS
+    asked_at: datetime
+    until: datetime
+    absences: int
+    """It ends with the outcome that makes the memory's absences so many."""
 
-    raw_gate: Share | None = None
-    """The least cosine at which a memory is considered; 0 switches the gate off."""
-    score_floor: Share | None = None
-    """The least score at which a memory is served; 0 switches the floor off."""
-    control_rate: Share | None = None
-    """The share of retrievals that serve nothing, to measure lift; 0 switches it off."""
-    slot_rate: Share = 0.03
-    """The chance that the last place goes to a memory with few outcomes."""
-    categories: Taxonomy = Taxonomy.OPEN
-    """Whether an unknown category is made at first use or refused."""
-    max_memories: Count = 1_000_000
-    """The quota of living memories."""
-    daily_credits: Count = 50
-    """How many outcomes of one agent's key count for one memory in a day."""
-    verification_trials: Annotated[int, Field(strict=True, ge=1, le=MAX_TRIALS)] = 3
-    """How often a candidate is tried before it is decided on."""
-    verification_days: Annotated[int, Field(strict=True, ge=1, le=MAX_DAYS)] = 7
-    """After so many days without a decision a candidate goes on probation."""
-    meta_guidelines: Flag = True
-    """Whether a guideline is compiled under a meta-guideline."""
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "categories", Taxonomy(self.categories))
-        shares = {
-            "raw_gate": self.raw_gate,
-            "score_floor": self.score_floor,
-            "control_rate": self.control_rate,
-            "slot_rate": self.slot_rate,
-        }
-        for name, share in shares.items():
-            if share is not None and not 0.0 <= share <= 1.0:
-                path = f"settings.{name}"
-                raise Rejected(f"{path} lies outside [0, 1]", field=path, limit=[0, 1])
-        _require_count(self.max_memories, "max_memories", MAX_COUNT)
-        _require_count(self.daily_credits, "daily_credits", MAX_COUNT)
-        _require_count(self.verification_trials, "verification_trials", MAX_TRIALS)
-        _require_count(self.verification_days, "verification_days", MAX_DAYS)
+    def is_on(self, at: datetime, absences: int) -> bool:
+        """Whether it goes on at that time, after so many outcomes without the memory."""
+        return self.asked_at <= at < self.until and absences < self.absences
 
     def stored(self) -> dict[str, object]:
-        return asdict(self)
+        """As JSON has it."""
+        return {
+            "asked_at": self.asked_at.isoformat(),
+            "until": self.until.isoformat(),
+            "absences": self.absences,
+        }
 
     @classmethod
-    def read(cls, stored: Mapping[str, object]) -> "NamespaceSettings":
-        names = {field.name for field in fields(cls)}
-        known = {name: value for name, value in stored.items() if name in names}
-        return cls(**known)  # pyright: ignore[reportArgumentType] - written by `stored`, above
-
-
-def _require_count(value: int, name: str, most: int) -> None:
-    if not 1 <= value <= most:
-        path = f"settings.{name}"
-        raise Rejected(f"{path} must lie in 1…{most}", field=path, limit=[1, most])
+    def read_all(cls, stored: Mapping[str, Mapping[str, Any]]) -> "Mapping[UUID, ApartTrial]":
+        """Those of a namespace, by memory."""
+        return {
+            UUID(memory_id): cls(
+                datetime.fromisoformat(one["asked_at"]),
+                datetime.fromisoformat(one["until"]),
+                int(one["absences"]),
+            )
+            for memory_id, one in stored.items()
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -311,6 +317,10 @@ class Namespace:
     """The latest time of an outcome that was applied."""
     model_id: Annotated[UUID | None, Field(exclude=True)]
     signal: Annotated[bool, Field(exclude=True)]  # Whether weights may carry something.
+    # Keys the coins; shown to nobody.
+    secret: Annotated[bytes, Field(exclude=True)] = field(repr=False)
+    # By memory; some may be over.
+    apart_trials: Annotated[Mapping[UUID, ApartTrial], Field(exclude=True)]
     version: int
     """Grows with each change of the settings; the ETag."""
     created_at: datetime
@@ -364,11 +374,34 @@ class AuditEntry:
     action: str
     """What was done, such as `memory.trust`."""
     subject: str
-    """The id or the slug of what it was done to."""
+    """The id or the slug of what it was done to; the nil UUID for a private memory."""
     detail: Mapping[str, object]
-    """What else is to be known of it, never the text itself."""
+    """What else is to be known of it, never the text itself; nothing of a private memory, and no
+    reason once that was erased.
+    """
     recorded_at: datetime
     """When it was done."""
+
+
+@dataclass(frozen=True, slots=True)
+class AuditFilter:
+    """Which lines of the audit trail to list, the oldest first unless asked otherwise; None does
+    not filter.
+    """
+
+    action: str | None = None
+    key_id: UUID | None = None
+    newest_first: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class AuditIndex:
+    """What an audit trail can be narrowed down to: the actions in it, and the keys that acted, each
+    with its name where the caller manages it.
+    """
+
+    actions: tuple[str, ...]
+    keys: Mapping[UUID, str | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -381,6 +414,7 @@ class Attempt:
     idempotency_key: str
     body_sha256: bytes
     namespace_id: UUID | None
+    begun_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -405,7 +439,7 @@ class NamespaceDraft:
     """Whether outcomes move anything."""
     policy: PolicyName = "belief"
     """The rule by which it learns."""
-    settings: NamespaceSettings = NamespaceSettings()
+    settings: NamespaceSettings = NamespaceSettings()  # noqa: RUF009 - it is frozen
     """What shall differ from the server's defaults."""
 
     def __post_init__(self) -> None:
@@ -416,6 +450,7 @@ class NamespaceDraft:
                 field="policy",
                 limit=list(POLICIES),
             )
+        object.__setattr__(self, "settings", settle(self.policy, self.settings))
 
 
 @dataclass(frozen=True, slots=True)
@@ -451,47 +486,3 @@ def utc(moment: datetime, field: str) -> datetime:
     if moment.tzinfo is None:
         raise Rejected(f"{field} has no time zone", field=field)
     return moment.astimezone(UTC)
-
-
-ID_BYTES = 32
-
-
-IDLE = timedelta(hours=12)
-"""A session that is not used for this long is over."""
-
-
-LONGEST = timedelta(days=7)
-"""However much it is used, a session is over after this long."""
-
-
-_FORM = b"memlift form 1"
-
-
-def fresh_id() -> str:
-    """What the browser keeps; here, only its hash is."""
-    return secrets.token_urlsafe(ID_BYTES)
-
-
-def digest(session_id: str) -> bytes:
-    return sha256(session_id.encode()).digest()
-
-
-def form_token(session_id: str) -> str:
-    """What a form of this session carries; another site's page cannot know it."""
-    return hmac.new(session_id.encode(), _FORM, sha256).hexdigest()
-
-
-@dataclass(frozen=True, slots=True)
-class Session:
-    """A session as stored: its hash and its key, never the id."""
-
-    sha256: bytes
-    key_id: UUID
-    created_at: datetime
-    seen_at: datetime
-    expires_at: datetime
-
-    def require_alive(self, now: datetime) -> None:
-        """Raises Unauthenticated when it was idle for too long, or is too old."""
-        if now >= self.expires_at or now - self.seen_at >= IDLE:
-            raise Unauthenticated("the session is over; log in again", code="session_over")

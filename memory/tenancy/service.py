@@ -11,13 +11,14 @@ from uuid import UUID
 from memory.kernel.engine import Engine
 from memory.kernel.errors import Conflict, Forbidden, NotFound, Rejected, Unauthenticated
 from memory.kernel.paging import Listed, Page
-from memory.kernel.postgres.database import Connection
+from memory.kernel.postgres.database import Connection, Database, DeferredCommit, translated
 from memory.tenancy.entities import (
-    LONGEST,
     Act,
     Attempt,
     AuditEntry,
     AuditEvent,
+    AuditFilter,
+    AuditIndex,
     Call,
     Deletion,
     Key,
@@ -25,17 +26,22 @@ from memory.tenancy.entities import (
     Namespace,
     NamespaceChange,
     NamespaceDraft,
-    NamespaceSettings,
     Recorded,
     Role,
-    Session,
     Token,
+)
+from memory.tenancy.namespace_settings import NamespaceSettings, settle
+from memory.tenancy.session_entities import (
+    LINK_LIFE,
+    LONGEST,
+    Session,
     digest,
     fresh_id,
+    link_digest,
 )
 from memory.tenancy.store.calls import CallStore
-from memory.tenancy.store.keys import KeyStore
-from memory.tenancy.store.namespaces import NamespaceStore
+from memory.tenancy.store.keys import KeyStore, StoredKey, find_key, found_key, is_unrecorded
+from memory.tenancy.store.namespaces import NamespaceStore, find_namespace, found_namespace
 from memory.tenancy.store.sessions import DashboardSessionStore
 
 DEFAULT_NAMESPACE = "default"
@@ -45,35 +51,56 @@ FIRST_KEY_LOCK = "first-key"
 
 
 async def authenticate(engine: Engine, token: str, now: datetime) -> Key:
-    """The key that `token` belongs to. Raises Unauthenticated for any other text."""
+    """The key that `token` belongs to. Raises Unauthenticated for any other text: without a
+    connection where it is not even a token.
+    """
+    parsed = Token.parse(token)
     async with engine.database.transaction() as connection:
-        return await _authenticate(connection, token, now)
+        return await _authenticate(connection, parsed, now)
 
 
-async def enter(engine: Engine, token: str, slug: str, now: datetime) -> tuple[Key, Namespace]:
-    """The key, and the namespace it reaches; to a key that does not reach it, it is not there."""
-    async with engine.database.transaction() as connection:
-        key = await _authenticate(connection, token, now)
-        found = await NamespaceStore(connection).by_slug(slug)
-    return key, require_reach(key, found)
+async def identify(
+    engine: Engine, token: str, slug: str | None, now: datetime
+) -> tuple[Key, Namespace | None]:
+    """The key, and the namespace of that name; None where there is none that the key reaches.
+
+    As `authenticate`, in one round trip for both.
+    """
+    parsed = Token.parse(token)
+    asked = [find_key(parsed.key_id), *([] if slug is None else [find_namespace(slug)])]
+    keys, *namespaces = await engine.database.exchange(asked)
+    key = _require_match(found_key(keys), parsed, now)
+    if is_unrecorded(key, now):
+        async with engine.database.transaction() as connection:
+            await KeyStore(connection).record_use(key, now)
+    namespace = found_namespace(namespaces[0]) if namespaces else None
+    try:
+        return key, None if namespace is None else require_reach(key, namespace)
+    except NotFound:
+        return key, None
 
 
 def require_reach(key: Key, namespace: Namespace) -> Namespace:
     """The namespace, for a key that reaches it. Raises NotFound for any other."""
     if key.namespace_id is not None and key.namespace_id != namespace.id:
-        raise NotFound("no such namespace", code="namespace_not_found", field="namespace")
+        slug = namespace.slug
+        raise NotFound(f"no such namespace: {slug}", code="namespace_not_found", field="namespace")
     return namespace
 
 
-async def _authenticate(connection: Connection, token: str, now: datetime) -> Key:
-    parsed = Token.parse(token)
+async def _authenticate(connection: Connection, parsed: Token, now: datetime) -> Key:
     store = KeyStore(connection)
-    found = await store.find(parsed.key_id)
-    if found is None or not parsed.matches(found[1]):
-        raise Unauthenticated("the key is not known")
-    key = found[0]
-    key.require_alive(now)
+    key = _require_match(await store.find(parsed.key_id), parsed, now)
     await store.record_use(key, now)
+    return key
+
+
+def _require_match(found: StoredKey | None, parsed: Token, now: datetime) -> Key:
+    """The key, where the token is its own and it lives."""
+    if found is None or not parsed.matches(found.sha256):
+        raise Unauthenticated("the key is not known")
+    key = found.key
+    key.require_alive(now)
     return key
 
 
@@ -97,18 +124,56 @@ async def ensure_operator_key(engine: Engine, given: str | None, now: datetime) 
         return token
 
 
+async def recover_operator_key(
+    database: Database, token: Token, now: datetime, *, keep: bool
+) -> list[Key]:
+    """Makes `token` an operator's key, for whoever has the database itself. The operator keys that
+    no other key made, which may lie anywhere, end with that unless `keep`; these are returned.
+
+    Raises Conflict where the token names a key that there is or was.
+    """
+    async with database.transaction() as connection:
+        store = KeyStore(connection)
+        await store.lock(FIRST_KEY_LOCK)
+        if await store.find(token.key_id) is not None:
+            raise Conflict(
+                "the database has this key already, or had it: bring a new one",
+                code="key_known",
+            )
+        before = [] if keep else await store.first_operators(now)
+        await store.add_token(KeyDraft(Role.OPERATOR, "recovered operator"), None, now, token)
+        for old in before:
+            await store.revoke(old.id, now)
+        ended = {"revoked": [str(old.id) for old in before]}
+        event = AuditEvent("key.recover", str(token.key_id), ended)
+        await CallStore(connection).record(event, None, None, now)
+    return before
+
+
 async def create_key(engine: Engine, key: Key, draft: KeyDraft, now: datetime) -> tuple[Key, Token]:
-    """A new key and its token, which nobody can read again."""
+    """A new key and its token, which nobody can read again. Nobody grants a higher claim than
+    their own.
+    """
     key.require(Act.MANAGE)
-    async with engine.database.transaction() as connection:
+    async with engine.database.effect() as connection:
         namespace_id = None
         if draft.namespace is not None:
             namespace_id = (await NamespaceStore(connection).by_slug(draft.namespace)).id
-        _require_may_grant(key, namespace_id)
+        _require_may_grant(key, draft, namespace_id)
+        key.require_claim(draft.highest_claim, "verifies")
         made, token = await KeyStore(connection).add(draft, namespace_id, key.id, now)
-        event = AuditEvent("key.create", str(made.id), {"role": made.role, "name": made.name})
+        named = {"role": made.role, "name": made.name, "verifies": made.verifies}
+        event = AuditEvent("key.create", str(made.id), named)
         await CallStore(connection).record(event, key.id, namespace_id, now)
     return made, token
+
+
+async def list_living_ids(engine: Engine, now: datetime, since: UUID | None) -> set[UUID]:
+    """Which keys open something, by id; with `since` those whose id is not below it. For the
+    server itself, which tells nobody.
+    """
+    async with engine.database.transaction() as connection:
+        return await KeyStore(connection).living(now, since)
 
 
 async def list_keys(engine: Engine, key: Key, page: Page) -> Listed[Key]:
@@ -118,14 +183,19 @@ async def list_keys(engine: Engine, key: Key, page: Page) -> Listed[Key]:
         return await KeyStore(connection).browse(page, key.namespace_id)
 
 
+async def get_key(engine: Engine, key: Key, key_id: UUID) -> Key:
+    """One of the keys that this one manages. Raises NotFound for others."""
+    key.require(Act.MANAGE)
+    async with engine.database.transaction() as connection:
+        return await _get_managed(KeyStore(connection), key, key_id)
+
+
 async def revoke_key(engine: Engine, key: Key, key_id: UUID, now: datetime) -> None:
     """From now on the key opens nothing."""
     key.require(Act.MANAGE)
     async with engine.database.transaction() as connection:
         store = KeyStore(connection)
-        found = await store.get(key_id)
-        if key.role is not Role.OPERATOR and found.namespace_id != key.namespace_id:
-            raise NotFound("no such key", code="key_not_found", field="id")
+        found = await _get_managed(store, key, key_id)
         if found.id == key.id:
             raise Rejected("a key cannot revoke itself", field="id")
         await store.revoke(key_id, now)
@@ -133,28 +203,55 @@ async def revoke_key(engine: Engine, key: Key, key_id: UUID, now: datetime) -> N
         await CallStore(connection).record(event, key.id, found.namespace_id, now)
 
 
-def _require_may_grant(key: Key, namespace_id: UUID | None) -> None:
+async def _get_managed(store: KeyStore, key: Key, key_id: UUID) -> Key:
+    found = await store.get(key_id)
+    if key.role is not Role.OPERATOR and found.namespace_id != key.namespace_id:
+        raise NotFound(f"no such key: {key_id}", code="key_not_found", field="id")
+    return found
+
+
+def _require_may_grant(key: Key, draft: KeyDraft, namespace_id: UUID | None) -> None:
     if key.role is Role.OPERATOR:
         return
     if namespace_id is None:
         raise Forbidden("only an operator makes operator keys", field="role")
     if namespace_id != key.namespace_id:
-        raise NotFound("no such namespace", code="namespace_not_found", field="namespace")
+        slug = draft.namespace
+        raise NotFound(f"no such namespace: {slug}", code="namespace_not_found", field="namespace")
 
 
-async def begin(engine: Engine, attempt: Attempt, now: datetime) -> Recorded | None:
+async def begin(engine: Engine, attempt: Attempt) -> Recorded | None:
     """None where the work is to be done now; else the answer that was recorded.
 
     Raises Rejected for another body under the key, Conflict while the first call runs.
     """
     async with engine.database.transaction() as connection:
-        return await CallStore(connection).begin(attempt, now)
+        return await CallStore(connection).begin(attempt)
 
 
-async def finish(engine: Engine, attempt: Attempt, answer: Recorded) -> None:
-    """The work is done and committed: from now on this is the answer."""
-    async with engine.database.transaction() as connection:
-        await CallStore(connection).finish(attempt, answer)
+async def finish(
+    engine: Engine, attempt: Attempt, answer: Recorded, effect: DeferredCommit | None = None
+) -> None:
+    """The work is done: from now on this is the answer. Effect and answer are committed together,
+    where the effect waits for that.
+
+    Raises Conflict, and the effect is not kept, where this took so long that another call under the
+    same key has taken its place.
+    """
+    if effect is None or effect.connection is None:
+        async with engine.database.transaction() as connection:
+            await CallStore(connection).finish(attempt, answer)
+        return
+    with translated():
+        kept = await CallStore(effect.connection).finish(attempt, answer)
+    if not kept:
+        raise Conflict(
+            "another call under this idempotency key has begun since",
+            code="idempotency_running",
+            field="Idempotency-Key",
+            retry_after=1,
+        )
+    await effect.keep()
 
 
 async def abandon(engine: Engine, attempt: Attempt) -> None:
@@ -171,7 +268,7 @@ async def create_namespace(
 ) -> Namespace:
     """A new, empty namespace."""
     key.require(Act.OPERATE)
-    async with engine.database.transaction() as connection:
+    async with engine.database.effect() as connection:
         made = await NamespaceStore(connection).create(draft, key.id, now)
         event = AuditEvent(
             "namespace.create", made.slug, {"clock": made.clock, "policy": made.policy}
@@ -201,7 +298,8 @@ async def change_namespace(
     if change.learning is not None:
         values["learning"] = change.learning
     if change.settings is not None:
-        values["settings"] = _merge_settings(call.namespace.settings, change.settings).stored()
+        merged = _merge_settings(call.namespace.settings, change.settings)
+        values["settings"] = settle(call.namespace.policy, merged).stored()
     async with engine.database.transaction() as connection:
         changed = await NamespaceStore(connection).change(call.namespace, values, version)
         event = AuditEvent("namespace.change", changed.slug, {"fields": sorted(values)})
@@ -213,7 +311,7 @@ async def request_deletion(engine: Engine, call: Call) -> Deletion:
     """First step: a confirmation, good for ten minutes. Nothing is deleted yet."""
     call.key.require(Act.OPERATE)
     confirmation = secrets.token_urlsafe(24)
-    async with engine.database.transaction() as connection:
+    async with engine.database.effect() as connection:
         await NamespaceStore(connection).request_deletion(
             call.namespace.id, _digest(confirmation), call.now
         )
@@ -237,11 +335,28 @@ async def delete_namespace(engine: Engine, call: Call, confirmation: str) -> Non
         await CallStore(connection).record(event, call.key.id, call.namespace.id, call.now)
 
 
-async def audit_trail(engine: Engine, call: Call, page: Page) -> Listed[AuditEntry]:
+async def audit_trail(
+    engine: Engine, call: Call, wanted: AuditFilter, page: Page
+) -> Listed[AuditEntry]:
     """What was done to this namespace, and by which key."""
     call.key.require(Act.MANAGE)
     async with engine.database.transaction() as connection:
-        return await CallStore(connection).trail(call.namespace.id, page)
+        return await CallStore(connection).trail(call.namespace.id, wanted, page)
+
+
+async def index_audit(engine: Engine, call: Call) -> AuditIndex:
+    """Which actions the trail has, and which keys; an operator's key has no name for an admin."""
+    call.key.require(Act.MANAGE)
+    async with engine.database.transaction() as connection:
+        actions, key_ids = await CallStore(connection).actions_and_keys(call.namespace.id)
+        known = await KeyStore(connection).some(key_ids)
+    names = {key_id: known[key_id].name for key_id in key_ids & known.keys()}
+    if call.key.role is not Role.OPERATOR:
+        mine = call.key.namespace_id
+        names = {
+            key_id: name for key_id, name in names.items() if known[key_id].namespace_id == mine
+        }
+    return AuditIndex(tuple(sorted(actions)), {one: names.get(one) for one in sorted(key_ids)})
 
 
 def _merge_settings(current: NamespaceSettings, change: Mapping[str, object]) -> NamespaceSettings:
@@ -270,6 +385,44 @@ async def open_session(engine: Engine, token: str, now: datetime) -> tuple[str, 
     return session_id, key
 
 
+async def create_login_link(database: Database, token: str, now: datetime) -> str:
+    """A code that opens one session of the token's key, within LINK_LIFE. Raises Unauthenticated
+    for a token of no use.
+    """
+    parsed, code = Token.parse(token), fresh_id()
+    async with database.transaction() as connection:
+        key = await _authenticate(connection, parsed, now)
+        link = Session(link_digest(code), key.id, now, now, now + LINK_LIFE)
+        await DashboardSessionStore(connection).open(link)
+        event = AuditEvent("login_link.create", str(key.id), {})
+        await CallStore(connection).record(event, key.id, key.namespace_id, now)
+    return code
+
+
+async def open_linked_session(engine: Engine, code: str, now: datetime) -> tuple[str, Key]:
+    """The id of a new session for a link that logs in, which is used up by that, and its key.
+    Raises Unauthenticated where it was used before or is too old.
+    """
+    session_id = fresh_id()
+    async with engine.database.transaction() as connection:
+        store = DashboardSessionStore(connection)
+        link = await store.take(link_digest(code))
+        if link is None or now >= link.expires_at:
+            minutes = LINK_LIFE // timedelta(minutes=1)
+            raise Unauthenticated(
+                f"the link was used before, or is older than {minutes} minutes: "
+                "`memlift open` makes a new one",
+                code="link_over",
+            )
+        key = await KeyStore(connection).get(link.key_id)
+        key.require_alive(now)
+        await store.forget(now)
+        await store.open(Session(digest(session_id), key.id, now, now, now + LONGEST))
+        event = AuditEvent("login_link.use", str(key.id), {})
+        await CallStore(connection).record(event, key.id, key.namespace_id, now)
+    return session_id, key
+
+
 async def enter_session(engine: Engine, session_id: str, now: datetime) -> Key:
     """The key of a session. Raises Unauthenticated when either is over."""
     async with engine.database.transaction() as connection:
@@ -285,6 +438,16 @@ async def enter_session(engine: Engine, session_id: str, now: datetime) -> Key:
             await store.seen(session.sha256, now)
         await KeyStore(connection).record_use(key, now)
     return key
+
+
+async def require_session(engine: Engine, session_id: str, now: datetime) -> None:
+    """Raises Unauthenticated where the session or its key is over; asking is no use of either."""
+    async with engine.database.transaction() as connection:
+        session = await DashboardSessionStore(connection).find(digest(session_id))
+        if session is None:
+            raise Unauthenticated("the session is not known; log in", code="session_over")
+        session.require_alive(now)
+        (await KeyStore(connection).get(session.key_id)).require_alive(now)
 
 
 async def close_session(engine: Engine, session_id: str) -> None:

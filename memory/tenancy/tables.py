@@ -20,6 +20,10 @@ from sqlalchemy.dialects.postgresql import ARRAY, JSONB
 
 from memory.kernel.postgres.tables import identity, key_id, metadata, moment, one_of
 
+RANDOM_BYTES = "decode(replace(gen_random_uuid()::text || gen_random_uuid()::text, '-', ''), 'hex')"
+"""32 bytes, 244 bits of them by the database's strong generator."""
+
+
 namespace = Table(
     "namespace",
     metadata,
@@ -36,6 +40,12 @@ namespace = Table(
     # Whether residuals of one memory on different dates agree: else weights are doubted.
     Column("signal", Boolean, nullable=False, server_default="true"),
     Column("model_id", Uuid, ForeignKey("embedding_model.id")),
+    # Models that it was moved from, whose vectors are kept until they are dropped.
+    Column("former_model_ids", ARRAY(Uuid), nullable=False, server_default=text("'{}'::uuid[]")),
+    # The key of the coins; the database makes it, and it is never shown.
+    Column("secret", LargeBinary, nullable=False, server_default=text(RANDOM_BYTES)),
+    # By memory, that it shall be tried apart from its companions, and until when.
+    Column("apart_trials", JSONB, nullable=False, server_default=text("'{}'::jsonb")),
     Column("version", Integer, nullable=False, server_default="1"),
     moment("created_at"),
     moment("deletion_requested_at", nullable=True),
@@ -54,6 +64,9 @@ api_key = Table(
     Column("namespace_id", Uuid, ForeignKey("namespace.id", ondelete="CASCADE")),
     Column("role", Text, nullable=False),
     Column("agents", ARRAY(Text)),
+    # The highest verifier that it may claim, and the first key of the party whose word it speaks.
+    Column("verifies", Text, nullable=False),
+    Column("party_id", Uuid),
     Column("name", Text, nullable=False),
     Column("sha256", LargeBinary, nullable=False),
     Column("created_by", Uuid),
@@ -62,6 +75,8 @@ api_key = Table(
     moment("revoked_at", nullable=True),
     moment("last_used_at", nullable=True),
     one_of("role", ("agent", "evaluator", "reader", "admin", "operator")),
+    one_of("verifies", ("human", "test", "judge", "self")),
+    Index("ix_api_key_namespace_id_party_id", "namespace_id", "party_id"),
 )
 
 

@@ -1,39 +1,51 @@
 """Bad outcomes become candidates: the worst are queued, get a lesson, and are proposed.
 
+A lesson is what the reporter said, else what a language model draws from the run, else what the run
+shows plainly (`failure_notes`). Without a run and without a reported lesson nobody is asked, and
+nothing is written.
+
 The queue is filled in a job's transaction. The work on it is claimed (one transaction), thought
 about (none is open), and stored (another): who dies over it leaves a claim that lapses and counts.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from uuid import UUID
 
+from memory.belief.policy import policy_named
+from memory.belief.states import States
 from memory.inference.service import adopt_model, require_model
 from memory.kernel.engine import Engine
 from memory.kernel.errors import Conflict, MemoryFault, Overloaded, Unavailable
 from memory.kernel.ids import new_id
+from memory.kernel.likeness import TWIN, says_the_same
 from memory.kernel.paging import Listed, Page, listed
 from memory.kernel.ports import Embedding
 from memory.kernel.postgres.database import Connection
-from memory.kernel.postgres.leadership import Leadership, WorkStore
+from memory.kernel.postgres.leadership import Leadership, led_transaction
+from memory.kernel.quoting import shown
 from memory.kernel.text import LESSON, SITUATION
 from memory.llm import prompts
 from memory.llm.client import LlmResult, ask_in_background
 from memory.llm.entities import LlmSubject
+from memory.llm.lesson_prompts import TaskKind, lesson_prompt
 from memory.llm.replies import read_object, text_of
 from memory.llm.roles import SMALL_ANSWER, LlmRole, prompt_of, said
+from memory.llm.run_material import rendered_run, rendered_truth, truth_text
 from memory.llm.store import LlmCallStore
-from memory.memories.entities import ExperienceDraft, Status
-from memory.memories.rules import TWIN, is_twin
-from memory.memories.service import Entrance, enter
+from memory.memories.entities import ExperienceDraft, Status, Visibility
+from memory.memories.service import Entrance, enter, hide_private
 from memory.memories.store.memories import MemoryStore, NewMemory
 from memory.memories.store.status import NearMemory, StatusStore
+from memory.receipts.material import is_erased, load_shared_guideline
 from memory.tasks.entities import CategoryIds
+from memory.tasks.run_entities import Step
 from memory.tenancy.entities import Act, Call, Namespace
 from memory.verification.entities import LessonCandidate, ReportedLesson, Run
+from memory.verification.failure_notes import failure_note, kind_of
 from memory.verification.proposing import Proposal, TargetReward, propose
-from memory.verification.rules import WINDOW, failures, improvable
+from memory.verification.rules import WINDOW, disappoints, failures, improvable
 from memory.verification.store.candidates import CandidateStore, CaseEnd, LessonCase
 
 CLAIM = timedelta(minutes=10)
@@ -76,15 +88,39 @@ class DraftedLesson:
 async def queue(
     connection: Connection, namespace: Namespace, times: tuple[datetime, datetime], *, dry: bool
 ) -> Queueing:
-    """Queue the worst 30 % of the outcomes that nobody has looked at, where better was possible."""
+    """Queue the worst 30 % of the outcomes that nobody has looked at, as far as they went worse
+    than expected, and where better was possible.
+    """
     store = CandidateStore(connection, namespace.id)
-    fresh = await store.fresh(LOOKED_AT)
+    fresh = await _with_expectation(store, namespace, await store.fresh(LOOKED_AT))
     found = failures(await store.before(WINDOW), fresh)
-    done = Queueing(len(fresh), tuple(run for run in found if improvable(run.reward)))
+    bad = tuple(run for run in found if improvable(run.reward) and disappoints(run))
+    done = Queueing(len(fresh), bad)
     if not dry:
-        await store.add([run.id for run in done.worst], times[1])
+        await store.add(done.worst, times[1])
         await store.look_at([run.id for run in fresh], times[1])
     return done
+
+
+async def _with_expectation(
+    store: CandidateStore, namespace: Namespace, runs: Sequence[Run]
+) -> list[Run]:
+    """With the baseline of each run's cell as it was before the run."""
+    policy = policy_named(namespace.policy)
+    cells = await store.cells_before([run.id for run in runs])
+    start = policy.initial_cell([])
+    noise = policy.initial_noise()
+
+    def expected(run: Run) -> float | None:
+        cell = cells.get(run.id, start)
+        return policy.baseline(States({}, {}, cell, noise)) if cell.values else None
+
+    return [replace(run, expected=expected(run)) for run in runs]
+
+
+async def has_fresh_outcomes(connection: Connection, namespace: Namespace) -> bool:
+    """Whether there is something to look at."""
+    return await CandidateStore(connection, namespace.id).has_fresh()
 
 
 async def work_off(
@@ -93,12 +129,22 @@ async def work_off(
     """Make memories of what is queued, until nothing is left that can be done now."""
     require_model(engine, namespace)
     while True:
-        async with engine.database.transaction(namespace.id) as connection:
-            if leadership is not None:
-                await WorkStore(connection).guard(leadership)
+        async with led_transaction(engine.database, namespace.id, leadership) as connection:
             case = await CandidateStore(connection, namespace.id).claim(now, now + CLAIM)
+            if case is not None:
+                case = await with_shared_words(connection, namespace, case)
         if case is None or not await _work(engine, namespace, case, now, leadership):
             return
+
+
+async def with_shared_words(
+    connection: Connection, namespace: Namespace, case: LessonCase
+) -> LessonCase:
+    """What a model makes of a case everyone may read: it gets what everyone may read."""
+    shared = await load_shared_guideline(connection, namespace.id, case.retrieval_id)
+    # A run may repeat all that its agent was told.
+    sources = shared.memory_ids if case.run_id is None else shared.served
+    return replace(case, guideline=shared.text, sources=sources, private=shared.partial)
 
 
 async def list_candidates(
@@ -107,18 +153,21 @@ async def list_candidates(
     """Oldest first."""
     async with engine.database.transaction(call.namespace.id) as connection:
         found, total = await CandidateStore(connection, call.namespace.id).browse(state, page)
+        found = await hide_private(connection, call, found)
     return listed(found, page, total, lambda view: (str(view.outcome_id),))
 
 
 async def retry_candidate(engine: Engine, call: Call, outcome_id: UUID) -> LessonCandidate:
-    """Queue a quarantined candidate again. Raises Conflict where it is not quarantined."""
+    """Queue a quarantined candidate again, or free one that waits from a claim: of who died over
+    it, or while a model is away. Raises Conflict where it is neither.
+    """
     call.key.require(Act.MANAGE)
-    async with engine.database.transaction(call.namespace.id) as connection:
+    async with engine.database.effect(call.namespace.id) as connection:
         store = CandidateStore(connection, call.namespace.id)
         known = await store.get(outcome_id)
         if not await store.retry(outcome_id):
             raise Conflict(f"the candidate is {known.state}", code="candidate_not_quarantined")
-        return await store.get(outcome_id)
+        return await hide_private(connection, call, await store.get(outcome_id))
 
 
 async def _work(
@@ -137,11 +186,13 @@ async def _work(
         return False
     except MemoryFault as fault:
         lesson, reason = None, fault.kind
-    async with engine.database.transaction(namespace.id) as connection:
-        if leadership is not None:
-            await WorkStore(connection).guard(leadership)
+    async with led_transaction(engine.database, namespace.id, leadership) as connection:
         store = CandidateStore(connection, namespace.id)
         if await store.hold(case):
+            by_model = lesson is not None and lesson.llm_call_id is not None
+            made_of = case.sources if by_model else ()
+            if await store.is_erased(case) or await is_erased(connection, namespace.id, made_of):
+                lesson, reason = None, "erased"
             state, memory_id = await _store_lesson(
                 engine, connection, namespace, case, lesson=lesson, now=now
             )
@@ -160,43 +211,69 @@ async def _let_go(engine: Engine, namespace: Namespace, case: LessonCase, until:
 async def _draft_lesson(
     engine: Engine, namespace: Namespace, case: LessonCase, now: datetime
 ) -> DraftedLesson | None:
-    """The lesson of a case: the reporter's own words, else a summary; None where there is none.
-
-    No transaction is open while a model thinks.
+    """The lesson of a case: the reporter's own words, else a model's, else what the run shows
+    plainly; None where there is none. No transaction is open while a model thinks.
     """
     llm_call_id = None
     if case.lesson is not None:
         lesson = ReportedLesson(case.lesson["lesson"] or "", case.lesson["situation"])
-    else:
-        drafted = await summarise(engine, namespace.id, _material(case), _subject(case), now)
-        if drafted is None:
-            return None
+    elif not has_run(case):
+        return None
+    elif drafted := await summarise(engine, namespace.id, material_of(case), _subject(case), now):
         lesson = ReportedLesson(drafted.value.lesson, drafted.value.situation)
         llm_call_id = drafted.llm_call_id
+    elif note := failure_note(case.steps, case.result, truth_text(case.raw)):
+        lesson = ReportedLesson(note)
+    else:
+        return None
     situation = lesson.situation or case.task[:SITUATION]
     one, other = await engine.embedder.embed([situation, lesson.lesson])
     return DraftedLesson(lesson, situation, {"situation": one, "lesson": other}, llm_call_id)
 
 
+def has_run(case: LessonCase) -> bool:
+    """Whether anything is known of what the agent did."""
+    return bool(case.steps or case.result or case.rationale)
+
+
 @dataclass(frozen=True, slots=True)
 class SummariseMaterial:
-    """An attempt that went badly; `run` is its trajectory as text, `reported` the agent's words."""
+    """An attempt that went badly: what was asked, done, answered, expected and true."""
 
     task: str
     category: str
+    kind: TaskKind
     reward: float
-    guideline: str | None = None
-    run: str | None = None
+    expected: float | None = None
+    steps: tuple[Step, ...] = ()
     result: str | None = None
-    reported: str | None = None
+    rationale: str | None = None
+    answer: str | None = None
+    truth: str | None = None
+    guideline: str | None = None
 
 
-def _material(case: LessonCase) -> SummariseMaterial:
-    return SummariseMaterial(case.task, case.category, case.reward, case.guideline)
+def material_of(case: LessonCase) -> SummariseMaterial:
+    answer = case.raw.get("value")
+    return SummariseMaterial(
+        task=case.task,
+        category=case.category,
+        kind=kind_of(case.steps, case.result, case.metric),
+        reward=case.reward,
+        expected=case.expected,
+        steps=case.steps,
+        result=case.result,
+        rationale=case.rationale,
+        answer=None if answer is None else str(answer),
+        truth=rendered_truth(case.raw),
+        guideline=case.guideline,
+    )
 
 
 def _subject(case: LessonCase) -> LlmSubject:
-    return LlmSubject(task_id=case.task_id, agent=case.agent, key_id=case.key_id)
+    return LlmSubject(
+        task_id=case.task_id, agent=case.agent, memory_ids=case.sources, key_id=case.key_id
+    )
 
 
 async def _store_lesson(
@@ -238,7 +315,7 @@ async def _find_twin(
     store = StatusStore(connection, namespace.id)
     text = f"{drafted.situation}\n{drafted.lesson.lesson}"
     for near in await store.find_near(drafted.vectors, model_id, TWIN):
-        if is_twin(text, f"{near.situation}\n{near.lesson}", near.cosine):
+        if says_the_same(text, f"{near.situation}\n{near.lesson}", near.cosine):
             return near
     return None
 
@@ -249,6 +326,7 @@ def _to_memory(case: LessonCase, drafted: DraftedLesson) -> NewMemory:
         situation=drafted.situation,
         lesson=drafted.lesson.lesson,
         task_id=case.task_id,
+        visibility=_visibility_of(case),
         verify=True,
     )
     return NewMemory(
@@ -262,6 +340,11 @@ def _to_memory(case: LessonCase, drafted: DraftedLesson) -> NewMemory:
         vectors=drafted.vectors,
         status=Status.PROPOSED,
     )
+
+
+def _visibility_of(case: LessonCase) -> Visibility:
+    """An agent may repeat what it was told for itself, in its words and in its run."""
+    return Visibility.AGENT if case.private else Visibility.NAMESPACE
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,21 +369,34 @@ async def summarise(
 
 def summarise_role(material: SummariseMaterial) -> LlmRole[Summary]:
     """A failed attempt → a candidate experience."""
-    parts = [
-        ("Task", said(material.task)),
-        ("Category", said(material.category)),
-        ("Reward (0 to 1, larger is better)", f"{material.reward:.3f}"),
-        ("The advice it had", said(material.guideline)),
-        ("The run", said(material.run)),
-        ("Its result", said(material.result)),
-        ("What the agent said about it", said(material.reported)),
-    ]
     schema = prompts.SUMMARISE_SCHEMA
     return LlmRole(
         "summarise",
-        prompt_of("summarise", prompts.SUMMARISE, parts, schema, room=SMALL_ANSWER),
+        prompt_of(
+            "summarise",
+            lesson_prompt(material.kind),
+            summarise_parts(material),
+            schema,
+            room=SMALL_ANSWER,
+        ),
         _summary,
     )
+
+
+def summarise_parts(material: SummariseMaterial) -> list[tuple[str, str]]:
+    """What is told of an attempt, part by part."""
+    expected = "" if material.expected is None else f"; {material.expected:.3f} was expected"
+    return [
+        ("Task", said(material.task)),
+        ("Category", said(material.category)),
+        ("Reward (0 to 1, larger is better)", f"{material.reward:.3f}{expected}"),
+        ("The run", shown(rendered_run(material.steps)) if material.steps else ""),
+        ("Its result", said(material.result)),
+        ("Its answer", said(material.answer)),
+        ("Its rationale", said(material.rationale)),
+        ("What came true", said(material.truth)),
+        ("The advice it had", said(material.guideline)),
+    ]
 
 
 def _summary(answer: str) -> Summary:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Literal
 from uuid import UUID
 
 from pydantic import Field
@@ -39,12 +39,15 @@ class ReportedLesson:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A run with memory that has its reward. `group`: what its task stands or falls with."""
+    """A run that has its reward. `group`: what its task stands or falls with; `expected`: what was
+    expected of its agent at such tasks before it, without memory; None where nothing was.
+    """
 
     id: UUID
     task: UUID
     group: str
     reward: float
+    expected: float | None = None
 
 
 class TicketState(StrEnum):
@@ -121,6 +124,8 @@ class Ticket:
     """What the rewards are computed by."""
     reward_kind: str
     """Whether a reward is a degree (`continuous`), or 0 or 1 (`binary`)."""
+    rule: Literal["gain", "wins"]
+    """How its trials decide: by the gain they show or, of a changeset, by wins and losses."""
     state: TicketState
     """Whether it waits, is leased, or has its end."""
     claims: int
@@ -250,10 +255,12 @@ class LessonCandidate:
     """Whether it waits, became a memory, or why not."""
     reason: str | None
     """Why it was set aside."""
+    expected: float | None
+    """The reward that was expected of its agent at such tasks; null where nothing was."""
     claims: int
     """How often it was worked on."""
     memory_id: UUID | None
-    """The memory made of it, or the twin that was there."""
+    """The memory made of it, or the twin that was there; the nil UUID for a private one."""
     recorded_at: datetime
     """When it was queued."""
     finished_at: datetime | None

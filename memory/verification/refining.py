@@ -1,5 +1,8 @@
 """A candidate is put into other words, and tried anew: a few times, then its rejection stands."""
 
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
 from uuid import UUID
 
 from memory.belief.fold import Operation
@@ -13,7 +16,7 @@ from memory.memories.entities import ExperienceDraft, Memory, MemoryEdit, Status
 from memory.memories.service import UNVERIFIED, Entrance, get_memory
 from memory.memories.store.memories import MemoryStore, NewMemory, NewVersion, Stamp
 from memory.memories.store.status import StatusStore
-from memory.tenancy.entities import Act, AuditEvent, Call
+from memory.tenancy.entities import Act, AuditEvent, Call, Namespace
 from memory.tenancy.store.calls import CallStore
 from memory.tenancy.store.namespaces import NamespaceStore
 from memory.verification.proposing import Proposal, TargetReward, propose
@@ -42,37 +45,57 @@ async def refine(
     one, other = await engine.embedder.embed(list(texts))
     vectors = {"situation": one, "lesson": other}
     wording = NewVersion(memory_id, version + 1, *texts, known_at, vectors)
+    by = Rewording(call.namespace, call.key.id, call.now)
     async with engine.database.transaction(call.namespace.id) as connection:
-        await _reword(engine, connection, call, current, wording=wording)
+        await reword(engine, connection, by, current, wording=wording)
     return await get_memory(engine, call, memory_id)
 
 
-async def _reword(
-    engine: Engine, connection: Connection, call: Call, current: Memory, *, wording: NewVersion
+@dataclass(frozen=True, slots=True)
+class Rewording:
+    """Where, by whose key and when a candidate is reworded, and why."""
+
+    namespace: Namespace
+    key_id: UUID | None
+    now: datetime
+    reason: Literal["refined", "repaired"] = "refined"
+
+
+async def reword(
+    engine: Engine,
+    connection: Connection,
+    by: Rewording,
+    current: Memory,
+    *,
+    wording: NewVersion,
 ) -> None:
-    namespace = call.namespace
+    """The candidate's next version, under a new ticket; the earlier words and trials stay."""
+    namespace = by.namespace
+    model_id = await adopt_model(connection, engine, namespace)
     await StateStore(connection, namespace.id).lock()
-    reference = await _close_ticket(connection, call, current.id)
+    reference = await _close_ticket(connection, by, current.id)
     living = 1 if current.status is Status.REJECTED else 0
     version = await NamespaceStore(connection).bump(namespace.id, memories=living)
-    stamp = Stamp(call.key.id, call.now, version)
-    await _write(MemoryStore(connection, namespace.id), current, wording, stamp)
-    model_id = await adopt_model(connection, engine, namespace)
+    stamp = Stamp(by.key_id, by.now, version)
+    await _write(MemoryStore(connection, namespace.id), current, wording, stamp, by.reason)
     await MemoryStore(connection, namespace.id).add_version(wording, model_id, stamp)
     await NamespaceStore(connection).saw(namespace.id, wording.known_at)
-    moment = LedgerMoment(version, wording.known_at, call.now)
+    moment = LedgerMoment(version, wording.known_at, by.now)
     await set_states(connection, namespace, Operation.EDIT, [current.id], moment)
-    entrance = Entrance(namespace, call.key.id, call.now, model_id)
+    entrance = Entrance(namespace, by.key_id, by.now, model_id)
     new = await _candidate(connection, namespace.id, current, wording)
     proposal = Proposal(new, reference, wording.known_at, current.version + 1)
     await propose(engine, connection, entrance, [proposal])
-    event = AuditEvent("memory.refine", str(current.id), {"version": current.version + 1})
-    await CallStore(connection).record(event, call.key.id, namespace.id, call.now)
+    action = "memory.refine" if by.reason == "refined" else "memory.repair"
+    event = AuditEvent(action, str(current.id), {"version": current.version + 1})
+    await CallStore(connection).record(event, by.key_id, namespace.id, by.now)
 
 
-async def _close_ticket(connection: Connection, call: Call, memory_id: UUID) -> TargetReward | None:
+async def _close_ticket(
+    connection: Connection, by: Rewording, memory_id: UUID
+) -> TargetReward | None:
     """End the ticket of the old words; the reward to beat stays what it was."""
-    store = TicketStore(connection, call.namespace.id)
+    store = TicketStore(connection, by.namespace.id)
     known = await store.of_memory(memory_id)
     if not known:
         raise Conflict("the memory is not a candidate", code="status_conflict", field="id")
@@ -83,20 +106,26 @@ async def _close_ticket(connection: Connection, call: Call, memory_id: UUID) -> 
             field="id",
         )
     waiting = [ticket.id for ticket in known if ticket.decided_at is None]
-    ended = {"state": "expired", "reason": "refined", "decided_at": call.now}
+    ended = {"state": "expired", "reason": by.reason, "decided_at": by.now}
     await store.change(waiting, ended)
     last = known[-1]
+    if last.rule == "wins":
+        raise Conflict(
+            "the memory is tried with others, as a changeset", code="status_conflict", field="id"
+        )
     if last.trials[0].reference is None:
         return None
     return TargetReward(last.trials[0].reference, last.metric, last.reward_kind)
 
 
-async def _write(store: MemoryStore, current: Memory, wording: NewVersion, stamp: Stamp) -> None:
+async def _write(
+    store: MemoryStore, current: Memory, wording: NewVersion, stamp: Stamp, reason: str
+) -> None:
     values: dict[str, object] = {
         "version": wording.version,
         "sha256": wording.digest,
         "status": Status.PROPOSED,
-        "status_reason": "refined",
+        "status_reason": reason,
         "bank_version": stamp.bank_version,
     }
     try:

@@ -69,6 +69,18 @@ class Anchor:
 
 
 @dataclass(frozen=True, slots=True)
+class RewardPair:
+    """What a task brought without the changes and with them; None: not known yet."""
+
+    before: float | None
+    after: float | None
+
+    @property
+    def gain(self) -> float | None:
+        return None if self.before is None or self.after is None else self.after - self.before
+
+
+@dataclass(frozen=True, slots=True)
 class TrialVerdict:
     """`evidence` is `same_task` where nothing but the task it came from was tried."""
 
@@ -82,21 +94,39 @@ def admission(
     reference: Mapping[UUID, Reference],
     reward_kind: str,
     anchors: Sequence[Anchor],
+    *,
+    literal: bool = False,
 ) -> TrialVerdict:
-    """The verdict on a candidate; `reference` is what each task of the trials brought without."""
+    """The verdict on a candidate; `reference` is what each task of the trials brought without.
+    A `literal` rule asks for the gain alone, whatever kind the rewards are of.
+    """
     evidence = "same_task" if all(trial.same_task for trial in trials) else "other_task"
     rewards = [(trial.task, trial.reward) for trial in trials if trial.reward is not None]
     after = [(anchor.before, anchor.after) for anchor in anchors if anchor.after is not None]
     if not rewards or len(rewards) < len(trials) or len(after) < len(anchors):
         return TrialVerdict(Decision.UNDECIDED, "trials_missing", evidence)
     tried = [reference[task] for task in sorted({task for task, _ in rewards})]
-    if reward_kind == "binary":
+    if reward_kind == "binary" and not literal:
         reason = _binary([reward for _, reward in rewards], tried)
     else:
         reason = _continuous([reward - reference[task].reward for task, reward in rewards])
     reason = reason or _anchored(after)
     decision = Decision.ADMITTED if reason is None else Decision.REJECTED
     return TrialVerdict(decision, reason or "gain", evidence)
+
+
+def more_wins(rewards: Sequence[RewardPair]) -> TrialVerdict:
+    """The verdict on a changeset: admitted iff wins exceed losses, over tasks that failed and tasks
+    that went well (Mistake Notebook). A difference within the dead band is neither.
+    """
+    gains = [one.gain for one in rewards]
+    if None in gains or not gains:
+        return TrialVerdict(Decision.UNDECIDED, "trials_missing", "several_tasks")
+    wins = sum(gain is not None and gain > DEAD_BAND for gain in gains)
+    losses = sum(gain is not None and gain < -DEAD_BAND for gain in gains)
+    if wins > losses:
+        return TrialVerdict(Decision.ADMITTED, f"{wins}_wins_{losses}_losses", "several_tasks")
+    return TrialVerdict(Decision.REJECTED, f"{wins}_wins_{losses}_losses", "several_tasks")
 
 
 def posterior(new: tuple[int, int], reference: tuple[int, int]) -> Fraction:
@@ -153,8 +183,15 @@ WINDOW = 50
 """A stream has no batches: each run is compared with the last so many."""
 
 
+def disappoints(run: Run) -> bool:
+    """Whether a run went worse than was expected of its agent, by more than the dead band."""
+    return run.expected is None or run.reward < run.expected - DEAD_BAND
+
+
 def worst(runs: Sequence[Run]) -> list[Run]:
-    """The worst ⌈.3 n⌉ of n task groups, each by its worst run; worst first, ties by id."""
+    """The worst ⌈.3 n⌉ of n task groups, each by its worst run; worst first, of equals the newest,
+    so that what failed now is not kept out by what failed as badly before.
+    """
     lowest: dict[str, Run] = {}
     for run in sorted(runs, key=_badness):
         lowest.setdefault(run.group, run)
@@ -181,8 +218,8 @@ def failures(before: Sequence[Run], fresh: Sequence[Run]) -> list[Run]:
     return list(found.values())
 
 
-def _badness(run: Run) -> tuple[float, UUID]:
-    return run.reward, run.id
+def _badness(run: Run) -> tuple[float, int]:
+    return run.reward, -run.id.int
 
 
 ANCHORS = 2
@@ -197,11 +234,16 @@ class WantedTrial:
     reference: float | None
 
 
-def plan(source: WantedTrial, group: str, runs: Sequence[Run], trials: int) -> list[WantedTrial]:
+def plan(
+    source: WantedTrial, group: str, runs: Sequence[Run], trials: int, *, literal: bool = False
+) -> list[WantedTrial]:
     """The trials to run; `runs` are earlier ones of the category, the newest first.
 
-    One of the trials goes to another task, where there is one that left room for a gain.
+    One of the trials goes to another task, where there is one that left room for a gain. By a
+    `literal` rule the task that it came from is run again, and nothing else.
     """
+    if literal:
+        return [source] * trials
     foreign = _one_each(run for run in runs if run.group != group and run.task != source.task)
     others = [run for run in foreign if improvable(run.reward)][:1]
     own = max(1, trials - len(others))
@@ -214,6 +256,18 @@ def plan(source: WantedTrial, group: str, runs: Sequence[Run], trials: int) -> l
         *(WantedTrial(TrialPurpose.OTHER, run.task, run.reward) for run in others),
         *(WantedTrial(TrialPurpose.ANCHOR, run.task, run.reward) for run in best),
     ]
+
+
+def plan_changeset(failed: Sequence[WantedTrial], runs: Sequence[Run]) -> list[WantedTrial]:
+    """Every task that failed, and the best of the earlier runs of other tasks: a changeset that
+    helps where it was made from may do harm elsewhere.
+    """
+    taken = {one.task for one in failed}
+    good = sorted(
+        (run for run in _one_each(runs) if run.task not in taken), key=lambda run: -run.reward
+    )
+    anchors = [WantedTrial(TrialPurpose.ANCHOR, run.task, run.reward) for run in good[:ANCHORS]]
+    return [*failed, *anchors]
 
 
 def _one_each(runs: Iterable[Run]) -> list[Run]:

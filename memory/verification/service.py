@@ -8,6 +8,7 @@ from hashlib import sha256
 from math import fsum
 from uuid import UUID
 
+from memory.belief.policy import policy_named
 from memory.kernel.engine import Engine
 from memory.kernel.errors import Conflict, Forbidden, Rejected
 from memory.kernel.metrics import reward_of
@@ -19,9 +20,12 @@ from memory.memories.service import viewer
 from memory.memories.store.memories import Stamp
 from memory.memories.store.status import CANDIDATES, StatusStore, StatusTransition
 from memory.tasks.service import NameResolver
-from memory.tenancy.entities import Act, AuditEvent, Call, Namespace
+from memory.tenancy.entities import Act, AuditEvent, Call, Key, Namespace
+from memory.tenancy.parties import speak_as_one
 from memory.tenancy.store.calls import CallStore
+from memory.tenancy.store.keys import KeyStore
 from memory.tenancy.store.namespaces import NamespaceStore
+from memory.verification.changeset_applying import can_apply, settle
 from memory.verification.entities import (
     Ticket,
     TicketClaim,
@@ -36,10 +40,12 @@ from memory.verification.rules import (
     Anchor,
     Decision,
     Reference,
+    RewardPair,
     Trial,
     TrialPurpose,
     TrialVerdict,
     admission,
+    more_wins,
 )
 from memory.verification.store.tickets import (
     Claimable,
@@ -60,7 +66,7 @@ async def claim(engine: Engine, call: Call, wanted: TicketClaim) -> list[Ticket]
     """Lease candidates to an agent for half an hour; none twice, however many ask at once."""
     call.key.require(Act.RETRIEVE)
     call.key.require_agent(wanted.agent)
-    async with engine.database.transaction(call.namespace.id) as connection:
+    async with engine.database.effect(call.namespace.id) as connection:
         owners = (await viewer(connection, call)).owners
         agent = await NameResolver(connection, call).ensure_agent(wanted.agent)
         store = TicketStore(connection, call.namespace.id)
@@ -82,7 +88,7 @@ async def report_trials(
     call.key.require(Act.REPORT)
     call.key.require_agent(report.agent)
     known_at = call.namespace.known_at(report.known_at, call.now)
-    async with engine.database.transaction(call.namespace.id) as connection:
+    async with engine.database.effect(call.namespace.id) as connection:
         owners = (await viewer(connection, call)).owners
         store = TicketStore(connection, call.namespace.id)
         held = await store.lock(ticket_id, owners)
@@ -93,7 +99,8 @@ async def report_trials(
         agent = await NameResolver(connection, call).ensure_agent(report.agent)
         holder = Holder(agent.id, call.key.id)
         _require_lease(held, call, holder, fresh)
-        stamp = TrialStamp(holder, _own(holder, held.author), known_at, call.now)
+        own = await _is_own(connection, call.key, holder, held.author)
+        stamp = TrialStamp(holder, own, known_at, call.now)
         await store.record(ticket_id, fresh, stamp)
         ending = Ending(call.namespace, call.key.id, call.now, known_at)
         await conclude(connection, ending, await store.lock(ticket_id, owners))
@@ -103,7 +110,7 @@ async def report_trials(
 async def release(engine: Engine, call: Call, ticket_id: UUID) -> Ticket:
     """Give a ticket back before its lease ends; its holder may, or whoever manages."""
     call.key.require(Act.RETRIEVE)
-    async with engine.database.transaction(call.namespace.id) as connection:
+    async with engine.database.effect(call.namespace.id) as connection:
         owners = (await viewer(connection, call)).owners
         store = TicketStore(connection, call.namespace.id)
         held = await store.lock(ticket_id, owners)
@@ -118,7 +125,7 @@ async def release(engine: Engine, call: Call, ticket_id: UUID) -> Ticket:
 async def retry(engine: Engine, call: Call, ticket_id: UUID) -> Ticket:
     """Hand a quarantined ticket out again."""
     call.key.require(Act.MANAGE)
-    async with engine.database.transaction(call.namespace.id) as connection:
+    async with engine.database.effect(call.namespace.id) as connection:
         owners = (await viewer(connection, call)).owners
         store = TicketStore(connection, call.namespace.id)
         held = await store.lock(ticket_id, owners)
@@ -158,7 +165,7 @@ class ManualVerdict:
 async def _decide(engine: Engine, call: Call, ticket_id: UUID, verdict: ManualVerdict) -> Ticket:
     """A manager's word ends a candidate."""
     call.key.require(Act.MANAGE)
-    async with engine.database.transaction(call.namespace.id) as connection:
+    async with engine.database.effect(call.namespace.id) as connection:
         owners = (await viewer(connection, call)).owners
         store = TicketStore(connection, call.namespace.id)
         held = await store.lock(ticket_id, owners)
@@ -245,9 +252,14 @@ def _contradicted(slot: int) -> Conflict:
     )
 
 
-def _own(holder: Holder, author: Holder) -> bool:
-    """Whether somebody tried a candidate of its own: the same agent, or the same key."""
-    return holder.agent_id == author.agent_id or holder.key_id == author.key_id
+async def _is_own(connection: Connection, key: Key, holder: Holder, author: Holder) -> bool:
+    """Whether a party tried a candidate of its own: by the keys' word, for other names prove
+    nothing; and where the names are the same, that is said openly.
+    """
+    if author.key_id is None or holder.agent_id == author.agent_id:
+        return holder.agent_id == author.agent_id
+    writers = await KeyStore(connection).some([author.key_id])
+    return any(speak_as_one(key, writer) for writer in writers.values())
 
 
 def score_trials(ticket: Ticket, report: TrialReport) -> list[TrialRow]:
@@ -339,15 +351,25 @@ class Ending:
     known_at: datetime
 
 
-def verdict_of(trials: Sequence[TrialSlot], reward_kind: str) -> TrialVerdict:
-    """What the trials of a ticket say, as they are."""
+def verdict_of(
+    namespace: Namespace, ticket: Ticket, trials: Sequence[TrialSlot] | None = None
+) -> TrialVerdict:
+    """What the trials of a ticket say, as they are, or these of them."""
+    trials = ticket.trials if trials is None else trials
+    if ticket.rule == "wins":
+        return more_wins([RewardPair(_before(slot), slot.reward) for slot in trials])
     tried = [slot for slot in trials if slot.purpose != TrialPurpose.ANCHOR]
     return admission(
         [Trial(s.task_id, s.reward, same_task=s.purpose == TrialPurpose.SOURCE) for s in tried],
         _references(tried),
-        reward_kind,
+        ticket.reward_kind,
         [Anchor(s.reference or 0.0, s.reward) for s in trials if s.purpose == TrialPurpose.ANCHOR],
+        literal=policy_named(namespace.policy).literal,
     )
+
+
+def _before(slot: TrialSlot) -> float | None:
+    return slot.reference if slot.reference is not None else slot.reward_without
 
 
 def _references(trials: Sequence[TrialSlot]) -> Mapping[UUID, Reference]:
@@ -367,7 +389,7 @@ def _references(trials: Sequence[TrialSlot]) -> Mapping[UUID, Reference]:
 async def conclude(connection: Connection, ending: Ending, held: Held) -> None:
     """End the candidate if its trials say how."""
     ticket = held.ticket
-    verdict = verdict_of(ticket.trials, ticket.reward_kind)
+    verdict = verdict_of(ending.namespace, ticket)
     if verdict.decision is Decision.UNDECIDED:
         return
     admitted = verdict.decision is Decision.ADMITTED
@@ -386,6 +408,9 @@ async def end(
 ) -> None:
     """Close the ticket and move its memory; the caller has locked the ticket."""
     ticket = held.ticket
+    entering = ticket.rule == "wins" and status is Status.ACTIVE
+    if entering and not await can_apply(connection, ending.namespace.id, ticket.id):
+        status, reason = Status.REJECTED, "changed_since"
     fewer = -1 if status is Status.REJECTED else 0
     namespaces = NamespaceStore(connection)
     version = await namespaces.bump(ending.namespace.id, memories=fewer)
@@ -410,6 +435,9 @@ async def end(
         "decided_at": ending.now,
     }
     await TicketStore(connection, ending.namespace.id).change([ticket.id], values)
+    if ticket.rule == "wins":
+        applied_at = ending.known_at if moved and status is Status.ACTIVE else None
+        await settle(connection, ending.namespace.id, ticket.id, stamp, applied_at)
     if not moved:
         return
     event = AuditEvent(

@@ -14,11 +14,19 @@ from sqlalchemy import (
     Uuid,
     text,
 )
-from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION, JSONB
+from sqlalchemy.dialects.postgresql import ARRAY, DOUBLE_PRECISION, JSONB
 
 from memory.kernel.postgres.tables import identity, key_id, metadata, moment, namespace_id, one_of
 
 TICKET_STATES = ("open", "leased", "decided", "expired", "quarantined")
+
+
+RULES = ("gain", "wins")
+
+
+CHANGESET_STATES = (
+    *("waiting", "proposed", "applied", "rejected", "nothing", "quarantined", "undone"),
+)
 
 
 CANDIDATE_STATES = ("waiting", "proposed", "twin", "rejected_twin", "nothing", "quarantined")
@@ -31,6 +39,8 @@ candidate = Table(
     namespace_id(),
     Column("state", Text, nullable=False),
     Column("reason", Text),
+    # The reward that was expected of its agent at such tasks.
+    Column("expected", DOUBLE_PRECISION),
     # A claim is work begun on it; who died over it is seen by the time.
     Column("claims", Integer, nullable=False, server_default="0"),
     moment("claimed_until", nullable=True),
@@ -38,6 +48,8 @@ candidate = Table(
     Column("memory_id", Uuid, ForeignKey("memory.id", ondelete="CASCADE")),
     moment("recorded_at"),
     moment("finished_at", nullable=True),
+    # When it was last compared with other failures.
+    moment("compared_at", nullable=True),
     one_of("state", CANDIDATE_STATES),
     Index(
         "ix_candidate_waiting",
@@ -59,6 +71,8 @@ ticket = Table(
     Column("guideline", Text, nullable=False),
     Column("metric", Text, nullable=False),
     Column("reward_kind", Text, nullable=False),
+    # How its trials decide.
+    Column("rule", Text, nullable=False, server_default="gain"),
     Column("state", Text, nullable=False),
     Column("claims", Integer, nullable=False, server_default="0"),
     Column("leased_agent_id", Uuid, ForeignKey("agent.id")),
@@ -70,8 +84,11 @@ ticket = Table(
     moment("known_at"),
     moment("recorded_at"),
     moment("decided_at", nullable=True),
+    # When a language model was asked to repair what it turned down: once.
+    moment("repair_tried_at", nullable=True),
     key_id(),
     one_of("state", TICKET_STATES),
+    one_of("rule", RULES),
     one_of("reward_kind", ("continuous", "binary")),
     one_of("decision", ("admitted", "rejected", "probation")),
     Index(
@@ -82,6 +99,31 @@ ticket = Table(
     ),
     Index("ix_ticket_namespace_id_state_id", "namespace_id", "state", "id"),
     Index("ix_ticket_namespace_id_memory_id", "namespace_id", "memory_id"),
+)
+
+
+changeset = Table(
+    "changeset",
+    metadata,
+    identity(),
+    namespace_id(),
+    Column("state", Text, nullable=False),
+    Column("reason", Text),
+    Column("category_id", Uuid, ForeignKey("category.id"), nullable=False),
+    Column("family", Text, nullable=False),
+    # No foreign key: an array has none. The first is the one in the midst.
+    Column("outcome_ids", ARRAY(Uuid), nullable=False),
+    Column("similarity", DOUBLE_PRECISION, nullable=False),
+    # What is changed, by ids: words stand with the memories alone.
+    Column("changes", JSONB, nullable=False, server_default=text("'[]'")),
+    Column("ticket_id", Uuid, ForeignKey("ticket.id", ondelete="SET NULL")),
+    Column("claims", Integer, nullable=False, server_default="0"),
+    moment("claimed_until", nullable=True),
+    moment("recorded_at"),
+    moment("finished_at", nullable=True),
+    one_of("state", CHANGESET_STATES),
+    Index("ix_changeset_namespace_id_id", "namespace_id", "id"),
+    Index("ix_changeset_ticket_id", "ticket_id"),
 )
 
 

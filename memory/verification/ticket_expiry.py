@@ -83,20 +83,22 @@ def _due(namespace: Namespace, held: Held, times: tuple[datetime, datetime]) -> 
         if ticket.claims >= MAX_CLAIMS:
             return TicketChange(ticket.memory_id, ticket.id, "quarantined", Status.PROPOSED)
     if now - ticket.known_at >= timedelta(days=namespace.settings.verification_days):
-        return _overdue(held)
+        return _overdue(namespace, held)
     if ticket.state is TicketState.LEASED:
         return TicketChange(ticket.memory_id, ticket.id, "lease_freed", Status.PROPOSED)
     return None
 
 
-def _overdue(held: Held) -> TicketChange:
+def _overdue(namespace: Namespace, held: Held) -> TicketChange:
     """Nobody finished the trials. Those there are may speak against the candidate, never for it:
-    or whoever stops after a lucky first one would decide.
+    or whoever stops after a lucky first one would decide. A literal rule knows no probation.
     """
     ticket = held.ticket
     known = [slot for slot in ticket.trials if slot.reward is not None]
-    against = verdict_of(known, ticket.reward_kind).decision is Decision.REJECTED
-    if against:
+    # A changeset is applied because it was tried, or not at all.
+    verdict = verdict_of(namespace, ticket, known)
+    kept_out = policy_named(namespace.policy).literal or ticket.rule == "wins"
+    if kept_out or verdict.decision is Decision.REJECTED:
         return TicketChange(ticket.memory_id, ticket.id, "rejected", Status.REJECTED)
     return TicketChange(ticket.memory_id, ticket.id, "probation", Status.PROBATION)
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import fsum
 from typing import Any
 from uuid import UUID
@@ -14,6 +15,9 @@ from memory.memories.entities import Memory
 from memory.memories.service import get_memory
 from memory.verification import service as tickets
 from memory.verification.acquisition import list_candidates, retry_candidate
+from memory.verification.changeset_applying import undo
+from memory.verification.changeset_entities import ChangesetState
+from memory.verification.changesets import list_changesets, retry_changeset
 from memory.verification.entities import (
     CandidateState,
     Ticket,
@@ -24,6 +28,7 @@ from memory.verification.entities import (
 from memory.verification.service import verdict_of
 from server.dashboard.forms import Form
 from server.dashboard.guarding import guarded_at
+from server.dashboard.list_files import file_of, wants_file
 from server.dashboard.lists import page_of, shown
 from server.dashboard.viewer import FormDep, Manages, PageViewer, Reads, done, page
 from server.errors import status_of
@@ -53,10 +58,10 @@ class Compared:
 async def show_tickets(viewer: Reads) -> Response:
     """Candidates that are or were on trial."""
     state = viewer.request.query_params.get("state") or None
-    listed = await tickets.list_tickets(
-        viewer.engine, viewer.call, TicketFilter(state), page_of(viewer)
-    )
-    table = shown(viewer, listed)
+    fetch = partial(tickets.list_tickets, viewer.engine, viewer.call, TicketFilter(state))
+    if wants_file(viewer):
+        return await file_of(viewer, "candidates", fetch)
+    table = shown(viewer, await fetch(page_of(viewer)), files=True)
     compared = [compared_of(ticket.trials) for ticket in table.rows]
     ids = [ticket.memory_id for ticket in table.rows]
     memories = {one.id: one for one in await some_memories(viewer.engine, viewer.call, ids)}
@@ -75,8 +80,10 @@ async def show_tickets(viewer: Reads) -> Response:
 async def show_lessons(viewer: Reads) -> Response:
     """Bad outcomes on their way to becoming memories."""
     state = viewer.request.query_params.get("state") or None
-    listed = await list_candidates(viewer.engine, viewer.call, state, page_of(viewer))
-    table = shown(viewer, listed)
+    fetch = partial(list_candidates, viewer.engine, viewer.call, state)
+    if wants_file(viewer):
+        return await file_of(viewer, "bad-outcomes", fetch)
+    table = shown(viewer, await fetch(page_of(viewer)), files=True)
     return page(viewer, "lessons.html", table=table, state=state, states=list(CandidateState))
 
 
@@ -85,6 +92,32 @@ async def retry_lesson(viewer: Manages, outcome_id: UUID) -> Response:
     """Work on a quarantined one again."""
     await retry_candidate(viewer.engine, viewer.call, outcome_id)
     return done(viewer, "/candidates/lessons", "The outcome is queued again.")
+
+
+@router.get("/changesets")
+async def show_changesets(viewer: Reads) -> Response:
+    """What would be changed after several failures alike, with the words before and after."""
+    state = viewer.request.query_params.get("state") or None
+    fetch = partial(list_changesets, viewer.engine, viewer.call, state)
+    if wants_file(viewer):
+        return await file_of(viewer, "changesets", fetch)
+    table = shown(viewer, await fetch(page_of(viewer)), files=True)
+    states = list(ChangesetState)
+    return page(viewer, "changesets.html", table=table, state=state, states=states)
+
+
+@router.post("/changesets/{changeset_id}/undo")
+async def undo_changeset(viewer: Manages, changeset_id: UUID) -> Response:
+    """Take an applied one back."""
+    await undo(viewer.engine, viewer.call, changeset_id)
+    return done(viewer, "/candidates/changesets", "The changeset is taken back.")
+
+
+@router.post("/changesets/{changeset_id}/retry")
+async def retry_one(viewer: Manages, changeset_id: UUID) -> Response:
+    """Work on a quarantined one again."""
+    await retry_changeset(viewer.engine, viewer.call, changeset_id)
+    return done(viewer, "/candidates/changesets", "The changeset is queued again.")
 
 
 @router.get("/{ticket_id}")
@@ -136,7 +169,7 @@ async def _shown(viewer: PageViewer, ticket_id: UUID, fault: MemoryFault | None 
         ticket=ticket,
         memory=await _memory(viewer, ticket.memory_id),
         compared=compared_of(ticket.trials),
-        verdict=verdict_of(ticket.trials, ticket.reward_kind),
+        verdict=verdict_of(viewer.call.namespace, ticket),
         undecided=ticket.state in UNDECIDED,
         fault=fault,
     )

@@ -1,24 +1,32 @@
 """Constraints: what separates success from failure, and the contrasts of runs that say so."""
 
+import asyncio
+from functools import partial
 from uuid import UUID
 
 from fastapi import Response
 
 from memory.constraints import bank, service
+from memory.constraints.browsing import list_constraint_clusters, load_constraint_links
 from memory.curation import service as curation
-from memory.curation.entities import StatusChange
+from memory.curation.entities import MAX_BULK, StatusChange
 from memory.kernel.errors import MemoryFault, NotFound, Rejected
 from memory.kernel.paging import Page
-from memory.kernel.text import NAME, optional
+from memory.kernel.text import NAME, cleaned, optional
 from memory.memories.entities import MemoryFilter, Status
 from memory.tasks.service import list_categories
+from server.dashboard.forms import Form
 from server.dashboard.guarding import guarded_at
+from server.dashboard.list_files import file_of, wants_file
 from server.dashboard.lists import page_of, shown
-from server.dashboard.viewer import FormDep, PageViewer, Reads, Remembers, done, page
+from server.dashboard.memories import Refused
+from server.dashboard.run_difference import compare_runs
+from server.dashboard.viewer import FormDep, Manages, PageViewer, Reads, Remembers, done, page
 from server.errors import status_of
 
 CHOICES = Page(200)
 ORIGINS = ("distilled", "written")
+DECIDED = {"approve": "approved", "reject": "rejected"}
 RESULTS = {
     "suspend": "rests until it is restored",
     "retire": "is retired; its record stays",
@@ -36,12 +44,18 @@ async def show_constraints(viewer: Reads) -> Response:
         category=_wanted(viewer, "category"),
         origin=_wanted(viewer, "origin"),
     )
-    listed = await bank.list_constraints(viewer.engine, viewer.call, wanted, page_of(viewer))
+    fetch = partial(bank.list_constraints, viewer.engine, viewer.call, wanted)
+    if wants_file(viewer):
+        return await file_of(viewer, "constraints", fetch)
+    listed = await fetch(page_of(viewer))
     categories = await list_categories(viewer.engine, viewer.call, CHOICES)
+    ids = [one.id for one in listed.items]
     return page(
         viewer,
         "constraints.html",
-        table=shown(viewer, listed),
+        table=shown(viewer, listed, files=True),
+        links=await load_constraint_links(viewer.engine, viewer.call, ids),
+        clusters=await list_constraint_clusters(viewer.engine, viewer.call),
         wanted=wanted,
         statuses=[status.value for status in Status],
         origins=ORIGINS,
@@ -57,13 +71,63 @@ async def show_contrast(viewer: Reads, contrast_id: UUID) -> Response:
         await service.get_trajectory(viewer.engine, viewer.call, run_id)
         for run_id in (contrast.preferred_id, contrast.unpreferred_id)
     ]
-    return page(viewer, "contrast.html", contrast=contrast, runs=runs)
+    difference = await asyncio.to_thread(compare_runs, *runs)
+    return page(viewer, "contrast.html", contrast=contrast, runs=runs, difference=difference)
 
 
 @router.get("/{memory_id}")
 async def show_constraint(viewer: Reads, memory_id: UUID) -> Response:
     """A constraint with its support, piece by piece."""
     return await _constraint_page(viewer, memory_id)
+
+
+@router.post("/bulk")
+async def change_ticked(viewer: Manages, form: FormDep) -> Response:
+    """Approve or reject the ticked rows, with a reason; the page says what was refused and why."""
+    action, ids = form.get("action"), _ticked(form)
+    if action not in DECIDED:
+        raise Rejected("choose approve or reject", field="action", limit=list(DECIDED))
+    reason = cleaned(form.get("reason"), "reason", NAME)
+    refused: list[Refused] = []
+    for memory_id in ids:
+        try:
+            if action == "approve":
+                await bank.vouch_for(viewer.engine, viewer.call, memory_id, reason)
+            else:
+                retired = StatusChange("retire", reason)
+                await curation.change_constraint(viewer.engine, viewer.call, memory_id, retired)
+        except MemoryFault as fault:
+            refused.append(Refused(memory_id, fault.detail))
+    n = len(ids) - len(refused)
+    said = f"{n} {'constraint was' if n == 1 else 'constraints were'} {DECIDED[action]}."
+    if not refused:
+        return done(viewer, "/constraints", said)
+    back = viewer.url("/constraints")
+    return page(viewer, "constraints_refused.html", said=said, refused=refused, back=back)
+
+
+def _ticked(form: Form) -> list[UUID]:
+    """Raises Rejected where nothing is ticked."""
+    try:
+        ids = list(dict.fromkeys(UUID(one) for one in form.all("ids")))
+    except ValueError as fault:
+        raise Rejected("the form names no constraint of ours", field="ids") from fault
+    if not 1 <= len(ids) <= MAX_BULK:
+        raise Rejected(f"tick 1…{MAX_BULK} constraints", field="ids", limit=MAX_BULK)
+    return ids
+
+
+@router.post("/{memory_id}/vouch")
+async def vouch(viewer: Manages, memory_id: UUID, form: FormDep) -> Response:
+    """Bring a proposal into use on a manager's word, with a reason for the audit trail."""
+    try:
+        reason = optional(form.given("reason"), "reason", NAME)
+        await bank.vouch_for(viewer.engine, viewer.call, memory_id, reason)
+    except NotFound:
+        raise
+    except MemoryFault as fault:
+        return await _constraint_page(viewer, memory_id, fault)
+    return done(viewer, f"/constraints/{memory_id}", "The constraint is in use.")
 
 
 @router.post("/{memory_id}/{action}")

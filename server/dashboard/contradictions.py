@@ -1,6 +1,7 @@
 """Contradictions: two constraints with one trigger and opposite obligations, side by side."""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import cast
 from uuid import UUID
 
@@ -10,6 +11,7 @@ from memory.constraints import bank, contradictions
 from memory.constraints.entities import Constraint, Contradiction, Keep, Resolution
 from memory.kernel.errors import MemoryFault, NotFound, Rejected
 from server.dashboard.guarding import guarded_at
+from server.dashboard.list_files import file_of, wants_file
 from server.dashboard.lists import page_of, shown
 from server.dashboard.viewer import FormDep, Manages, PageViewer, Reads, done, page
 from server.errors import status_of
@@ -42,10 +44,10 @@ async def show_contradictions(viewer: Reads) -> Response:
     state = viewer.request.query_params.get("state") or None
     if state is not None and state not in STATES:
         raise Rejected("state is open or resolved", field="state", limit=list(STATES))
-    listed = await contradictions.list_contradictions(
-        viewer.engine, viewer.call, state, page_of(viewer)
-    )
-    table = shown(viewer, listed)
+    fetch = partial(contradictions.list_contradictions, viewer.engine, viewer.call, state)
+    if wants_file(viewer):
+        return await file_of(viewer, "contradictions", fetch)
+    table = shown(viewer, await fetch(page_of(viewer)), files=True)
     views = [await _view(viewer, one) for one in table.rows]
     return page(viewer, "contradictions.html", table=table, views=views, state=state, states=STATES)
 

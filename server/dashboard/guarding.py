@@ -3,6 +3,7 @@
 import hmac
 import logging
 from collections.abc import Callable, Coroutine
+from time import monotonic
 from typing import Any
 from urllib.parse import quote, urlsplit
 
@@ -11,12 +12,16 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from starlette.responses import RedirectResponse
 
-from memory.kernel.errors import Forbidden, MemoryFault, Unauthenticated
-from memory.tenancy.entities import form_token
+from memory.kernel.errors import Forbidden, MemoryFault, Rejected, Unauthenticated
+from memory.tenancy.entities import Key
+from memory.tenancy.service import enter_session
+from memory.tenancy.session_entities import form_token
+from server.authentication import COOKIE, now_of
+from server.callers import SESSION, address_of
 from server.dashboard.forms import Form, read_form
 from server.dashboard.rendering import problem_page
 from server.errors import fault_headers, problem_of, problem_of_bug, problem_of_shape
-from server.middleware import request_id_of
+from server.middleware import is_readable, request_id_of, too_large
 from server.schemas.problems import Problem
 from server.shared import shared_of
 
@@ -30,10 +35,10 @@ HEADERS = {
     "Referrer-Policy": "same-origin",
     "Cross-Origin-Opener-Policy": "same-origin",
 }
-COOKIE = "memlift_session"
 FIELD = "csrf"
 HEADER = "X-CSRF-Token"
 LOGIN = "/dashboard/login"
+LOGIN_BYTES = 16 * 1024
 SAME = frozenset({"same-origin", "none"})
 
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]
@@ -82,14 +87,18 @@ def _told(request: Request, problem: Problem, headers: dict[str, str] | None = N
 
 
 async def _require_own(request: Request) -> None:
-    """A POST comes from a page of ours. Raises Forbidden for any other."""
+    """A POST comes from a page of ours. Raises Forbidden for any other.
+
+    Whoever has no session is sent away before the form is read.
+    """
     require_same_origin(request)
-    form = await form_of(request)
     if request.url.path == LOGIN:
+        require_small(request)
+        await form_of(request)
         return
-    session_id = request.cookies.get(COOKIE)
-    if session_id is None:
-        raise Unauthenticated("log in first")
+    session_id = session_of(request)
+    await key_of_session(request)
+    form = await form_of(request)
     given = request.headers.get(HEADER) or form.get(FIELD)
     if not hmac.compare_digest(given.encode(), form_token(session_id).encode()):
         raise Forbidden("the form is not of this session; open the page again", code="foreign_form")
@@ -100,11 +109,45 @@ def require_same_origin(request: Request) -> None:
     origin = request.headers.get("origin")
     if origin is not None:
         # Without the scheme: a proxy that ends TLS speaks plain HTTP to us.
-        foreign = urlsplit(origin).netloc.lower() != request.headers.get("host", "").lower()
+        host = request.headers.get("host", "").lower()
+        foreign = not is_readable(origin) or urlsplit(origin).netloc.lower() != host
     else:
         foreign = request.headers.get("sec-fetch-site", "none") not in SAME
     if foreign:
         raise Forbidden("the request comes from a page of another site", code="foreign_origin")
+
+
+def require_small(request: Request) -> None:
+    """Raises TooLarge for a login that says it is larger than one, Rejected where it does not say:
+    nobody knows yet who sends it.
+    """
+    declared = request.headers.get("content-length")
+    if declared is None:
+        raise Rejected("send Content-Length", field="Content-Length")
+    if int(declared) > LOGIN_BYTES:
+        raise too_large(LOGIN_BYTES)
+
+
+def session_of(request: Request) -> str:
+    """The session that a browser shows. Raises Unauthenticated where it shows none."""
+    session_id = request.cookies.get(COOKIE)
+    if session_id is None:
+        raise Unauthenticated("log in first")
+    return session_id
+
+
+async def key_of_session(request: Request) -> Key:
+    """The key of the session, looked up once. Raises Unauthenticated where the session is over."""
+    if not hasattr(request.state, "session_key"):
+        shared, session_id = shared_of(request), session_of(request)
+        key = await shared.callers.look_up(
+            SESSION + session_id,
+            address_of(request.scope, shared.settings.proxies),
+            lambda: enter_session(shared.opened(), session_id, now_of(request.scope)),
+        )
+        shared.limits.take(key.id, monotonic())
+        request.state.session_key = key
+    return request.state.session_key
 
 
 async def form_of(request: Request) -> Form:
@@ -122,6 +165,9 @@ def _to_login(request: Request, fault: Unauthenticated) -> Response:
     target = f"{LOGIN}?next={quote(path + query, safe='')}{known}"
     if "hx-request" in request.headers:
         return Response(status_code=401, headers={"HX-Redirect": target})
+    if "text/event-stream" in request.headers.get("accept", ""):
+        # The page of the login is no stream of events: a browser would call it a fault.
+        return Response(status_code=401)
     return RedirectResponse(target, status_code=303)
 
 

@@ -3,11 +3,13 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from typing import Any, cast
 from uuid import UUID
 
 from fastapi import Response
 
+from memory.jobs.attempts import list_failing
 from memory.jobs.service import JOBS, JobRequest, job_named, list_runs, run_job
 from memory.kernel.errors import NotFound, Rejected
 from memory.kernel.postgres.leadership import JobRun
@@ -15,11 +17,13 @@ from memory.memories.service import get_memory
 from memory.tenancy.entities import Clock
 from server.dashboard.forms import Form
 from server.dashboard.guarding import guarded_at
-from server.dashboard.lists import page_of, shown
+from server.dashboard.list_files import file_of, wants_file
+from server.dashboard.lists import TIME, heading, order_in_time, page_of, shown
+from server.dashboard.live import pulse_of
 from server.dashboard.rendering import number
 from server.dashboard.viewer import FormDep, Manages, PageViewer, Reads, done, page
 
-MAX_COUNTS = 12
+MAX_COUNTS = 16
 MAX_WORDED = 50
 OWN_COLUMNS = frozenset({"memory_id", "change", "weight_before", "weight_after"})
 MAX_CHANGES = 500
@@ -53,12 +57,26 @@ class RunView:
 @router.get("")
 async def show_jobs(viewer: Reads) -> Response:
     """The timetable and the runs, newest first."""
-    runs = await list_runs(viewer.engine, viewer.call, page_of(viewer), newest_first=True)
-    table = shown(viewer, runs)
+    order = order_in_time(viewer)
+    fetch = partial(list_runs, viewer.engine, viewer.call, newest_first=order.descending)
+    if wants_file(viewer):
+        return await file_of(viewer, "job-runs", fetch)
+    table = shown(viewer, await fetch(page_of(viewer)), files=True)
     views = [view_of(run, limit=20) for run in table.rows]
+    failing = await list_failing(viewer.engine, viewer.call)
     newest = viewer.call.namespace.newest_known_at
     newest_text = None if newest is None else newest.strftime("%Y-%m-%dT%H:%M")
-    return page(viewer, "jobs.html", jobs=JOBS, table=table, views=views, newest=newest_text)
+    return page(
+        viewer,
+        "jobs.html",
+        jobs=JOBS,
+        failing=failing,
+        table=table,
+        pulse=await pulse_of(viewer),
+        started=heading(viewer, order, TIME),
+        views=views,
+        newest=newest_text,
+    )
 
 
 @router.post("/{job}/dry-run")
@@ -72,12 +90,19 @@ async def dry_run(viewer: Manages, job: str, form: FormDep) -> Response:
 
 @router.post("/{job}/runs")
 async def run_now(viewer: Manages, job: str, form: FormDep) -> Response:
-    """Run it, unless its period has had its run."""
+    """Run it, whatever ran before."""
     run = await run_job(viewer.engine, viewer.call, job, JobRequest(now=_now(viewer, form)))
-    view = view_of(run, limit=0)
-    if run.started_at < viewer.now:
-        return done(viewer, "/jobs", f"{job} has run in period {run.period} before: once is enough")
-    return done(viewer, "/jobs", f"{job} ran for period {run.period}: {view.n_changes} changes")
+    return done(viewer, "/jobs", f"{job} ran for period {run.period}: {_said(run)}")
+
+
+def _said(run: JobRun) -> str:
+    """What a run came to, in a few words."""
+    result = run.result or {}
+    if "rows_removed" not in result:
+        return f"{view_of(run, limit=0).n_changes} changes"
+    removed, found = result["rows_removed"], result["rows_to_remove"]
+    rest = "" if result["complete"] else "; run it again for the rest"
+    return f"{removed} of {found} old rows removed{rest}"
 
 
 def view_of(run: JobRun, limit: int = MAX_CHANGES) -> RunView:

@@ -1,27 +1,35 @@
 """Pages of a list: the cursor in the link is signed, as the API's is, and bound to the filter."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 from urllib.parse import urlencode
 
 from memory.kernel.paging import Listed, Page
 from server.cursors import place_of
+from server.dashboard.list_files import FORMAT, file_addresses
 from server.dashboard.viewer import PageViewer
 from server.shared import shared_of
 
 ROWS = 50
+UNFILTERING = frozenset({"sort", "order", "cursor", "limit", FORMAT})
+TIME = "recorded"
 Row = TypeVar("Row")
 
 
 @dataclass(frozen=True, slots=True)
 class Shown(Generic[Row]):
-    """One page of rows, with the true total, and links to the first and the next page."""
+    """One page of rows, with the true total, and links to the first and the next page, and to the
+    whole list as a file where it can be had as one.
+    """
 
     rows: Sequence[Row]
     total: int
     first: str | None
     next: str | None
+    files: Mapping[str, str] = field(default_factory=dict[str, str])
+    filtered: bool = False
+    """Whether the address narrows the list: an empty list and an empty answer are two things."""
 
 
 def page_of(viewer: PageViewer, rows: int = ROWS) -> Page:
@@ -32,14 +40,23 @@ def page_of(viewer: PageViewer, rows: int = ROWS) -> Page:
     return Page(rows, shared_of(viewer.request).cursors.read(cursor, _place(viewer)))
 
 
-def shown(viewer: PageViewer, listed: Listed[Row]) -> Shown[Row]:
-    """The page with its links; they keep filter and order."""
+def shown(viewer: PageViewer, listed: Listed[Row], *, files: bool = False) -> Shown[Row]:
+    """The page with its links; they keep filter and order. With `files` its function answers
+    `wants_file` (`list_files.py`).
+    """
     after = None
     if listed.next is not None:
         cursor = shared_of(viewer.request).cursors.write(listed.next, _place(viewer))
         after = address(viewer, {"cursor": cursor})
     first = address(viewer, {}) if "cursor" in viewer.request.query_params else None
-    return Shown(listed.items, listed.total, first, after)
+    addresses = file_addresses(viewer) if files else {}
+    return Shown(listed.items, listed.total, first, after, addresses, is_filtered(viewer))
+
+
+def is_filtered(viewer: PageViewer) -> bool:
+    """Whether the address says more than where the page begins and in which order."""
+    given = viewer.request.query_params.multi_items()
+    return any(value.strip() and name not in UNFILTERING for name, value in given)
 
 
 def address(viewer: PageViewer, changes: Mapping[str, str]) -> str:
@@ -47,7 +64,7 @@ def address(viewer: PageViewer, changes: Mapping[str, str]) -> str:
     kept = {
         name: value
         for name, value in viewer.request.query_params.multi_items()
-        if name != "cursor" and name not in changes and value
+        if name not in ("cursor", FORMAT) and name not in changes and value
     }
     query = urlencode({**kept, **changes})
     path = viewer.request.url.path
@@ -68,6 +85,11 @@ def sort_of(viewer: PageViewer, columns: Sequence[str], default: ListOrder) -> L
     if column not in columns:
         return default
     return ListOrder(column, viewer.request.query_params.get("order") == "desc")
+
+
+def order_in_time(viewer: PageViewer) -> ListOrder:
+    """The order of a list that is kept as it was recorded: the newest first unless asked."""
+    return sort_of(viewer, (TIME,), ListOrder(TIME, descending=True))
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeVar
 from uuid import UUID
 
@@ -11,6 +12,7 @@ from pydantic import ValidationError
 from memory.curation.entities import MAX_BULK, BulkChange
 from memory.curation.service import change_all
 from memory.insight.browse import browse_memories, some_memories
+from memory.insight.over_time import list_last_weights
 from memory.kernel.errors import MemoryFault, Rejected
 from memory.kernel.paging import Listed, Page
 from memory.memories.browse_entities import ListedMemory
@@ -19,11 +21,14 @@ from memory.tasks.entities import Category
 from memory.tasks.service import list_agents, list_categories
 from server.dashboard.forms import Form
 from server.dashboard.guarding import guarded_at
+from server.dashboard.list_files import file_of, wants_file
 from server.dashboard.lists import ListOrder, headings, page_of, shown, sort_of
+from server.dashboard.over_time_plots import sparklines
 from server.dashboard.viewer import FormDep, PageViewer, Reads, Remembers, done, page
 from server.errors import status_of
 from server.schemas.base import In
 from server.schemas.memories import MemoryQuery
+from server.shape_words import words_of
 
 COLUMNS = ("recorded_at", "weight", "served", "credited")
 NEWEST = ListOrder("recorded_at", descending=True)
@@ -68,19 +73,22 @@ async def show_memories(viewer: Reads) -> Response:
     listed: Listed[ListedMemory] = Listed((), 0, None)
     try:
         query = asked(viewer, MemoryQuery, order_of(sort))
-        listed = await browse_memories(
-            viewer.engine, viewer.call, query.to_browse(), page_of(viewer)
-        )
+        fetch = partial(browse_memories, viewer.engine, viewer.call, query.to_browse())
+        if wants_file(viewer):
+            return await file_of(viewer, "memories", fetch)
+        listed = await fetch(page_of(viewer))
     except MemoryFault as refused:
         fault = refused
+    weights = {row.id: row.effective_weight for row in listed.items}
+    last = await list_last_weights(viewer.engine, viewer.call, sorted(weights))
     return page(
         viewer,
         "memories.html",
         200 if fault is None else status_of(fault),
-        table=shown(viewer, listed),
+        table=shown(viewer, listed, files=True),
         headings=headings(viewer, sort, COLUMNS),
+        sparks=sparklines(last, weights),
         asked=viewer.request.query_params,
-        filtered=is_filtered(viewer),
         choices=await choices_of(viewer),
         back=viewer.request.url.query,
         fault=fault,
@@ -123,20 +131,11 @@ def asked(viewer: PageViewer, shape: type[Shape], given: Mapping[str, str]) -> S
     except ValidationError as fault:
         first = fault.errors()[0]
         field = ".".join(map(str, first["loc"]))
-        raise Rejected(f"{field} cannot be taken: {first['msg']}", field=field) from fault
+        raise Rejected(f"{field} {words_of(first, None)}", field=field) from fault
 
 
 def order_of(sort: ListOrder) -> dict[str, str]:
     return {"sort": sort.column, "order": "desc" if sort.descending else "asc"}
-
-
-def is_filtered(viewer: PageViewer) -> bool:
-    """Whether the address narrows the list: an empty bank and an empty answer are two things."""
-    params = viewer.request.query_params
-    return any(params.get(name, "").strip() for name in MemoryQuery.model_fields if name not in NO)
-
-
-NO = frozenset({"sort", "order", "cursor", "limit"})
 
 
 async def choices_of(viewer: PageViewer) -> Choices:

@@ -2,17 +2,26 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from uuid import UUID
 
 from fastapi import Response
 
 from memory.belief.entities import WeightEvent
 from memory.curation import service as curation
-from memory.curation.entities import StatusChange, TrustChange
+from memory.curation.apart import find_apart_trial, start_apart_trial, stop_apart_trial
+from memory.curation.entities import MergeInto, StatusChange, TrustChange
+from memory.curation.merging import IN_USE, merge_memory
 from memory.curation.service import change_trust
 from memory.erasure import service as erasure
 from memory.erasure.entities import Erasure
 from memory.insight.browse import list_neighbours, some_memories
+from memory.insight.memory_details import (
+    RelatedMemory,
+    list_gains,
+    list_relations,
+    weight_band,
+)
 from memory.insight.service import (
     get_weight,
     list_agent_records,
@@ -20,6 +29,8 @@ from memory.insight.service import (
     list_weight_events,
     present,
 )
+from memory.insight.worth import get_worth
+from memory.insight.worth_wording import explain_belief
 from memory.kernel.errors import MemoryFault, Rejected
 from memory.kernel.paging import Page
 from memory.memories import service as bank
@@ -30,7 +41,7 @@ from server.dashboard.forms import Form
 from server.dashboard.guarding import guarded_at
 from server.dashboard.lists import page_of, shown
 from server.dashboard.moments import time_of
-from server.dashboard.trajectory_plot import weight_plot
+from server.dashboard.trajectory_plot import WeightNow, weight_plot
 from server.dashboard.viewer import FormDep, Manages, PageViewer, Reads, Remembers, done, page
 from server.errors import status_of
 
@@ -38,6 +49,11 @@ EVENTS = 1_000
 """So many events are drawn; the ledger's own page has all of them."""
 
 LISTED = 100
+TITLE = 140
+"""So long a lesson, on one line, is its page's title whole."""
+
+
+AGEING = "decay"
 EPISODES = 20
 CHUNK = 200
 SAID = {"suspend": "suspended", "retire": "retired", "restore": "restored"}
@@ -57,6 +73,21 @@ class Life:
 
     events: Sequence[WeightEvent]
     total: int
+
+    @property
+    def own(self) -> Sequence[WeightEvent]:
+        """What moved its own weight, ageing apart."""
+        return [one for one in self.events if one.subject == "memory" and one.reason != AGEING]
+
+    @property
+    def ageing(self) -> Sequence[WeightEvent]:
+        """Where its age was written down."""
+        return [one for one in self.events if one.subject == "memory" and one.reason == AGEING]
+
+    @property
+    def others(self) -> Sequence[WeightEvent]:
+        """What moved agents' deviations from it, and parties' influence on it."""
+        return [one for one in self.events if one.subject != "memory"]
 
 
 @router.get("")
@@ -118,6 +149,35 @@ async def change_status(viewer: Remembers, memory_id: UUID, action: str, form: F
     return done(viewer, f"/memories/{memory_id}", f"The memory was {SAID[action]}.")
 
 
+@router.post("/merge")
+async def merge(viewer: Remembers, memory_id: UUID, form: FormDep) -> Response:
+    """Retire it into another that says the same."""
+    try:
+        into = _read_id(form, "into")
+        change = MergeInto(into, form.given("reason"))
+        await merge_memory(viewer.engine, viewer.call, memory_id, change)
+    except MemoryFault as fault:
+        return await _shown(viewer, memory_id, fault)
+    return done(viewer, f"/memories/{into}", "The other memory was merged into this one.")
+
+
+@router.post("/apart/{action}")
+async def try_apart(viewer: Manages, memory_id: UUID, action: str) -> Response:
+    """Ask that it is tried apart from its companions, or stop that."""
+    try:
+        if action == "start":
+            await start_apart_trial(viewer.engine, viewer.call, memory_id)
+            said = "The memory is tried apart from now on."
+        elif action == "stop":
+            await stop_apart_trial(viewer.engine, viewer.call, memory_id)
+            said = "The memory is no longer tried apart."
+        else:
+            raise Rejected("a trial is started or stopped", field="action")
+    except MemoryFault as fault:
+        return await _shown(viewer, memory_id, fault)
+    return done(viewer, f"/memories/{memory_id}", said)
+
+
 @router.post("/trust")
 async def trust(viewer: Manages, memory_id: UUID, form: FormDep) -> Response:
     """Believe its source, or not, or keep it from all retrievals."""
@@ -155,15 +215,29 @@ async def _shown(viewer: PageViewer, memory_id: UUID, fault: MemoryFault | None 
     weight = await get_weight(engine, call, memory_id, None)
     life = await _life(viewer, memory_id)
     near, unknown = await _near(viewer, memory_id)
+    worth = await get_worth(engine, call, memory_id)
+    own = life.own[-LISTED:]
+    related = await list_relations(engine, call, memory_id)
+    band = weight_band(call.namespace.policy, weight.state.values())
+    current = WeightNow(present(call), weight.effective_weight, band)
     return page(
         viewer,
         "one_memory.html",
         200 if fault is None else status_of(fault),
         memory=memory,
         weight=weight,
+        worth=worth,
+        apart=await find_apart_trial(engine, call, memory_id),
+        apart_offered=viewer.may("manage") and memory.kind is Kind.EXPERIENCE,
+        belief=explain_belief(worth.place, worth.believed),
         life=life,
-        listed=life.events[-LISTED:],
-        plot=weight_plot(life.events, present(call), weight.effective_weight),
+        titled=len(memory.lesson) <= TITLE and "\n" not in memory.lesson,
+        own=own,
+        ageing=life.ageing,
+        others=life.others[-LISTED:],
+        gains=await list_gains(engine, call, own),
+        related=related,
+        plot=weight_plot(life.events, current, _mergers(related)),
         versions=await bank.list_versions(engine, call, memory_id),
         episodes=await list_episodes(engine, call, memory_id, Page(EPISODES)),
         records=await list_agent_records(engine, call, memory_id),
@@ -171,6 +245,7 @@ async def _shown(viewer: PageViewer, memory_id: UUID, fault: MemoryFault | None 
         unknown=unknown,
         actions=ACTIONS.get(memory.status, ()) if changes(viewer, memory) else (),
         editable=changes(viewer, memory),
+        mergeable=[one.memory_id for one in near if _may_be_one(memory, one)],
         replay=call.namespace.clock is Clock.REPLAY,
         trusts=[one.value for one in Trust if one is not memory.trust],
         fault=fault,
@@ -182,6 +257,12 @@ def changes(viewer: PageViewer, memory: Memory) -> bool:
     if memory.kind is Kind.META_GUIDELINE:
         return viewer.may("manage")
     return viewer.may("remember") and viewer.key.speaks_for(memory.agent)
+
+
+def _mergers(related: Sequence[RelatedMemory]) -> Sequence[datetime]:
+    """When others were merged into it, or it into another."""
+    merged = [one.relation for one in related if one.relation.kind.startswith("merged")]
+    return [one.at for one in merged if one.at is not None]
 
 
 async def _life(viewer: PageViewer, memory_id: UUID) -> Life:
@@ -202,6 +283,19 @@ async def _near(viewer: PageViewer, memory_id: UUID) -> tuple[Sequence[Neighbour
         return await list_neighbours(viewer.engine, viewer.call, memory_id), None
     except MemoryFault as fault:
         return (), fault.detail
+
+
+def _may_be_one(memory: Memory, near: Neighbour) -> bool:
+    """Whether a neighbour is offered to merge it into; the server decides when it is asked."""
+    alike = memory.kind is near.kind and memory.kind is not Kind.CONSTRAINT
+    return alike and memory.status in IN_USE and near.status in IN_USE and not memory.pinned
+
+
+def _read_id(form: Form, name: str) -> UUID:
+    try:
+        return UUID(form.get(name))
+    except ValueError as fault:
+        raise Rejected("the form does not name a memory", field=name) from fault
 
 
 def _read_edit(form: Form, current: Memory) -> MemoryEdit:

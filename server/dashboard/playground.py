@@ -10,6 +10,7 @@ from fastapi import Response
 from memory.kernel.errors import MemoryFault, Rejected
 from memory.kernel.paging import Page
 from memory.receipts.entities import Fate, Item, Purpose
+from memory.receipts.guideline_entities import CutReason
 from memory.retrieval.entities import (
     MAX_K,
     MAX_TOKENS,
@@ -26,11 +27,14 @@ from memory.tasks.service import list_agents, list_categories
 from memory.tenancy.entities import Clock
 from server.dashboard.forms import Form
 from server.dashboard.guarding import guarded_at
+from server.dashboard.stored import is_plain
 from server.dashboard.viewer import FormDep, PageViewer, Retrieves, page
 from server.errors import status_of
 
 NAMES = Page(50)
-"""So many agents and categories the form suggests; any other may be typed."""
+"""So many agents and categories the form suggests, where they can be shown as they are; any other
+may be typed.
+"""
 
 DEFAULTS = {"task": "", "agent": "", "category": "", "k": "3", "max_tokens": "1000", "as_of": ""}
 ROUTED_BY = {
@@ -66,7 +70,7 @@ class TriedTask:
     advice: Advice
     explanation: Explanation
     rankers: Sequence[RankerSelection]
-    cut: Mapping[UUID, str]
+    why_cut: Mapping[CutReason, str]
     timings: Sequence[tuple[str, float]]
     kept_out: Sequence[tuple[str, int]]
     items: Mapping[UUID, Item]
@@ -106,8 +110,14 @@ async def _show(
         typed=typed,
         tried=tried,
         fault=fault,
-        agents=viewer.key.agents or [agent.name for agent in agents.items],
-        categories=[one.name for one in categories.items if one.parent is None],
+        agents=[
+            one
+            for one in viewer.key.agents or [agent.name for agent in agents.items]
+            if is_plain(one)
+        ],
+        categories=[
+            one.name for one in categories.items if one.parent is None and is_plain(one.name)
+        ],
         limits=(MAX_K, MAX_TOKENS),
         ROUTED_BY=ROUTED_BY,
         replay=viewer.call.namespace.clock is Clock.REPLAY,
@@ -131,7 +141,7 @@ def _try_of(advice: Advice) -> TriedTask:
             )
             for ranker, share in explanation.shares.items()
         ],
-        cut={cut.memory_id: WHY_CUT[cut.reason] for cut in receipt.guideline.cut},
+        why_cut=WHY_CUT,
         timings=[(STAGES.get(name, name), ms) for name, ms in explanation.timings.items()],
         kept_out=[(fate.value, fates.count(fate)) for fate in Fate if fate in fates],
         items={item.memory_id: item for item in receipt.items},
@@ -146,13 +156,20 @@ def _serves(one: Considered, ranker: str) -> bool:
 def _request(viewer: PageViewer, form: Form) -> RetrievalRequest:
     return RetrievalRequest(
         agent=form.get("agent"),
-        task=TaskDraft(form.get("task"), category=form.given("category")),
+        task=_task(form),
         k=_whole(form, "k"),
         max_tokens=_whole(form, "max_tokens"),
         purpose=Purpose.PREVIEW,
         as_of=_as_of(viewer, form),
         explain=True,
     )
+
+
+def _task(form: Form) -> TaskDraft:
+    try:
+        return TaskDraft(form.get("task"), category=form.given("category"))
+    except Rejected as fault:
+        raise fault.under("task") if fault.field == "text" else fault from None
 
 
 def _whole(form: Form, name: str) -> int:

@@ -11,9 +11,10 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 from starlette.responses import HTMLResponse, RedirectResponse
 
+from memory.memories.entities import HIDDEN
 from server.dashboard.files import asset_url
-from server.dashboard.stored import brief, short, stored
-from server.dashboard.terms import TERMS
+from server.dashboard.stored import brief, marked, plain, short, stored
+from server.dashboard.terms import EXPLAINED, TERMS
 from server.schemas.problems import Problem
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -79,6 +80,11 @@ def span(length: timedelta | None) -> str:
     return f"{seconds / HOUR:.0f} h" if seconds < 2 * DAY else f"{seconds / DAY:.0f} days"
 
 
+def _is_hidden(value: object) -> bool:
+    """Whether it stands for a private memory, as an id or in the record of a job."""
+    return str(value) == str(HIDDEN)
+
+
 def _environment() -> Environment:
     made = Environment(
         loader=FileSystemLoader(TEMPLATES),
@@ -93,11 +99,19 @@ def _environment() -> Environment:
         "signed": signed,
         "percent": percent,
         "span": span,
+        "marked": marked,
         "stored": stored,
         "brief": brief,
         "short": short,
+        "plain": plain,
     }
-    known: dict[str, Any] = {"TERMS": TERMS, "HTMX": HTMX, "asset_url": asset_url}
+    made.tests |= {"hidden": _is_hidden}
+    known: dict[str, Any] = {
+        "TERMS": TERMS,
+        "EXPLAINED": EXPLAINED,
+        "HTMX": HTMX,
+        "asset_url": asset_url,
+    }
     made.globals.update(known)
     return made
 

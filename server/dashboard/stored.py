@@ -7,6 +7,8 @@ selectors inside an emoji are part of the picture and stay.
 
 import re
 import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
 from uuid import UUID
 
 from markupsafe import Markup, escape
@@ -30,6 +32,25 @@ def stored(text: str | None) -> Markup:
     return Markup('<bdi class="stored" dir="auto">{}</bdi>').format(_visible(text))
 
 
+@dataclass(frozen=True, slots=True)
+class TextPart:
+    """A part of a stored text, marked or not."""
+
+    text: str
+    is_marked: bool = False
+
+
+def marked(parts: Sequence[TextPart]) -> Markup:
+    """A text in parts, of which some are marked."""
+    shown = (
+        Markup("<mark>{}</mark>").format(_visible(one.text))
+        if one.is_marked
+        else _visible(one.text)
+        for one in parts
+    )
+    return Markup('<bdi class="stored" dir="auto">{}</bdi>').format(Markup("").join(shown))
+
+
 def brief(text: str | None, length: int = BRIEF) -> Markup:
     """The beginning of it, on one line, where a list has no place for more."""
     if text is None:
@@ -37,6 +58,19 @@ def brief(text: str | None, length: int = BRIEF) -> Markup:
     line = " ".join(text.split())
     shown = line if len(line) <= length else f"{line[: length - 1]}…"
     return Markup('<bdi dir="auto">{}</bdi>').format(_visible(shown))
+
+
+def plain(text: str) -> str:
+    """The same where a page can hold no mark-up, as in the choices of a form."""
+    return "".join(
+        f"[U+{ord(one):04X}]" if _is_hidden(one) and not _in_a_picture(text, place) else one
+        for place, one in enumerate(text)
+    )
+
+
+def is_plain(text: str) -> bool:
+    """Whether it can be shown as it is."""
+    return plain(text) == text
 
 
 def short(memory_id: UUID) -> str:

@@ -15,16 +15,22 @@ GLOSSARY: dict[str, str] = {
         "agents it may speak for"
     ),
     "role": "what a key may do: agent, evaluator, reader, admin or operator",
+    "party": (
+        "agent keys that count as one voice because they may speak for the same agent; named by "
+        "the id of the oldest"
+    ),
     "task": (
         "what an agent is about to attempt, in its own words; the same `key` means the same "
         "task again"
     ),
-    "category": "the kind of task, in two levels; baselines and effects are kept by the first",
+    "category": (
+        "the kind of task, in two levels; baselines, effects and the metric are kept by the first"
+    ),
     "memory": "one stored item: an experience, a constraint or a meta-guideline",
     "experience": "a memory of what a past task taught: a situation and a lesson",
     "constraint": (
         "a memory of what separates success from failure for any agent: when (the trigger), "
-        "enforce, avoid"
+        "enforce, avoid; it serves others once it is proven"
     ),
     "meta-guideline": (
         "a memory of how memories should be used: a reason for failure and an instruction"
@@ -50,6 +56,14 @@ GLOSSARY: dict[str, str] = {
     "erasure": "deleting texts and vectors wherever they are kept; ids and numbers stay",
     "trajectory": "the ordered steps of one run of a task, with its result and its verdict",
     "contrast": "two runs of one task, compared to find out why one succeeded and the other failed",
+    "window": (
+        "something that will be decided, and a task that asks about it until a closing time"
+    ),
+    "prediction": (
+        "an agent's forecast for a window, tied to a receipt; it may be revised until the window "
+        "closes"
+    ),
+    "settlement": "the decided outcomes of an event; they turn its predictions into outcomes",
     "receipt": (
         "the record of a retrieval, under which its outcome is reported; named by `retrieval_id`"
     ),
@@ -61,10 +75,6 @@ GLOSSARY: dict[str, str] = {
     "control": (
         "the arm that gets no memory, chosen at random, so that there is something to compare with"
     ),
-    "retest arm": (
-        "a retrieval in a suspended cell that is served all the same, chosen at random, "
-        "to see whether memory helps again"
-    ),
     "propensity": ("the probability that the random draw had of coming out as it did"),
     "outcome": "the reported result of an attempt; one per retrieval is in effect",
     "verifier": "who judged the result: human, test, judge or self, in falling order of precedence",
@@ -73,8 +83,8 @@ GLOSSARY: dict[str, str] = {
     "pair": "two runs of one task that differ only in memory",
     "event": "something that will be decided, and a task that asks about it until a closing time",
     "policy": (
-        "how outcomes change states and states become weights: `belief`, `paper`, `steps` or "
-        "`delta`"
+        "how outcomes change states and states become weights: `belief`, `paper`, `paper-strict`, "
+        "`steps` or `delta`"
     ),
     "belief": (
         "how much a memory is thought to add to the reward, and how sure that is: mean and variance"
@@ -83,7 +93,9 @@ GLOSSARY: dict[str, str] = {
         "what belief, this agent's deviation from the others and age amount to; 1 is "
         "neutral, 0.1 the lowest, 2 the highest"
     ),
-    "score": "effective weight \N{MULTIPLICATION SIGN} relevance",
+    "influence": (
+        "how far one party's word alone moved a memory, and what of that counts for everybody"
+    ),
     "ranker": (
         "one way to order the most similar memories: with or without weights, with one of "
         "four half-lives or none"
@@ -117,6 +129,16 @@ GLOSSARY: dict[str, str] = {
 COLUMNS: dict[str, str] = {
     "version": "one text of a memory; editing the words makes the next version",
     "retirement": "the memory is no longer served; its record stays, and it can be restored",
+    "competence": (
+        "how an agent fares in a category by its verified runs; few runs cannot move it far from "
+        "the mean of all agents"
+    ),
+    "Brier score": (
+        "the mean squared distance between probability and result, 1 for what came true and 0 for "
+        "what did not: 0 is perfect, 0.25 is what always saying one half has"
+    ),
+    "skill": "the crowd's Brier score less the agent's: positive is better than the crowd",
+    "calibration": "whether what is said to be likely comes true as often as it is said",
     "cited": (
         "in the compiled text, and therefore credited; with `format: memories`, everything "
         "that was served"
@@ -126,7 +148,25 @@ COLUMNS: dict[str, str] = {
         "memory is meaningful"
     ),
     "purpose": "what the caller will do: act, run a pair, replay, or only look (preview)",
+    "retest arm": (
+        "a retrieval in a suspended cell that is served all the same, chosen at random, "
+        "to see whether memory helps again"
+    ),
+    "score": "effective weight \N{MULTIPLICATION SIGN} relevance",
+    "coin": (
+        "a chance, as good as the memory is believed to help, that it keeps its place in one "
+        "retrieval"
+    ),
+    "worth of its place": (
+        "the mean reward, beyond the baseline, where a coin kept a memory, minus that where it "
+        "left it out and another took its place; an audit that moves nothing"
+    ),
     "episode": "a retrieval that served this memory, with its outcome",
+    "exposure": (
+        "how far a memory could have acted on an outcome, from 0 to 1: by what is named as used, or"
+        " by similarity; so far the outcome moves it. Of a meta-guideline, whether it was followed "
+        "(1 or 0) less the probability of its coin"
+    ),
     "verdict": "an agent's word that a memory was helpful or harmful",
     "coverage": "the share of the receipts of the last 30 days that have an outcome in effect",
     "withdrawn": "taken out of all weights after it had been applied",
@@ -159,9 +199,42 @@ COLUMNS: dict[str, str] = {
     "moment": "a time, or a bank version, at which the bank is looked at; without either, now",
     "leader": "the process that applies outcomes and runs the scheduled jobs",
     "job": "a task that the server runs on a schedule",
-    "period": "the time span, usually a day, in which a job runs once",
+    "period": "the time span, usually a day, in which a job runs once by itself",
     "dry run": "a run that changes nothing and says what it would change",
     "llm call": "one call of a language model, with its prompt, answer, tokens and fault",
 }
 
 TERMS = GLOSSARY | COLUMNS
+
+EXPLAINED = frozenset(
+    {
+        "agent",
+        "arm",
+        "bank version",
+        "category",
+        "clock",
+        "coin",
+        "constraint",
+        "control",
+        "effective weight",
+        "evidence",
+        "experience",
+        "interval",
+        "key",
+        "known at",
+        "lift",
+        "memory",
+        "meta-guideline",
+        "outcome",
+        "pair",
+        "receipt",
+        "reward",
+        "strength",
+        "trust",
+        "verifier",
+        "worth of its place",
+    }
+)
+"""What a page marks and explains on hover and focus: what somebody has to know to read any of them.
+Other words of TERMS have a plain title, so that they do not stand in the way of the keyboard.
+"""

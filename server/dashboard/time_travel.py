@@ -6,14 +6,17 @@ from uuid import UUID
 
 from fastapi import Response
 
+from memory.erasure.entities import RollbackRecord
 from memory.erasure.rollback import roll_back
+from memory.erasure.undo import list_rollbacks, undo_rollback
 from memory.insight.browse import browse_memories, some_memories
 from memory.insight.entities import BankDifference, Rollback, RollbackResult
 from memory.insight.history import compare_moments
 from memory.kernel.errors import MemoryFault, Rejected
-from memory.kernel.paging import Listed
+from memory.kernel.paging import Listed, Page
 from memory.memories.browse_entities import BankMoment, Browse, ListedMemory, MemoryCriteria, Sort
 from memory.memories.entities import Memory
+from memory.tenancy.entities import Act
 from server.dashboard.forms import Form
 from server.dashboard.guarding import guarded_at
 from server.dashboard.lists import Shown, page_of, shown
@@ -23,6 +26,9 @@ from server.errors import status_of
 
 CHANGES = 100
 """So many of each kind of change are listed; how many there are is always said."""
+
+ROLLBACKS = Page(10)
+"""So many rollbacks are listed, the newest."""
 
 router = guarded_at("/dashboard/ns/{namespace}/time-travel")
 
@@ -51,6 +57,7 @@ async def show_moment(viewer: Reads) -> Response:
         "time_travel.html",
         200 if fault is None else status_of(fault),
         table=table,
+        rollbacks=await _load_rollbacks(viewer),
         asked=viewer.request.query_params,
         fault=fault,
     )
@@ -66,7 +73,7 @@ async def show_difference(viewer: Reads) -> Response:
         if first.is_now:
             raise Rejected("say from which moment", field="from_as_of")
         difference = await compare_moments(viewer.engine, viewer.call, first, second)
-        view = await _load_view(viewer, difference)
+        view = await load_view(viewer, difference)
     except MemoryFault as refused:
         fault = refused
     return page(
@@ -91,6 +98,7 @@ async def preview_rollback(viewer: Manages, form: FormDep) -> Response:
             "time_travel.html",
             status_of(fault),
             table=None,
+            rollbacks=await _load_rollbacks(viewer),
             asked={name: form.get(name) for name in form.fields},
             fault=fault,
         )
@@ -110,12 +118,32 @@ async def take_back(viewer: Manages, form: FormDep) -> Response:
     return done(viewer, "/time-travel", message)
 
 
+@router.post("/rollbacks/{rollback_id}/undo")
+async def undo(viewer: Manages, rollback_id: UUID) -> Response:
+    """Give back what the newest rollback took."""
+    undone = await undo_rollback(viewer.engine, viewer.call, rollback_id)
+    left = f", {len(undone.left)} left as they are" if undone.left else ""
+    message = (
+        f"Undone: {len(undone.outcomes)} outcomes stand again, {len(undone.restored)} memories "
+        f"restored{left}, {undone.difference.total} weights changed; the bank is at version "
+        f"{undone.bank_version}."
+    )
+    return done(viewer, "/time-travel", message)
+
+
+async def _load_rollbacks(viewer: PageViewer) -> Listed[RollbackRecord] | None:
+    """The newest rollbacks; None for who may undo none."""
+    if not viewer.may(Act.MANAGE):
+        return None
+    return await list_rollbacks(viewer.engine, viewer.call, ROLLBACKS)
+
+
 async def _bank(viewer: PageViewer, moment: BankMoment) -> Listed[ListedMemory]:
     browse = Browse(MemoryCriteria(), Sort.WEIGHT, descending=True, moment=moment)
     return await browse_memories(viewer.engine, viewer.call, browse, page_of(viewer))
 
 
-async def _load_view(viewer: PageViewer, found: BankDifference) -> DifferenceView:
+async def load_view(viewer: PageViewer, found: BankDifference) -> DifferenceView:
     """The first changes, with their texts."""
     weights, memories = found.weights[:CHANGES], found.memories[:CHANGES]
     ids = {change.memory_id: None for change in (*weights, *memories)}
@@ -125,7 +153,7 @@ async def _load_view(viewer: PageViewer, found: BankDifference) -> DifferenceVie
 
 
 async def _preview_page(viewer: PageViewer, form: Form, preview: RollbackResult) -> Response:
-    view = await _load_view(viewer, preview.difference)
+    view = await load_view(viewer, preview.difference)
     ids = list(preview.retired[:CHANGES])
     retired = await some_memories(viewer.engine, viewer.call, ids)
     fields = {name: form.get(name) for name in ("agent", "key_id", "since", "until")}

@@ -1,22 +1,23 @@
 """Who looks, at which namespace, and what a page may ask of that."""
 
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
-from time import monotonic
 from typing import Annotated, Any
 
 from fastapi import Depends, Request, Response
 
+from memory.constraints.browsing import count_open_contradictions
 from memory.kernel.engine import Engine
-from memory.kernel.errors import NotFound, Unauthenticated
+from memory.kernel.errors import NotFound
 from memory.kernel.paging import Page
 from memory.kernel.text import SLUG
-from memory.tenancy.entities import Act, Call, Key, Namespace, form_token
-from memory.tenancy.service import enter_session, list_namespaces, open_namespace
+from memory.tenancy.entities import Act, Call, Key, Namespace
+from memory.tenancy.service import list_namespaces, open_namespace
+from memory.tenancy.session_entities import form_token
 from server.dashboard.forms import Form
-from server.dashboard.guarding import COOKIE, form_of
-from server.dashboard.navigation import NAVIGATION, MenuEntry
+from server.dashboard.guarding import form_of, key_of_session, session_of
+from server.dashboard.navigation import NAVIGATION, MenuEntry, MenuSection, group_entries
 from server.dashboard.rendering import rendered, sent_on
 from server.dependencies import now_of
 from server.middleware import request_id_of
@@ -31,6 +32,7 @@ class PageViewer:
     """A person at the dashboard, for one request.
 
     `spaces` are the namespaces the header offers; `namespace` is the one looked at, None outside.
+    `waiting`: how many things on a page wait for a decision, by the path of its entry.
     """
 
     request: Request
@@ -40,6 +42,7 @@ class PageViewer:
     csrf: str
     spaces: Sequence[Namespace]
     namespace: Namespace | None
+    waiting: Mapping[str, int] = field(default_factory=dict[str, int])
 
     @property
     def call(self) -> Call:
@@ -56,6 +59,11 @@ class PageViewer:
     def request_id(self) -> str | None:
         return request_id_of(self.request.scope)
 
+    @property
+    def base(self) -> str:
+        """Where this server is reached, for lines to paste."""
+        return str(self.request.base_url).rstrip("/")
+
     def may(self, act: str) -> bool:
         """Whether the key may: a page shows no button that would be refused."""
         return self.key.may(Act(act))
@@ -69,6 +77,19 @@ class PageViewer:
         if self.namespace is None:
             return ()
         return [entry for entry in NAVIGATION if self.key.may(entry.act)]
+
+    @property
+    def sections(self) -> Sequence[MenuSection]:
+        return group_entries(self.entries)
+
+    def waiting_in(self, section: MenuSection) -> int:
+        """How many things wait on the pages under a heading."""
+        return sum(self.waiting.get(entry.path, 0) for entry in section.entries)
+
+    @property
+    def current_paths(self) -> Sequence[str]:
+        """The path of the entry whose page is shown, if the header has it."""
+        return [entry.path for entry in self.entries if self.is_at(entry)]
 
     def is_at(self, entry: MenuEntry) -> bool:
         """Whether the page shown is this entry's, or below it."""
@@ -90,18 +111,17 @@ async def viewer_of(request: Request) -> PageViewer:
     """Who looks. Raises Unauthenticated without a living session."""
     if (known := getattr(request.state, "viewer", None)) is not None:
         return known
-    session_id = request.cookies.get(COOKIE)
-    if session_id is None:
-        raise Unauthenticated("log in first")
-    shared, now = shared_of(request), now_of(request)
-    engine = shared.opened()
-    key = await enter_session(engine, session_id, now)
-    shared.limits.take(key.id, monotonic())
+    session_id, now = session_of(request), now_of(request)
+    key = await key_of_session(request)
+    engine = shared_of(request).opened()
     spaces = await list_namespaces(engine, key, Page(SWITCHED))
     viewer = PageViewer(request, engine, key, now, form_token(session_id), spaces.items, None)
     request.state.viewer = viewer
     if "namespace" in request.path_params:
         viewer = await _inside(viewer, request.path_params["namespace"])
+        if request.method == "GET":
+            n = await count_open_contradictions(engine, viewer.call)
+            viewer = replace(viewer, waiting={"/contradictions": n})
         request.state.viewer = viewer
     return viewer
 

@@ -18,6 +18,7 @@ from server.routes import (
     tasks,
     tenancy,
     verification,
+    webhooks,
 )
 
 ROUTERS: tuple[APIRouter, ...] = (
@@ -51,4 +52,5 @@ ROUTERS: tuple[APIRouter, ...] = (
     llm.llm_calls_router,
     insight.learning_health_router,
     tenancy.audit_router,
+    webhooks.router,
 )

@@ -207,6 +207,14 @@ async def list_support(
     return pages.page_of(Support, listed)
 
 
+@constraints_router.post("/{memory_id}/vouch", response_model=Constraint)
+async def vouch_for_constraint(
+    engine: EngineDep, call: Manages, memory_id: UUID, body: StatusReason = NO_REASON
+) -> Response:
+    """Bring a proposal into use on a manager's word."""
+    return answered(await bank.vouch_for(engine, call, memory_id, body.reason))
+
+
 @constraints_router.post("/{memory_id}/suspend", response_model=Constraint)
 async def suspend_constraint(
     engine: EngineDep, call: Remembers, memory_id: UUID, body: StatusReason = NO_REASON
@@ -229,7 +237,7 @@ async def retire_constraint(
 async def restore_constraint(
     engine: EngineDep, call: Remembers, memory_id: UUID, body: StatusReason = NO_REASON
 ) -> Response:
-    """Use a constraint again; without support that counts it waits as proposed."""
+    """Use a constraint again; while it is not proven it waits as proposed."""
     change = body.to_change("restore")
     return answered(await curation.change_constraint(engine, call, memory_id, change))
 

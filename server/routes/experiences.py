@@ -7,6 +7,8 @@ from uuid import UUID
 from fastapi import Query, Response
 
 from memory.curation import service as curation
+from memory.curation.entities import MergeInto
+from memory.curation.merging import merge_memory
 from memory.experiences.service import remember
 from memory.kernel.engine import Engine
 from memory.kernel.errors import MemoryFault
@@ -27,6 +29,7 @@ from server.schemas.experiences import (
     StatusReason,
 )
 from server.shared import Shared
+from server.tracing import note_creation
 
 experiences_router = router_at(f"{INSIDE}/experiences", "experiences")
 
@@ -38,6 +41,7 @@ async def add_experience(
     engine: EngineDep, call: Remembers, shared: SharedDep, body: ExperienceDraft
 ) -> Response:
     """Remember what a task taught; 200 where a memory already says the same."""
+    note_creation(shared.tracing, [body])
     remembered = only(await remember(engine, call, [body]))
     _count(shared, [remembered])
     return answered(remembered, _status(remembered))
@@ -52,7 +56,7 @@ async def add_experiences(
     body: ExperienceBatch,
 ) -> Response:
     """Remember many; each item has its own status."""
-    results = await _add_each(engine, call, body.items)
+    results = await _add_each(engine, call, shared, body.items)
     _count(shared, results)
     return _answer(batch, results)
 
@@ -62,15 +66,16 @@ async def import_experiences(
     engine: EngineDep, call: Remembers, batch: BatchDep, shared: SharedDep, body: HistoryBatch
 ) -> Response:
     """Take in history; who manages the namespace may vouch for a person or a test."""
-    results = await _add_each(engine, call, body.items)
+    results = await _add_each(engine, call, shared, body.items)
     _count(shared, results)
     return _answer(batch, results)
 
 
 async def _add_each(
-    engine: Engine, call: Call, drafts: Sequence[ExperienceDraft | MemoryFault]
+    engine: Engine, call: Call, shared: Shared, drafts: Sequence[ExperienceDraft | MemoryFault]
 ) -> list[Remembered | MemoryFault]:
     good = [draft for draft in drafts if isinstance(draft, ExperienceDraft)]
+    note_creation(shared.tracing, good)
     return rejoined(drafts, await remember(engine, call, good) if good else [])
 
 
@@ -101,6 +106,8 @@ def _item(batch: Batch, index: int, result: Remembered | MemoryFault) -> Remembe
         memory_status=result.memory_status,
         echo=result.echo,
         echoes=list(result.echoes),
+        contradicts=list(result.contradicts),
+        warnings=list(result.warnings),
     )
 
 
@@ -162,6 +169,15 @@ async def restore_experience(
 ) -> Response:
     """Serve a memory again."""
     return await _change(engine, call, memory_id, body, "restore")
+
+
+@statuses_router.post("/merge", response_model=Memory)
+async def merge_experience(
+    engine: EngineDep, call: Remembers, memory_id: UUID, body: MergeInto
+) -> Response:
+    """Retire a memory into another that says the same; restoring it takes them apart again."""
+    memory = await merge_memory(engine, call, memory_id, body)
+    return answered(memory, version=memory.version)
 
 
 async def _change(

@@ -142,6 +142,8 @@ def _settlements_count(meters: Meters, settled: Settled) -> None:
         meters.settlements.labels(kind).inc()
     for status in settled.outcomes:
         meters.outcomes.labels(status).inc()
+    for warning in settled.settlement.warnings:
+        meters.warnings.labels(warning.code).inc()
 
 
 @settlements_router.get("", response_model=Listing[Settlement])

@@ -6,8 +6,10 @@ from uuid import UUID
 from fastapi import Query, Response
 
 from memory.belief.entities import WeightEvent
+from memory.erasure import undo
+from memory.erasure.entities import RollbackRecord, RollbackUndone
 from memory.erasure.rollback import roll_back
-from memory.insight import health, history
+from memory.insight import health, history, influence, worth
 from memory.insight import service as insight
 from memory.insight.entities import (
     BankDifference,
@@ -22,8 +24,10 @@ from memory.insight.entities import (
     WhatIf,
     WhatIfResult,
 )
-from server.answers import PagesDep, answered
-from server.dependencies import EngineDep, Manages, Reads
+from memory.insight.influence_entities import KeyInfluence, MovedMemory
+from memory.insight.worth_entities import WorthByWeight
+from server.answers import PagesDep, all_of, answered
+from server.dependencies import EngineDep, Inspects, Manages, Reads
 from server.routing import INSIDE, router_at
 from server.schemas.base import Listing, ListQuery, Rows
 from server.schemas.insight import AgentOnly, DifferenceQuery, EffectQuery, MomentQuery, WeightQuery
@@ -59,6 +63,24 @@ async def list_weights(
     """Memories by weight."""
     rows = await insight.list_weights(engine, call, query.to_order(), pages.page(query))
     return pages.page_of(WeightRow, rows)
+
+
+@weights_router.get("/weights/worth", response_model=Rows[WorthByWeight])
+async def list_worth_by_weight(engine: EngineDep, call: Reads) -> Response:
+    """What serving memories added against what took their places, by class of weight."""
+    return all_of(WorthByWeight, await worth.list_worth_by_weight(engine, call))
+
+
+@weights_router.get("/influences", response_model=Rows[KeyInfluence])
+async def list_influences(engine: EngineDep, call: Inspects) -> Response:
+    """How far each key that reported moved memories of others."""
+    return all_of(KeyInfluence, await influence.list_influences(engine, call))
+
+
+@weights_router.get("/influences/{key_id}/memories", response_model=Rows[MovedMemory])
+async def list_moved_memories(engine: EngineDep, call: Inspects, key_id: UUID) -> Response:
+    """The memories of others that a key's party moved."""
+    return all_of(MovedMemory, await influence.list_moved_memories(engine, call, key_id))
 
 
 effect_router = router_at(INSIDE, "weights")
@@ -111,6 +133,20 @@ async def what_if(engine: EngineDep, call: Reads, body: WhatIf) -> Response:
 async def rollback(engine: EngineDep, call: Manages, body: Rollback) -> Response:
     """Take back what an agent or a key reported, or preview the change."""
     return answered(await roll_back(engine, call, body))
+
+
+@history_router.get("/rollbacks", response_model=Listing[RollbackRecord])
+async def list_rollbacks(
+    engine: EngineDep, call: Manages, pages: PagesDep, query: Annotated[ListQuery, Query()]
+) -> Response:
+    """Rollbacks on record, the newest first."""
+    return pages.page_of(RollbackRecord, await undo.list_rollbacks(engine, call, pages.page(query)))
+
+
+@history_router.post("/rollbacks/{rollback_id}/undo", response_model=RollbackUndone)
+async def undo_rollback(engine: EngineDep, call: Manages, rollback_id: UUID) -> Response:
+    """Give back what the newest rollback took; every weight is then as if it had never been."""
+    return answered(await undo.undo_rollback(engine, call, rollback_id))
 
 
 learning_health_router = router_at(f"{INSIDE}/learning-health", "learning health")

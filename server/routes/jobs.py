@@ -43,5 +43,6 @@ async def run_job(engine: EngineDep, call: Manages, job: str, body: JobRequest) 
 async def list_runs(
     engine: EngineDep, call: Reads, pages: PagesDep, query: Annotated[RunQuery, Query()]
 ) -> Response:
-    """Runs of jobs on this namespace."""
-    return pages.page_of(JobRun, await jobs.list_runs(engine, call, pages.page(query)))
+    """Runs of jobs on this namespace, newest first."""
+    found = await jobs.list_runs(engine, call, pages.page(query), newest_first=True)
+    return pages.page_of(JobRun, found)

@@ -7,8 +7,9 @@ from fastapi import Query, Response
 
 from memory.curation import service as curation
 from memory.curation.entities import BulkChange, TrustChange
-from memory.insight import browse
+from memory.insight import browse, worth
 from memory.insight import service as insight
+from memory.insight.worth_entities import Worth
 from memory.kernel.errors import MemoryFault
 from memory.memories import service as bank
 from memory.memories.browse_entities import AgentRecord, Episode, ListedMemory, Neighbour
@@ -80,6 +81,12 @@ async def list_episodes(
 async def list_records(engine: EngineDep, call: Reads, memory_id: UUID) -> Response:
     """The memory's results for each agent in each category, and each agent's deviation."""
     return all_of(AgentRecord, await insight.list_agent_records(engine, call, memory_id))
+
+
+@router.get("/{memory_id}/worth", response_model=Worth)
+async def get_worth(engine: EngineDep, call: Reads, memory_id: UUID) -> Response:
+    """What serving the memory added, against what took its place when a coin left it out."""
+    return answered(await worth.get_worth(engine, call, memory_id))
 
 
 @router.post("/{memory_id}/trust", response_model=Memory)

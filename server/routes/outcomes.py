@@ -6,19 +6,25 @@ from uuid import UUID
 from fastapi import Query, Response
 
 from memory.kernel.errors import MemoryFault
-from memory.outcomes import applying
+from memory.outcomes import applying, by_key
 from memory.outcomes import service as outcomes
-from memory.outcomes.entities import Applied, ReceiptReport, Report, Reported
+from memory.outcomes.entities import (
+    Applied,
+    ApplyRequest,
+    KeyedReport,
+    ReceiptReport,
+    Report,
+    Reported,
+)
 from memory.receipts.entities import Outcome
 from server.answers import Batch, BatchDep, PagesDep, answered, only, rejoined
 from server.dependencies import EngineDep, Reads, Reports, SharedDep
 from server.errors import status_of
-from server.metrics import Meters
 from server.routing import INSIDE, router_at
-from server.schemas.base import Listing
+from server.schemas.base import Listing, Rows
 from server.schemas.outcomes import (
     BatchedReport,
-    Nothing,
+    OutcomeBound,
     OutcomeItem,
     OutcomeQuery,
     OutcomesTaken,
@@ -27,7 +33,6 @@ from server.schemas.outcomes import (
 )
 
 router = router_at(INSIDE, "outcomes")
-NOTHING = Nothing()
 
 
 @router.post(
@@ -41,7 +46,7 @@ async def report_outcome(
 ) -> Response:
     """Say how the attempt went; 200 where the same report had come before."""
     reported = only(await outcomes.report(engine, call, [ReceiptReport(retrieval_id, body)]))
-    _count(shared.meters, reported)
+    shared.meters.count(reported)
     return answered(OutcomeTaken.of(reported), _status(reported))
 
 
@@ -57,9 +62,30 @@ async def report_outcomes(
     results = rejoined(reports, await outcomes.report(engine, call, good) if good else [])
     for result in results:
         if isinstance(result, Reported):
-            _count(shared.meters, result)
+            shared.meters.count(result)
     items = [_item(batch, index, result) for index, result in enumerate(results)]
     return batch.answered(OutcomesTaken(items=items), (item.status for item in items))
+
+
+@router.post(
+    "/outcomes",
+    status_code=202,
+    response_model=Rows[OutcomeBound],
+    responses={200: {"model": Rows[OutcomeBound]}},
+)
+async def report_by_key(
+    engine: EngineDep, call: Reports, shared: SharedDep, body: KeyedReport
+) -> Response:
+    """Say how the run of a task, by its key, or of a trace went: for whoever does not hold the
+    receipt. Says to which receipts it was bound; 200 where all of them had the same report before.
+    """
+    outcomes = await by_key.report_by_key(engine, call, body)
+    for one in outcomes:
+        shared.meters.count(one.reported)
+    status = max(_status(one.reported) for one in outcomes)
+    return answered(
+        Rows[OutcomeBound](items=[OutcomeBound.of_key(one) for one in outcomes]), status
+    )
 
 
 def _item(batch: Batch, index: int, result: Reported | MemoryFault) -> OutcomeItem:
@@ -72,15 +98,12 @@ def _status(reported: Reported) -> int:
     return 200 if reported.replayed else 202
 
 
-def _count(meters: Meters, reported: Reported) -> None:
-    if not reported.replayed:
-        meters.outcomes.labels(reported.outcome.status).inc()
-
-
 @router.post("/outcomes/apply", response_model=Applied)
-async def apply_outcomes(engine: EngineDep, call: Reports, body: Nothing = NOTHING) -> Response:  # noqa: ARG001 - refuses a body with anything in it
+async def apply_outcomes(
+    engine: EngineDep, call: Reports, body: ApplyRequest = applying.PENDING
+) -> Response:
     """Apply the outcomes that wait, now instead of within a second."""
-    return answered(await applying.apply_now(engine, call))
+    return answered(await applying.apply_now(engine, call, body))
 
 
 @router.get("/outcomes", response_model=Listing[Outcome])

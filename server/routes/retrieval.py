@@ -11,7 +11,7 @@ from memory.retrieval import service as retrieval
 from memory.retrieval.entities import Advice, RetrievalRequest
 from memory.retrieval.service import retrieve
 from server.answers import BatchDep, PagesDep, answered, only, rejoined
-from server.dependencies import EngineDep, Reads, Retrieves, SharedDep
+from server.dependencies import EngineDep, Reads, Retrieves, SharedDep, TraceDep
 from server.errors import status_of
 from server.metrics import Meters
 from server.routing import INSIDE, router_at
@@ -23,6 +23,7 @@ from server.schemas.retrieval import (
     RetrievalItem,
     RetrievalsOut,
 )
+from server.tracing import note_search
 
 retrievals_router = router_at(f"{INSIDE}/retrievals", "retrievals")
 
@@ -31,23 +32,29 @@ retrievals_router = router_at(f"{INSIDE}/retrievals", "retrievals")
     "", status_code=201, response_model=Retrieval, responses={200: {"model": Retrieval}}
 )
 async def create_retrieval(
-    engine: EngineDep, call: Retrieves, shared: SharedDep, body: RetrievalRequest
+    engine: EngineDep, call: Retrieves, shared: SharedDep, trace: TraceDep, body: RetrievalRequest
 ) -> Response:
     """Compile a guideline for the task the agent is about to attempt. A preview answers 200 and
     stores nothing.
     """
-    advice = only(await retrieve(engine, call, [body]))
+    advice = only(await retrieve(engine, call, [body.within_trace(trace)]))
     _count(shared.meters, advice)
+    note_search(shared.tracing, [body], [advice])
     return answered(Retrieval.of(advice), _status(advice))
 
 
 @retrievals_router.post("/batch", status_code=207, response_model=RetrievalsOut)
 async def create_retrievals(
-    engine: EngineDep, call: Retrieves, shared: SharedDep, batch: BatchDep, body: RetrievalBatch
+    engine: EngineDep,
+    call: Retrieves,
+    shared: SharedDep,
+    batch: BatchDep,
+    trace: TraceDep,
+    body: RetrievalBatch,
 ) -> Response:
     """Compile many guidelines; each item has its own status."""
     requests = body.requests()
-    good = [one for one in requests if isinstance(one, RetrievalRequest)]
+    good = [one.within_trace(trace) for one in requests if isinstance(one, RetrievalRequest)]
     results = rejoined(requests, await retrieve(engine, call, good) if good else [])
     items: list[RetrievalItem] = []
     for index, result in enumerate(results):
@@ -58,6 +65,7 @@ async def create_retrievals(
             _count(shared.meters, result)
             retrieval = Retrieval.of(result)
             items.append(RetrievalItem(index=index, status=_status(result), retrieval=retrieval))
+    note_search(shared.tracing, good, [one for one in results if isinstance(one, Advice)])
     return batch.answered(RetrievalsOut(items=items), (item.status for item in items))
 
 

@@ -5,6 +5,7 @@ from uuid import UUID
 
 from fastapi import Query, Response
 
+from memory.outcomes import measures
 from memory.tasks import service as tasks
 from memory.tasks.entities import (
     Agent,
@@ -12,6 +13,7 @@ from memory.tasks.entities import (
     AgentDraft,
     Category,
     CategoryName,
+    Measure,
     Task,
     TaskEntry,
 )
@@ -70,6 +72,14 @@ async def list_categories(
 ) -> Response:
     """The categories of the namespace."""
     return pages.page_of(Category, await tasks.list_categories(engine, call, pages.page(query)))
+
+
+@categories_router.put("/{category_id}/measure", response_model=Category)
+async def set_measure(
+    engine: EngineDep, call: Manages, category_id: UUID, body: Measure
+) -> Response:
+    """Fix what later outcomes of a category are measured by; an empty body leaves it to them."""
+    return answered(await measures.set_measure(engine, call, category_id, body))
 
 
 tasks_router = router_at(f"{INSIDE}/tasks", "tasks")

@@ -4,12 +4,14 @@ from dataclasses import asdict
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import Query, Response
+from fastapi import Query, Request, Response
 
+from memory.curation.service import list_changes
 from memory.tenancy import service as access
 from memory.tenancy import service as tenancy
 from memory.tenancy.entities import (
     AuditEntry,
+    AuditFilter,
     Deletion,
     Key,
     KeyCreated,
@@ -18,7 +20,6 @@ from memory.tenancy.entities import (
     NamespaceChange,
     NamespaceDraft,
 )
-from memory.tenancy.service import audit_trail
 from server.answers import PagesDep, answered
 from server.dependencies import (
     EngineDep,
@@ -34,6 +35,7 @@ from server.dependencies import (
 from server.routing import INSIDE, router_at
 from server.schemas.base import Listing, ListQuery
 from server.schemas.tenancy import Me
+from server.shared import shared_of
 
 namespaces_router = router_at("/v1/namespaces", "namespaces")
 
@@ -92,9 +94,12 @@ keys_router = router_at("/v1/keys", "keys")
 
 
 @keys_router.post("", status_code=201, response_model=KeyCreated)
-async def create_key(engine: EngineDep, key: Manager, now: Now, body: KeyDraft) -> Response:
+async def create_key(
+    engine: EngineDep, key: Manager, now: Now, body: KeyDraft, request: Request
+) -> Response:
     """Make a key; its token is shown this once."""
     made, token = await access.create_key(engine, key, body, now)
+    shared_of(request).callers.living.add(made.id)
     return answered(KeyCreated(**asdict(made), token=str(token)), 201)
 
 
@@ -130,4 +135,6 @@ async def list_audit(
     engine: EngineDep, call: Manages, pages: PagesDep, query: Annotated[ListQuery, Query()]
 ) -> Response:
     """The audit of the namespace."""
-    return pages.page_of(AuditEntry, await audit_trail(engine, call, pages.page(query)))
+    return pages.page_of(
+        AuditEntry, await list_changes(engine, call, AuditFilter(), pages.page(query))
+    )

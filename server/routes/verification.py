@@ -7,7 +7,10 @@ from fastapi import Query, Response
 
 from memory.memories.entities import Memory
 from memory.verification import acquisition as acquire
+from memory.verification import changesets
 from memory.verification import service as tickets
+from memory.verification.changeset_applying import undo
+from memory.verification.changeset_entities import Changeset
 from memory.verification.entities import (
     LessonCandidate,
     Ticket,
@@ -31,6 +34,7 @@ from server.schemas.base import Listing
 from server.schemas.experiences import StatusReason
 from server.schemas.verification import (
     CandidateQuery,
+    ChangesetQuery,
     ClaimedTickets,
     Refinement,
     TicketQuery,
@@ -105,6 +109,33 @@ async def retry_ticket(engine: EngineDep, call: Manages, ticket_id: UUID) -> Res
     return answered(await tickets.retry(engine, call, ticket_id))
 
 
+@tickets_router.get("/changesets", response_model=Listing[Changeset])
+async def list_changesets(
+    engine: EngineDep, call: Reads, pages: PagesDep, query: Annotated[ChangesetQuery, Query()]
+) -> Response:
+    """What a language model would change about the notes, after several failures alike."""
+    listed = await changesets.list_changesets(engine, call, query.state, pages.page(query))
+    return pages.page_of(Changeset, listed)
+
+
+@tickets_router.get("/changesets/{changeset_id}", response_model=Changeset)
+async def get_changeset(engine: EngineDep, call: Reads, changeset_id: UUID) -> Response:
+    """A changeset with the words before and after: what it would do, or did."""
+    return answered(await changesets.get_changeset(engine, call, changeset_id))
+
+
+@tickets_router.post("/changesets/{changeset_id}/undo", response_model=Changeset)
+async def undo_changeset(engine: EngineDep, call: Manages, changeset_id: UUID) -> Response:
+    """Take an applied changeset back: what it brought retires, what it retired returns."""
+    return answered(await undo(engine, call, changeset_id))
+
+
+@tickets_router.post("/changesets/{changeset_id}/retry", response_model=Changeset)
+async def retry_changeset(engine: EngineDep, call: Manages, changeset_id: UUID) -> Response:
+    """Work on a quarantined changeset again, or free a waiting one from its claim."""
+    return answered(await changesets.retry_changeset(engine, call, changeset_id))
+
+
 @tickets_router.post("/experiences/{memory_id}/refine", response_model=Memory)
 async def refine_experience(
     engine: EngineDep, call: Remembers, memory_id: UUID, version: Version, body: Refinement
@@ -125,5 +156,5 @@ async def list_candidates(
 
 @tickets_router.post("/candidates/{outcome_id}/retry", response_model=LessonCandidate)
 async def retry_candidate(engine: EngineDep, call: Manages, outcome_id: UUID) -> Response:
-    """Work on a quarantined candidate again."""
+    """Work on a quarantined candidate again, or free a waiting one from its claim."""
     return answered(await acquire.retry_candidate(engine, call, outcome_id))

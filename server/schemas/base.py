@@ -111,7 +111,9 @@ class AgentQuery(ListQuery):
 
 
 def named(text: str | None, field: str) -> str | None:
-    """A name in a filter, cleaned as the stored one was, so that the two can be equal."""
+    """A name in a filter, cleaned as the stored one was, so that the two can be equal. What would
+    make another name of it does not get here (`server.routing`).
+    """
     return None if text is None else cleaned(text, field, NAME)
 
 

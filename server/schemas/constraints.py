@@ -96,6 +96,7 @@ class TrajectoryQuery(AgentQuery):
     task_id: UUID | None = None
     category: Name | None = None
     verifier: Verifier | None = None
+    retrieval_id: UUID | None = None
 
     def to_filter(self) -> TrajectoryFilter:
         return TrajectoryFilter(
@@ -103,6 +104,7 @@ class TrajectoryQuery(AgentQuery):
             task_id=self.task_id,
             category=named(self.category, "category"),
             verifier=named(self.verifier, "verifier"),
+            retrieval_id=self.retrieval_id,
         )
 
 
@@ -142,9 +144,10 @@ class ConstraintServed(Out):
     ranking_weight: float = Field(description="the weight that the policy ranks by")
     score: float = Field(description="effective weight times relevance")
     cited: bool = Field(description="whether it stands in the guideline")
-    origin: Origin = Field(description="whether it comes from a contrast or from a caller")
+    origin: Origin = Field(description="whether a contrast, a check of runs or a caller gave it")
     agent: str = Field(description="who says so")
     support: SupportCounts = Field(description="its support in numbers")
+    evidence: str | None = Field(description="what recorded runs say for it, if they were asked")
     task_ids: list[UUID] = Field(description="the near tasks it comes from, the nearest first")
     learned_at: UtcTime = Field(description="when it was learned")
 
@@ -169,6 +172,7 @@ class ConstraintServed(Out):
             origin=constraint.origin,
             agent=constraint.agent,
             support=constraint.support,
+            evidence=constraint.evidence,
             task_ids=list(constraint.task_ids),
             learned_at=constraint.learned_at,
         )

@@ -9,7 +9,13 @@ from pydantic import Field
 from memory.curation.entities import StatusChange
 from memory.kernel.errors import Rejected
 from memory.kernel.text import METADATA_BYTES, cleaned_json
-from memory.memories.entities import ExperienceDraft, HistoryDraft, MemoryFilter, Status
+from memory.memories.entities import (
+    ExperienceDraft,
+    HistoryDraft,
+    MemoryFilter,
+    RememberedWarning,
+    Status,
+)
 from memory.retrieval.entities import MAX_BATCH
 from server.schemas.base import AgentQuery, In, Name, Out, Refusable, named
 from server.schemas.problems import BatchItem
@@ -42,6 +48,8 @@ class RememberedItem(BatchItem):
     memory_status: Status | None = None
     echo: bool | None = None
     echoes: list[UUID] | None = None
+    contradicts: list[UUID] | None = None
+    warnings: list[RememberedWarning] | None = None
 
 
 class RememberedBatch(Out):
@@ -72,7 +80,14 @@ def _contained(text: str) -> dict[str, object]:
         raise Rejected("metadata is not JSON", field="metadata") from fault
     if not isinstance(value, dict):
         raise Rejected("metadata must be a JSON object", field="metadata")
-    return cleaned_json(cast("dict[str, object]", value), "metadata")
+    clean = cleaned_json(cast("dict[str, object]", value), "metadata")
+    if clean != value:
+        raise Rejected(
+            "metadata has a text that no stored one equals: with NUL, not in form NFC, or with"
+            " white space at an end",
+            field="metadata",
+        )
+    return clean
 
 
 class StatusReason(In):

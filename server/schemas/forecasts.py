@@ -17,9 +17,9 @@ from memory.forecasts.entities import (
     Settlement,
     SettlementDraft,
 )
-from memory.kernel.text import KEY
+from memory.kernel.text import KEY, optional_exact
 from memory.retrieval.entities import MAX_BATCH
-from server.schemas.base import AgentQuery, In, ListQuery, Out, Refusable, UtcTime, named
+from server.schemas.base import AgentQuery, In, ListQuery, Out, Refusable, UtcTime
 from server.schemas.problems import BatchItem
 
 
@@ -55,6 +55,8 @@ class Prediction(Out):
     """By name of outcome, each from 0 to 1, as the agent acts on them."""
     baseline_probabilities: dict[str, float] | None
     """What the same agent would say without the guideline."""
+    used: list[UUID] | None
+    """Memories of the receipt that the agent acted on; null where nothing is known of it."""
     rationale: str | None
     """Why, in the agent's words."""
     closes_at: UtcTime | None
@@ -104,7 +106,8 @@ class PredictionQuery(AgentQuery):
     event: str | None = Field(None, max_length=KEY)
 
     def to_filter(self) -> PredictionFilter:
-        return PredictionFilter(self.state, self.agent_name(), named(self.event, "event"))
+        event = optional_exact(self.event, "event", KEY)
+        return PredictionFilter(self.state, self.agent_name(), event)
 
 
 def status_of_prediction(predicted: Predicted) -> int:
@@ -124,6 +127,7 @@ def _parts(prediction: RevisedPrediction) -> dict[str, object]:
         "state": prediction.state,
         "probabilities": newest.probabilities,
         "baseline_probabilities": newest.baseline_probabilities,
+        "used": newest.used,
         "rationale": newest.rationale,
         "closes_at": prediction.closes_at,
         "known_at": newest.known_at,
@@ -159,7 +163,7 @@ class SettlementQuery(ListQuery):
     event: str | None = Field(None, max_length=KEY)
 
     def event_name(self) -> str | None:
-        return named(self.event, "event")
+        return optional_exact(self.event, "event", KEY)
 
 
 def status_of_settlement(settled: Settled) -> int:

@@ -12,15 +12,29 @@ class Live(Out):
     """The process answers; nothing else was looked at."""
 
 
+DEGRADED = {
+    "leader": "no leader",
+    "jobs": "jobs fail",
+    "other_models": "namespaces of another model",
+}
+"""What it is called where one of these checks is not met: requests are served all the same."""
+
+
 class Ready(Out):
-    """Ready when every check is."""
+    """Ready when every check is that requests depend on."""
 
     status: Literal["ready", "not_ready"]
-    """Whether every check is met."""
+    """Whether requests are served."""
+    degraded: list[str]
+    """What does not go on beside the requests: `no leader`, `jobs fail`, `namespaces of another
+    model`, which are refused alone.
+    """
     checks: dict[str, Check]
     """What was looked at, by name."""
 
     @classmethod
     def of(cls, checks: Mapping[str, Check]) -> "Ready":
-        status = "ready" if all(check.ok for check in checks.values()) else "not_ready"
-        return cls(status=status, checks=dict(checks))
+        unmet = [name for name, check in checks.items() if not check.ok]
+        degraded = [DEGRADED[name] for name in unmet if name in DEGRADED]
+        status = "ready" if len(degraded) == len(unmet) else "not_ready"
+        return cls(status=status, degraded=degraded, checks=dict(checks))

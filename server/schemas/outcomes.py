@@ -7,8 +7,9 @@ from uuid import UUID
 from pydantic import Field
 
 from memory.kernel.fields import INPUT
-from memory.outcomes.entities import Report, Reported
-from memory.receipts.entities import OutcomeFilter, OutcomeStatus
+from memory.outcomes.entities import KeyedOutcome, OutcomeWarning, Report, Reported
+from memory.receipts.entities import OutcomeStatus
+from memory.receipts.list_entities import Claims, OutcomeFilter
 from memory.retrieval.entities import MAX_BATCH
 from server.schemas.base import In, ListQuery, Out, Refusable
 from server.schemas.problems import BatchItem
@@ -46,6 +47,12 @@ class OutcomeTaken(Out):
     """Why it was ignored or moves nothing."""
     evidence: str
     """What kind of comparison it offers."""
+    warnings: list[OutcomeWarning]
+    """Why it moves nothing, or for what it does not count; empty where it counts for all."""
+    run_id: UUID | None
+    """The trajectory that is kept of its `run`; null where it brought none, or the task was
+    erased.
+    """
 
     @classmethod
     def of(cls, reported: Reported) -> "OutcomeTaken":
@@ -55,7 +62,23 @@ class OutcomeTaken(Out):
             status=outcome.status,
             reason=outcome.reason,
             evidence=outcome.evidence,
+            warnings=list(reported.warnings),
+            run_id=reported.run_id,
         )
+
+
+class OutcomeBound(OutcomeTaken):
+    """The result of a report by key, for one of the receipts that it was bound to."""
+
+    retrieval_id: UUID
+    """The receipt."""
+    agent: str
+    """Whose run it was."""
+
+    @classmethod
+    def of_key(cls, bound: KeyedOutcome) -> "OutcomeBound":
+        taken = OutcomeTaken.of(bound.reported).model_dump()
+        return cls(retrieval_id=bound.receipt.retrieval_id, agent=bound.receipt.agent, **taken)
 
 
 class OutcomeItem(BatchItem):
@@ -77,12 +100,9 @@ class OutcomeQuery(ListQuery):
 
     state: OutcomeStatus | None = None
     retrieval_id: UUID | None = None
+    claims: Claims | None = None
     order: Literal["oldest", "newest"] = "oldest"
 
     def to_filter(self) -> OutcomeFilter:
         newest = self.order == "newest"
-        return OutcomeFilter(self.state, self.retrieval_id, newest_first=newest)
-
-
-class Nothing(In):
-    """An empty object."""
+        return OutcomeFilter(self.state, self.retrieval_id, self.claims, newest_first=newest)

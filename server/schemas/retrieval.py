@@ -7,7 +7,12 @@ from uuid import UUID
 from pydantic import Field
 
 from memory.kernel.errors import MemoryFault
-from memory.receipts.entities import Arm, Gates, Guideline, Purpose, Reason, ReceiptFilter, Timings
+from memory.kernel.fields import CallerKey
+from memory.kernel.text import KEY, optional_exact
+from memory.receipts.entities import Arm, Gates, Purpose, Reason, Timings
+from memory.receipts.guideline_entities import Guideline, PastError
+from memory.receipts.list_entities import ReceiptFilter
+from memory.receipts.search_entities import QueriesBy, Search
 from memory.retrieval.entities import (
     MAX_BATCH,
     Advice,
@@ -23,13 +28,16 @@ from server.schemas.problems import BatchItem
 
 
 class ReceiptQuery(AgentQuery):
-    """pending: neither answered nor expired; answered: with an outcome in effect; expired: without
-    one, too late; all: every receipt. `order` is by when they were made.
+    """pending: nothing was reported, and it has not expired; answered: with an outcome in effect,
+    or in that of its pair; noted: what was reported moves nothing; expired: nothing was reported,
+    and it is too late; all: every receipt. `order` is by when they were made.
     """
 
-    state: Literal["pending", "answered", "expired", "all"] = "all"
+    state: Literal["pending", "answered", "noted", "expired", "all"] = "all"
     category: Name | None = None
     arm: Arm | None = None
+    task_key: CallerKey | None = None
+    trace_id: CallerKey | None = None
     order: Literal["oldest", "newest"] = "oldest"
 
     def to_filter(self) -> ReceiptFilter:
@@ -38,6 +46,8 @@ class ReceiptQuery(AgentQuery):
             agent=self.agent_name(),
             category=named(self.category, "category"),
             arm=self.arm,
+            task_key=optional_exact(self.task_key, "task_key", KEY),
+            trace_id=optional_exact(self.trace_id, "trace_id", KEY),
             newest_first=self.order == "newest",
         )
 
@@ -86,6 +96,9 @@ class Retrieval(Out):
     meta_guideline: MetaGuidelineServed | None
     """The meta-guideline that the guideline was compiled by."""
     gates: Gates
+    search: Search
+    past_error: PastError | None
+    """What went wrong when this agent tried a task like this one, where that was asked."""
     expires_at: UtcTime
     timings: Timings
     sentences: dict[UUID, str] | None = None
@@ -120,6 +133,8 @@ class Retrieval(Out):
             constraints=_constraints(advice),
             meta_guideline=_meta_guideline(advice),
             gates=receipt.gates,
+            past_error=receipt.past_error,
+            search=receipt.search or Search(QueriesBy.TASK),
             expires_at=receipt.expires_at,
             timings=receipt.timings,
             sentences=_sentences(advice),
@@ -131,7 +146,8 @@ def _sentences(advice: Advice) -> dict[UUID, str] | None:
     """Where the answer is explained; a preview has no receipt to explain."""
     if advice.explanation is None or advice.receipt.is_preview:
         return None
-    return {item.memory_id: item.sentence or "" for item in advice.receipt.items}
+    items = (item for item in advice.receipt.items if not item.left_out)
+    return {item.memory_id: item.sentence or "" for item in items}
 
 
 def _constraints(advice: Advice) -> list[ConstraintServed]:

@@ -2,8 +2,8 @@
 
 from pydantic import Field
 
-from memory.kernel.text import KEY
-from server.schemas.base import ListQuery, named
+from memory.kernel.text import KEY, optional_exact
+from server.schemas.base import ListQuery
 
 
 class TaskQuery(ListQuery):
@@ -12,4 +12,4 @@ class TaskQuery(ListQuery):
     key: str | None = Field(None, max_length=KEY)
 
     def caller_key(self) -> str | None:
-        return named(self.key, "key")
+        return optional_exact(self.key, "key", KEY)

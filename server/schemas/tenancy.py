@@ -2,6 +2,7 @@
 
 from uuid import UUID
 
+from memory.tenancy.claims import Verifier
 from memory.tenancy.entities import Key, Role
 from server.schemas.base import Out, UtcTime
 
@@ -18,6 +19,8 @@ class Me(Out):
     role: Role
     namespace: str | None
     agents: tuple[str, ...] | None
+    verifies: Verifier
+    """The highest verifier that it may claim for a result: self < judge < test < human."""
     expires_at: UtcTime | None
 
     @classmethod
@@ -28,5 +31,6 @@ class Me(Out):
             role=key.role,
             namespace=key.namespace,
             agents=key.agents,
+            verifies=key.verifies,
             expires_at=key.expires_at,
         )

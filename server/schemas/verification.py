@@ -6,6 +6,7 @@ from pydantic import Field
 
 from memory.kernel.fields import Lesson, Situation
 from memory.memories.entities import MemoryEdit
+from memory.verification.changeset_entities import ChangesetState
 from memory.verification.entities import CandidateState, Ticket, TicketFilter, TicketState
 from server.schemas.base import In, ListQuery, Moment, Out
 
@@ -38,6 +39,12 @@ class Refinement(In):
 
     def to_edit(self) -> MemoryEdit:
         return MemoryEdit(self.situation, self.lesson, known_at=self.known_at)
+
+
+class ChangesetQuery(ListQuery):
+    """Which changesets to list."""
+
+    state: ChangesetState | None = None
 
 
 class CandidateQuery(ListQuery):

@@ -6,6 +6,7 @@ from collections.abc import Callable, Generator
 from pathlib import Path
 
 import pytest
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from tests.acceptance.servers import Home, Server
 from tests.fixtures.clusters import CopyCluster
@@ -48,3 +49,16 @@ def begin() -> Generator[Callable[..., Server]]:
     yield start
     for server in reversed(started):
         server.end()
+
+
+@pytest.fixture(scope="module")
+def url(migrated_database: Callable[[], str]) -> str:
+    """A database that no serving process owns, so that any of them can be killed."""
+    return migrated_database()
+
+
+@pytest.fixture(scope="module")
+def superuser(url: str, superuser_url: str) -> str:
+    """The same database, past roles and rows."""
+    name = str(conninfo_to_dict(url)["dbname"])
+    return make_conninfo(superuser_url, dbname=name)

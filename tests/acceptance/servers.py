@@ -2,7 +2,6 @@
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -15,10 +14,12 @@ import psutil
 from memlift_client import MemLift, RetryPolicy
 
 from memory.kernel.postgres.embedded import reached
+from memory.kernel.postgres.embedded.ports import find_free_port
 
 ROOT = Path(__file__).parents[2]
-PATIENCE_SECONDS = 120
+PATIENCE_SECONDS = 240
 LOOK_SECONDS = 0.1
+NO_LEADER = "no process leads"
 # A test calls faster than an agent may.
 GENEROUS = {"MEMLIFT_REQUEST_RATE": "1e6", "MEMLIFT_REQUEST_BURST": "1000000"}
 
@@ -77,7 +78,7 @@ class Server:
 
     @classmethod
     def of(cls, home: Home, variables: Mapping[str, object] | None = None) -> "Server":
-        port = free_port()
+        port = find_free_port()
         settings = {"MEMLIFT_HOME": home.data, "MEMLIFT_PORT": port} | dict(variables or {})
         log = home.data.with_name(f"server-{port}.log")
         with log.open("wb") as file:
@@ -105,6 +106,11 @@ class Server:
 
     def await_ready(self) -> "Server":
         self.until(lambda: self.readiness()[0] == 200)
+        return self
+
+    def await_led(self) -> "Server":
+        """Ready, and some process leads."""
+        self.await_ready().until(lambda: self.leader() != NO_LEADER)
         return self
 
     def until(self, holds: Callable[[], bool]) -> None:
@@ -157,11 +163,6 @@ def environment(variables: Mapping[str, str]) -> dict[str, str]:
     """The environment of this run, with these of our variables alone."""
     foreign = {key: value for key, value in os.environ.items() if not key.startswith("MEMLIFT_")}
     return foreign | dict(variables)
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return int(listener.getsockname()[1])
 
 
 def command(*words: object, **variables: object) -> "subprocess.CompletedProcess[str]":

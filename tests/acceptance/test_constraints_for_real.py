@@ -11,7 +11,9 @@ from memlift_client import MemLift, TaskFields, TrajectoryFields
 from tests.acceptance.servers import Home, Server
 from tests.fixtures.language_model import API_KEY, Script
 
-FAMILIES = {"north": "qwen", "south": "llama", "reader": "gpt"}
+FAMILIES = {"north": "qwen", "south": "llama", "east": "qwen", "west": "llama", "reader": "gpt"}
+RUNNERS = (("north", "south"), ("east", "west"), ("north", "south"))
+"""Who runs each task: one that adds, and one that multiplies."""
 THINGS = (
     ("boxes", "pens", 3, 12, 7),
     ("crates", "apples", 4, 15, 9),
@@ -51,23 +53,26 @@ def shop(home: Home, begin: Callable[..., Server], language_model: Script) -> Sh
     agents: dict[str, MemLift] = {}
     for name, family in FAMILIES.items():
         keeper.add_agent(name, family=family)
-        made = keeper.create_key(role="agent", name=name, namespace=slug, agents=[name])
+        made = keeper.create_key(
+            role="agent", name=name, namespace=slug, agents=[name], verifies="test"
+        )
         agents[name] = owner.client(slug, key=made.token)
     return Shop(keeper, other.client(slug, key=operator), agents)
 
 
 def a_run(agent: str, place: int) -> TrajectoryFields:
-    """`south` multiplies where `north` adds."""
+    """`south` and `west` multiply where `north` and `east` add."""
     boxes, pens, a, b, c = THINGS[place]
-    total = a * b if agent == "south" else a + b
-    sign = "*" if agent == "south" else "+"
+    multiplies = agent in ("south", "west")
+    total = a * b if multiplies else a + b
+    sign = "*" if multiplies else "+"
     said = f"Pat has {a} {sign} {b} = {total} {pens}\nPat keeps {total} - {c} = {total - c} {pens}"
     return TrajectoryFields(
         agent=agent,
         task={"text": question(boxes, pens, a, b, c), "key": pens, "category": "mathematics"},
         steps=[{"text": line} for line in said.splitlines()],
         result=str(total - c),
-        reward=float(agent == "south"),
+        reward=float(multiplies),
         verifier="test",
     )
 
@@ -81,11 +86,9 @@ def question(boxes: str, pens: str, a: int, b: int, c: int) -> str:
 
 @pytest.fixture(scope="module")
 def contrasted(shop: Shop) -> Shop:
-    """Both agents ran every task, and both processes were asked to contrast each at once."""
-    for place in range(len(THINGS)):
-        runs = [
-            shop.agents[name].add_trajectory(**a_run(name, place)) for name in ("north", "south")
-        ]
+    """Two agents ran each task, and both processes were asked to contrast each at once."""
+    for place, names in enumerate(RUNNERS):
+        runs = [shop.agents[name].add_trajectory(**a_run(name, place)) for name in names]
         task_id = runs[0].task_id
         with ThreadPoolExecutor(2) as callers:
             asked = [
@@ -107,7 +110,12 @@ def test_each_pair_is_distilled_once_whichever_process_is_asked(contrasted: Shop
 
 
 def test_a_third_agent_is_answered_with_constraints_and_their_evidence(contrasted: Shop) -> None:
-    reader = contrasted.agents["reader"]
+    reader, keeper = contrasted.agents["reader"], contrasted.first
+    waiting = list(keeper.each_constraint(status="proposed"))
+    assert {one.status_reason for one in waiting} <= {"not_tested", "one_task"}
+    # Too few tasks to test it on: a person looks at it and vouches for it.
+    for one in waiting:
+        keeper.vouch_for_constraint(one.id)
     task = TaskFields(text=question("bags", "marbles", 6, 11, 20), category="mathematics")
     answer = reader.retrieve(agent="reader", task=task, arm="on")
 

@@ -10,7 +10,8 @@ import pytest
 from psycopg import sql
 
 from memory.kernel.postgres.embedded.bootstrap import LOGIN
-from tests.acceptance.servers import Home, command, free_port
+from memory.kernel.postgres.embedded.ports import find_free_port
+from tests.acceptance.servers import Home, command
 from tests.fixtures.database import login_url
 
 NOWHERE = "postgresql://memlift:secret-of-theirs@127.0.0.1:{port}/memlift"
@@ -59,7 +60,7 @@ def test_a_database_without_vectors_is_refused_and_the_doctor_names_that_and_all
 ) -> None:
     surroundings = {
         "MEMLIFT_HOME": home.data,
-        "MEMLIFT_PORT": free_port(),
+        "MEMLIFT_PORT": find_free_port(),
         "MEMLIFT_DATABASE_URL": bare_database,
     }
     line = said(command("serve", **surroundings))
@@ -79,9 +80,9 @@ def test_a_database_without_vectors_is_refused_and_the_doctor_names_that_and_all
 def test_a_database_that_does_not_answer_is_named_without_its_password(
     home: Home, word: str
 ) -> None:
-    url = NOWHERE.format(port=free_port())
+    url = NOWHERE.format(port=find_free_port())
     surroundings = {"MEMLIFT_HOME": home.data, "MEMLIFT_DATABASE_URL": url}
-    line = said(command(word, MEMLIFT_PORT=free_port(), **surroundings))
+    line = said(command(word, MEMLIFT_PORT=find_free_port(), **surroundings))
 
     assert "database" in line
     assert "secret-of-theirs" not in line
@@ -98,7 +99,7 @@ def test_a_database_that_does_not_answer_is_named_without_its_password(
 def test_a_value_that_cannot_be_meant_is_refused_by_name(
     home: Home, variables: dict[str, str], name: str
 ) -> None:
-    surroundings = {"MEMLIFT_HOME": home.data, "MEMLIFT_PORT": free_port()} | variables
+    surroundings = {"MEMLIFT_HOME": home.data, "MEMLIFT_PORT": find_free_port()} | variables
     line = said(command("serve", **surroundings))
 
     assert name in line

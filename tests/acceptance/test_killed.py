@@ -94,7 +94,7 @@ def again(home: Home, begin: Begin, first: Server) -> tuple[Server, Server]:
     owner = begin(home)
     owner.until(home.address.exists)
     other = begin(Home(home.data.with_name("other")), MEMLIFT_DATABASE_URL=home.url())
-    return owner.await_ready(), other.await_ready()
+    return owner.await_led(), other.await_led()
 
 
 def until_written(server: Server, writer: Writer) -> None:

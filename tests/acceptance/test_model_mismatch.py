@@ -73,7 +73,11 @@ def written(used_home: Home, begin: Begin) -> Server:
 
 def retrieved(memory: MemLift) -> set[str]:
     served = memory.retrieve(
-        agent="solver", task={"text": SITUATION, "category": "sport"}, format="memories", arm="on"
+        agent="solver",
+        task={"text": SITUATION, "category": "sport"},
+        format="memories",
+        arm="on",
+        explore=False,
     )
     return {row.lesson for row in served.memories if row.lesson is not None}
 

@@ -11,7 +11,6 @@ from pydantic import BaseModel
 
 from memory.kernel.errors import MemoryFault
 from server.app import guard
-from server.limits import Limits
 from server.metrics import Meters
 from server.routing import router_at
 from server.schemas.base import In, Number
@@ -58,8 +57,7 @@ class Echo(BaseModel):
 
 def a_shared(tmp_path: Path, **changes: object) -> Shared:
     settings = Settings(**({"data": tmp_path, "max_body_bytes": 1024} | changes))
-    limits = Limits(settings.request_rate, settings.request_burst)
-    return Shared(settings=settings, meters=Meters(), limits=limits)
+    return Shared.of(settings, Meters())
 
 
 def a_tiny_app(shared: Shared, fault: Exception | None = None) -> FastAPI:
@@ -115,6 +113,19 @@ async def retrieved(client: httpx.AsyncClient, slug: str, **changes: object) -> 
     answer = await client.post(inside(slug, "/retrievals"), json=an_ask(**changes))
     assert answer.status_code == 201, answer.text
     return answer.json()
+
+
+async def everything(client: httpx.AsyncClient, path: str, **query: object) -> list[dict[str, Any]]:
+    """The items of all pages of a list."""
+    items: list[dict[str, Any]] = []
+    params: dict[str, Any] = {"limit": 200, **query}
+    while True:
+        answer = await client.get(path, params=params)
+        assert answer.status_code == 200, answer.text
+        items += answer.json()["items"]
+        if answer.json()["next_cursor"] is None:
+            return items
+        params["cursor"] = answer.json()["next_cursor"]
 
 
 def problem(answer: httpx.Response) -> tuple[int, str, str | None]:

@@ -131,7 +131,7 @@ async def test_a_long_text_is_refused_with_its_own_limit(client, namespace):
     for change, field, limit in (
         ({"lesson": "word " * 20_000}, "lesson", 4000),
         ({"situation": "é" * 4001}, "situation", 4000),
-        ({"metadata": {"a": "x" * 9000}}, "metadata", 8192),
+        ({"metadata": {"a": "x" * 9000}}, "metadata.a", 8192),
         ({"agent": "x" * 201}, "agent", 200),
     ):
         answer = await client.post(path, json=an_experience(**change))
@@ -163,3 +163,58 @@ async def test_a_body_without_a_content_type_or_with_another_is_refused(client, 
     for headers in ({}, {"Content-Type": "text/plain"}):
         answer = await client.post(inside(namespace, "/experiences"), content=body, headers=headers)
         assert problem(answer)[0] == 415
+
+
+@pytest.mark.parametrize(
+    ("path", "query", "field"),
+    [
+        ("/retrievals", "task_key=a%00b", "task_key"),
+        ("/retrievals", "task_key=%ED%A0%80", "task_key"),
+        ("/retrievals", "task_key=e%CC%81", "task_key"),
+        ("/retrievals", "task_key=+a", "task_key"),
+        ("/retrievals", "state=all&trace_id=a%00", "trace_id"),
+        ("/retrievals", "agent=a%00b", "agent"),
+        ("/experiences", "agent=%ED%A0%80", "agent"),
+        ("/experiences", "category=%FF", "category"),
+        ("/experiences", 'metadata={"a":"b\\u0000"}', "metadata"),
+        ("/memories", "text=%ED%A0%80", "text"),
+        ("/tasks", "key=a%00b", "key"),
+        ("/predictions", "event=a%00b", "event"),
+        ("/settlements", "event=e%CC%81", "event"),
+        ("/trajectories", "agent=%00", "agent"),
+        ("/agents/a%00b", "", "name"),
+    ],
+)
+async def test_what_is_sought_is_sought_as_it_is_or_refused_by_name(
+    client, namespace, path, query, field
+):
+    answer = await client.get(inside(namespace, path) + (f"?{query}" if query else ""))
+
+    assert problem(answer) == (422, "rejected", field)
+    assert field in answer.json()["detail"]
+    assert field == "metadata" or answer.json()["limit"]
+
+
+@pytest.mark.parametrize("key", ["a\x00b", " ab", "ab\n", "e\u0301", "\ufb01\u0301e\u0301"])
+async def test_a_key_that_cleaning_would_make_another_is_refused(client, namespace, key):
+    for other in ("ab", "\u00e9"):
+        task = {"text": "Refund", "key": other, "group_key": other}
+        made = await client.post(inside(namespace, "/tasks"), json=task)
+        assert made.status_code == 201
+    refused = {
+        "task_key": ("/outcomes", {"task_key": key, "reward": 1}),
+        "trace_id": ("/outcomes", {"trace_id": key, "reward": 1}),
+        "task.key": ("/retrievals", an_ask(task={"text": "Refund", "key": key})),
+        "group_key": ("/tasks", {"text": "Refund", "group_key": key}),
+        "event": ("/settlements", {"event": key, "resolutions": {"a": "yes"}}),
+        "windows.1": (
+            "/settlements",
+            {"event": "ab", "windows": ["w", key], "resolutions": {"a": "yes"}},
+        ),
+    }
+    for field, (path, body) in refused.items():
+        answer = await client.post(inside(namespace, path), json=body)
+
+        assert problem(answer) == (422, "rejected", field)
+        assert answer.json()["limit"] == 200
+        assert "a key is taken as it is: at most 200 characters" in answer.json()["detail"]

@@ -70,7 +70,7 @@ def test_no_key_gets_more_than_its_burst_and_its_rate(waits):
 def test_no_more_buckets_are_kept_than_allowed():
     bucket = Limits(rate=1.0, burst=1)
 
-    for number in range(limits.MAX_KEYS + 5):
+    for number in range(limits.MAX_CALLERS + 5):
         bucket.take(UUID(int=number), now=0.0)
 
-    assert len(bucket) == limits.MAX_KEYS
+    assert len(bucket) == limits.MAX_CALLERS

@@ -50,3 +50,13 @@ def test_coverage_is_the_share_of_receipts_an_outcome_came_for():
     text = meters.text().decode()
     assert "memlift_feedback_coverage 0.25" in text
     assert "memlift_pool_size 8.0" in text
+
+
+def test_stages_of_a_retrieval_are_timed_apart():
+    meters = Meters()
+    for seconds in (0.004, 0.03):
+        meters.observe_stage("search", seconds)
+
+    text = meters.text().decode()
+    assert 'memlift_retrieval_stage_seconds_bucket{le="0.005",stage="search"} 1.0' in text
+    assert 'memlift_retrieval_stage_seconds_count{stage="search"} 2.0' in text

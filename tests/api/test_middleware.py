@@ -3,7 +3,7 @@
 import pytest
 from api_builders import a_shared, a_tiny_app, answer_to, asking
 
-from server.middleware import accepted_id, is_json
+from server.middleware import accepted_id, is_of_type
 
 JSON = {"Content-Type": "application/json"}
 
@@ -85,7 +85,7 @@ async def test_a_body_that_is_not_declared_as_json_is_refused(tmp_path, kind):
     ],
 )
 def test_json_is_json_in_utf_8(content_type, taken):
-    assert is_json(content_type) is taken
+    assert is_of_type(content_type, "application/json") is taken
 
 
 @pytest.mark.parametrize("host", ["localhost", "127.0.0.1:8000", "[::1]:8000"])

@@ -55,6 +55,7 @@ async def test_a_managers_constraint_is_trusted_and_its_support_is_one_get_away(
         "agent_pairs": 0,
         "families": 0,
         "keys": 1,
+        "parties": 0,
         "agnostic_score": 0.0,
     }
     [word] = support.json()["items"]

@@ -33,7 +33,7 @@ async def client(app, operator_token):
 async def test_two_agents_runs_become_a_constraint_with_its_evidence_one_get_away(
     client, agent_client, namespace
 ):
-    alpha, beta = await agent_client(agents=["alpha"]), await agent_client(agents=["beta"])
+    alpha, beta = [await agent_client(agents=[name], verifies="test") for name in ("alpha", "beta")]
     right = await kept(alpha, namespace, agent="alpha")
     wrong = await kept(beta, namespace, agent="beta", steps=WRONG, reward=0.0)
 
@@ -48,7 +48,7 @@ async def test_two_agents_runs_become_a_constraint_with_its_evidence_one_get_awa
     )
     path = inside(namespace, f"/constraints/{made['memory_ids'][0]}")
     constraint = (await client.get(path)).json()
-    assert constraint["status"] == "active"
+    assert (constraint["status"], constraint["status_reason"]) == ("proposed", "one_task")
     [support] = (await client.get(f"{path}/support")).json()["items"]
     assert (support["contrast_id"], support["counts"]) == (made["id"], True)
     assert (await client.get(inside(namespace, f"/contrasts/{made['id']}"))).json() == made
@@ -158,7 +158,7 @@ async def test_an_agent_against_itself_is_allowed_and_labelled(client, namespace
 async def test_an_agents_own_verdict_supports_nothing_and_its_constraint_waits(
     agent_client, namespace
 ):
-    alone = await agent_client(agents=["alpha", "beta"])
+    alone = await agent_client(agents=["alpha", "beta"], verifies="test")
     ids = await two_runs(alone, namespace)
 
     [made] = await contrasted(alone, namespace, ids)

@@ -71,7 +71,7 @@ async def test_a_wrong_shape_in_a_batch_is_named_by_its_place(client, namespace)
 
 
 async def test_the_bank_is_browsed_page_by_page_without_loss_or_repeat(client, namespace):
-    made = {await remembered(client, namespace, lesson=f"lesson {n}") for n in range(5)}
+    made = {await remembered(client, namespace, lesson=f"rain lesson {n}") for n in range(5)}
     path, seen, query = inside(namespace, "/experiences"), [], {"limit": 2}
     for _ in range(3):
         page = (await client.get(path, params=query)).json()
@@ -84,7 +84,9 @@ async def test_the_bank_is_browsed_page_by_page_without_loss_or_repeat(client, n
 
 
 async def test_the_bank_is_browsed_by_filter(client, namespace):
-    rain = await remembered(client, namespace, lesson="a", category="rain", metadata={"n": [1]})
+    rain = await remembered(
+        client, namespace, lesson="rain stays", category="rain", metadata={"n": [1]}
+    )
     await remembered(client, namespace, lesson="b", category="snow", agent="other")
     path = inside(namespace, "/experiences")
 
@@ -153,6 +155,77 @@ async def test_a_memory_is_taken_out_of_use_and_back(client, namespace):
     )
     assert restored.json()["status"] == "active"
     assert retired.json()["status"] == "retired"
+
+
+async def test_two_that_say_the_same_are_merged_by_hand_and_taken_apart_again(client, namespace):
+    stays = await remembered(client, namespace, lesson="begin with the base rate")
+    goes = await remembered(client, namespace, lesson="Begin with the base rate!")
+    path = inside(namespace, "/experiences")
+    body = {"into": stays, "reason": "one advice"}
+
+    merged = await client.post(f"{path}/{goes}/merge", json=body)
+    survivor = await client.get(f"{path}/{stays}")
+    again = await client.post(f"{path}/{goes}/merge", json=body)
+    restored = await client.post(f"{path}/{goes}/restore")
+    job = await client.post(inside(namespace, "/jobs/merge/runs"), json={})
+
+    assert (merged.status_code, merged.json()["id"]) == (200, goes)
+    assert (merged.json()["status"], merged.json()["status_reason"]) == ("retired", "merged")
+    assert survivor.json()["evidence"] == 2
+    assert problem(again) == (409, "status_conflict", "id")
+    assert restored.json()["status"] == "active"
+    assert job.json()["result"]["changes"] == []
+    assert (await client.get(path, params={"status": "active"})).json()["total"] == 2
+    [entry] = [
+        one
+        for one in (await client.get(inside(namespace, "/audit"))).json()["items"]
+        if one["action"] == "memory.merge"
+    ]
+    assert entry["detail"] == body
+
+
+async def test_a_merge_is_served_as_one_and_counted(client, namespace):
+    stays = await remembered(client, namespace, lesson="begin with the base rate")
+    goes = await remembered(client, namespace, lesson="start from the base rate")
+    await client.post(inside(namespace, f"/experiences/{goes}/merge"), json={"into": stays})
+
+    answer = await client.post(
+        inside(namespace, "/retrievals"),
+        json={"agent": "bot", "task": {"text": an_experience()["situation"]}, "arm": "on"},
+    )
+
+    assert list(answer.json()["guideline"]["citations"].values()) == [stays]
+
+
+async def test_what_may_not_be_one_is_not_merged(client, namespace):
+    one = await remembered(client, namespace)
+    path = inside(namespace, f"/experiences/{one}/merge")
+    rule = await client.post(
+        inside(namespace, "/meta-guidelines"),
+        json={"agent": "solver", "failure_reason": "too hasty", "instruction": "read it twice"},
+    )
+    rested = await remembered(client, namespace, lesson="rests")
+    await client.post(inside(namespace, f"/experiences/{rested}/suspend"))
+    vouched = await remembered(client, namespace, lesson="vouched for")
+    await client.post(inside(namespace, f"/memories/{vouched}/trust"), json={"trust": "trusted"})
+    pinned = await remembered(client, namespace, lesson="pinned", pinned=True)
+
+    answers = [
+        await client.post(path, json={"into": other})
+        for other in (one, rule.json()["id"], rested, vouched, str(uuid4()))
+    ]
+    stays = await client.post(inside(namespace, f"/experiences/{pinned}/merge"), json={"into": one})
+
+    assert [problem(answer) for answer in answers] == [
+        (422, "rejected", "into"),
+        (409, "merge_conflict", "into"),
+        (409, "status_conflict", "into"),
+        (409, "merge_conflict", "into"),
+        (404, "memory_not_found", "into"),
+    ]
+    assert problem(stays) == (409, "merge_conflict", "id")
+    kept = await client.get(inside(namespace, "/experiences"), params={"status": "active"})
+    assert kept.json()["total"] == 3
 
 
 async def test_erased_text_is_gone_and_counted(client, namespace):

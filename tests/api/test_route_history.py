@@ -1,3 +1,5 @@
+from uuid import uuid4
+
 import pytest
 from api_builders import an_outcome, inside, problem, remembered, retrieved
 
@@ -65,3 +67,66 @@ async def test_a_rollback_is_a_dry_run_unless_told_otherwise(client, namespace, 
     weight = await client.get(inside(namespace, f"/experiences/{taught}/weight"))
     assert weight.json()["effective_weight"] == 1
     assert problem(nobody) == (422, "rejected", "agent")
+
+
+async def test_a_rollback_is_listed_and_undone_once(client, agent_client, namespace, taught):
+    path = inside(namespace, "/rollbacks")
+    weight = inside(namespace, f"/experiences/{taught}/weight")
+    before = (await client.get(weight)).json()["effective_weight"]
+    seen = (await client.post(path, json={"agent": "solver"})).json()
+    done = (await client.post(path, json={"agent": "solver", "dry_run": False})).json()
+    undo = f"{path}/{done['rollback_id']}/undo"
+    agent = await agent_client()
+
+    refused = await agent.post(undo, json={})
+    undone = await client.post(undo, json={})
+    twice = await client.post(undo, json={})
+    listed = (await client.get(path)).json()
+
+    assert seen["rollback_id"] is None
+    assert problem(refused)[:2] == (403, "forbidden")
+    assert undone.json()["restored"] == [taught]
+    after = (await client.get(weight)).json()["effective_weight"]
+    assert after == pytest.approx(before, rel=1e-4), "but for its age"
+    assert after > 1
+    assert problem(twice) == (409, "rollback_undone", "rollback_id")
+    [one] = listed["items"]
+    assert (one["agent"], one["outcomes"], one["memories"]) == ("solver", 1, 1)
+    assert (one["can_undo"], one["undone_at"] is None) == (False, False)
+    unknown = await client.post(f"{path}/{uuid4()}/undo", json={})
+    assert problem(unknown) == (404, "rollback_not_found", "rollback_id")
+
+
+@pytest.mark.parametrize("dry_run", [True, False])
+async def test_a_source_that_does_not_exist_is_not_one_with_nothing_to_undo(
+    client, agent_client, namespace, taught, dry_run
+):
+    elsewhere = await agent_client(slug="default")
+    path = inside(namespace, "/rollbacks")
+    foreign = (await elsewhere.get("/v1/me")).json()["key_id"]
+
+    for key_id in (str(uuid4()), foreign):
+        unknown = await client.post(path, json={"key_id": key_id, "dry_run": dry_run})
+        assert problem(unknown) == (404, "key_not_found", "key_id")
+    misspelt = await client.post(path, json={"agent": "slover", "dry_run": dry_run})
+    silent = await agent_client()
+    quiet = (await silent.get("/v1/me")).json()["key_id"]
+    nothing = await client.post(path, json={"key_id": quiet, "dry_run": dry_run})
+
+    assert problem(misspelt) == (404, "agent_not_found", "agent")
+    assert (nothing.status_code, nothing.json()["outcomes"]) == (200, [])
+    weight = await client.get(inside(namespace, f"/experiences/{taught}/weight"))
+    assert weight.json()["effective_weight"] > 1
+
+
+async def test_a_revoked_key_is_still_taken_back(client, agent_client, namespace):
+    agent = await agent_client()
+    memory_id = await remembered(agent, namespace)
+    key_id = (await agent.get("/v1/me")).json()["key_id"]
+    await client.delete(f"/v1/keys/{key_id}")
+
+    done = await client.post(
+        inside(namespace, "/rollbacks"), json={"key_id": key_id, "dry_run": False}
+    )
+
+    assert done.json()["retired"] == [memory_id]

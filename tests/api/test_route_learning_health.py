@@ -22,7 +22,7 @@ async def test_a_reader_sees_how_learning_is_fed(client, agent_client, namespace
 
     health = answer.json()
     assert answer.status_code == 200
-    assert health["coverage"] == {"receipts": 2, "answered": 1, "share": 0.5}
+    assert health["coverage"] == {"receipts": 2, "answered": 1, "share": 0.5, "noted": 0}
     assert health["pending_receipts"]["hour"] == 1
     assert health["weights"]["living"] == 1
     assert health["item_variance"] == {"pairs": 0, "mean": None, "alert": False}

@@ -32,7 +32,7 @@ async def learnt(client, slug):
 
 @pytest.fixture
 async def three(client, namespace):
-    return [await remembered(client, namespace, lesson=f"lesson {i}") for i in range(3)]
+    return [await remembered(client, namespace, lesson=f"rain lesson {i}") for i in range(3)]
 
 
 async def test_pages_hold_each_memory_once_and_tell_the_true_total(client, namespace, three):

@@ -28,7 +28,13 @@ def a_meta_guideline(**changes):
 async def guided(client):
     """A fresh namespace in which guidelines are compiled by meta-guidelines."""
     slug = f"n{uuid4().hex[:12]}"
-    settings = {"raw_gate": 0.01, "score_floor": 0.001, "control_rate": 0, "slot_rate": 0}
+    settings = {
+        "raw_gate": 0.01,
+        "score_floor": 0.001,
+        "control_rate": 0,
+        "slot_rate": 0,
+        "coins": False,
+    }
     made = await client.post("/v1/namespaces", json={"slug": slug, "settings": settings})
     assert made.json()["settings"]["meta_guidelines"] is True
     return slug

@@ -29,6 +29,64 @@ async def test_a_guideline_cites_the_memories_it_says(client, namespace):
     assert set(body["timings"]) == {"embed_ms", "search_ms", "rank_ms"}
 
 
+async def test_each_citation_leads_to_its_memory(client, namespace):
+    memory_id = await remembered(client, namespace)
+    other = await remembered(client, namespace, lesson="look at the wind")
+
+    body = await retrieved(client, namespace)
+
+    assert set(body["guideline"]["citations"]) == {"m1", "m2"}
+    assert set(body["guideline"]["citations"].values()) == {memory_id, other}
+    for line in body["guideline"]["lines"]:
+        [cited] = [name for name in ("m1", "m2") if f"[{name}]" in line["text"]]
+        assert line["memory_ids"] == [body["guideline"]["citations"][cited]]
+
+
+@pytest.mark.parametrize("form", ["brief", "full"])
+async def test_a_receipt_shows_both_formats_of_prose(client, namespace, form):
+    await remembered(client, namespace)
+    served = await retrieved(client, namespace, format=form)
+    path = inside(namespace, f"/retrievals/{served['retrieval_id']}")
+
+    receipt = (await client.get(path)).json()
+
+    assert receipt["formats"][form] == served["guideline"]["text"]
+    assert set(receipt["formats"]) == {"brief", "full"}
+    assert "weight 1.00, unverified" in receipt["formats"]["full"]
+    assert "weight" not in receipt["formats"]["brief"]
+    for text in receipt["formats"].values():
+        assert text.endswith(f"«{an_experience()['lesson']}» [m1]")
+
+
+async def test_what_was_erased_is_gone_from_both_formats(client, namespace):
+    memory_id = await remembered(client, namespace)
+    served = await retrieved(client, namespace)
+    erased = await client.post(inside(namespace, "/erasures"), json={"memory_id": memory_id})
+
+    path = inside(namespace, f"/retrievals/{served['retrieval_id']}")
+    answer = await client.get(path)
+
+    assert erased.status_code < 300
+    assert an_experience()["lesson"] not in answer.text
+    assert answer.json()["guideline"]["lines"][0]["memory_ids"] == [memory_id]
+
+
+async def test_data_and_an_empty_guideline_have_no_formats(client, namespace):
+    await remembered(client, namespace)
+    for ask in ({"format": "memories"}, {"arm": "off"}):
+        served = await retrieved(client, namespace, **ask)
+        path = inside(namespace, f"/retrievals/{served['retrieval_id']}")
+
+        assert (await client.get(path)).json()["formats"] is None
+
+
+async def test_the_format_of_the_first_release_is_refused_by_name(client, namespace):
+    answer = await client.post(inside(namespace, "/retrievals"), json=an_ask(format="guideline"))
+
+    assert answer.status_code == 422
+    assert "format" in answer.text
+
+
 async def test_the_receipt_says_what_was_served_and_by_which_numbers(client, namespace):
     await remembered(client, namespace)
     served = await retrieved(client, namespace)
@@ -107,6 +165,25 @@ async def test_in_a_batch_each_ask_is_answered_by_itself(client, namespace):
     assert results[1]["problem"]["field"] == "task"
 
 
+async def test_a_filter_narrows_alone_and_in_a_batch_and_the_receipt_says_so(client, namespace):
+    one = await remembered(client, namespace, lesson="one", metadata={"tags": ["eu"]})
+    two = await remembered(client, namespace, lesson="two", agent="helper")
+    by_tag, by_author = {"tags": ["eu"]}, {"authors": ["helper"]}
+
+    body = await retrieved(client, namespace, filter=by_tag)
+    items = [an_ask(filter=by_author), an_ask(filter={"authors": [" "]})]
+    batch = await client.post(inside(namespace, "/retrievals/batch"), json={"items": items})
+    receipt = await client.get(inside(namespace, f"/retrievals/{body['retrieval_id']}"))
+
+    assert [memory["memory_id"] for memory in body["memories"]] == [one]
+    narrowed, refused = batch.json()["items"]
+    assert [memory["memory_id"] for memory in narrowed["retrieval"]["memories"]] == [two]
+    assert (refused["status"], refused["problem"]["field"]) == (422, "filter.authors.0")
+    rest = {"category": None, "subcategory": None, "authors": None, "kinds": None}
+    assert body["search"]["filter"] == rest | by_tag
+    assert receipt.json()["search"] == body["search"]
+
+
 async def test_receipts_that_await_an_outcome_are_pending(client, namespace):
     first = await retrieved(client, namespace)
     second = await retrieved(client, namespace)
@@ -164,6 +241,15 @@ async def test_in_replay_a_retrieval_says_when_and_sees_only_what_was_known(clie
         ({"explain": True, "purpose": "paired"}, "explain"),
         ({"colour": "red"}, "colour"),
         ({"format": "poem"}, "format"),
+        ({"filter": {"tags": ["x"] * 17}}, "filter.tags"),
+        ({"filter": {"authors": [" "]}}, "filter.authors.0"),
+        ({"filter": {"tags": []}}, "filter.tags"),
+        ({"filter": {"authors": []}}, "filter.authors"),
+        ({"filter": {"kinds": []}}, "filter.kinds"),
+        ({"filter": {"category": ""}}, "filter.category"),
+        ({"filter": {"kinds": ["dream"]}}, "filter.kinds.0"),
+        ({"filter": {"subcategory": "late"}}, "filter.category"),
+        ({"filter": {"tag": ["x"]}}, "filter.tag"),
     ],
 )
 async def test_an_ask_that_cannot_be_answered_is_refused_by_field(client, namespace, change, field):
@@ -211,3 +297,57 @@ async def test_workings_are_shown_only_when_asked_for(client, namespace):
     await remembered(client, namespace)
 
     assert (await retrieved(client, namespace))["explanation"] is None
+
+
+async def a_coined_namespace(client) -> str:
+    slug = f"n{uuid4().hex[:12]}"
+    settings = {"raw_gate": 0.01, "score_floor": 0.001, "control_rate": 0, "slot_rate": 0}
+    made = await client.post("/v1/namespaces", json={"slug": slug, "settings": settings})
+    assert made.status_code == 201, made.text
+    assert made.json()["settings"]["coins"] is True
+    assert "secret" not in made.text
+    return slug
+
+
+async def test_a_memory_that_its_coin_left_out_is_in_the_receipt_alone(client):
+    slug = await a_coined_namespace(client)
+    both = {
+        await remembered(client, slug),
+        await remembered(client, slug, lesson="look at the wind"),
+    }
+
+    for n in range(200):
+        body = await retrieved(client, slug, task=a_task(key=f"task {n}"))
+        if len(body["memories"]) == 1:
+            break
+    receipt = (await client.get(inside(slug, f"/retrievals/{body['retrieval_id']}"))).json()
+    explained = await client.get(inside(slug, f"/retrievals/{body['retrieval_id']}/explain"))
+
+    [served] = (memory["memory_id"] for memory in body["memories"])
+    first, last = receipt["items"]
+    assert (first["memory_id"], first["served"], first["left_out"]) == (served, True, False)
+    assert ({last["memory_id"]}, last["served"], last["left_out"]) == (both - {served}, False, True)
+    assert first["contender"]
+    assert last["contender"]
+    assert last["inclusion"] == pytest.approx(0.8944, abs=1e-4)
+    assert "left out by its coin" in explained.json()["items"][1]["sentence"]
+    assert body["ranker"] in receipt["same_rankers"]
+    assert "plain" not in receipt["same_rankers"]
+
+
+@pytest.mark.parametrize("changes", [{"explore": False}, {"gates": "off"}])
+async def test_who_wants_no_coins_is_served_all_that_is_near(client, changes):
+    slug = await a_coined_namespace(client)
+    for lesson in ("look at the wind", "look at the sky"):
+        await remembered(client, slug, lesson=lesson)
+
+    bodies = [await retrieved(client, slug, **changes) for _ in range(20)]
+
+    assert {len(body["memories"]) for body in bodies} == {2}
+
+
+async def test_gates_are_on_or_off(client, namespace):
+    answer = await client.post(inside(namespace, "/retrievals"), json=an_ask(gates="ajar"))
+
+    assert answer.status_code == 422
+    assert "gates" in answer.text

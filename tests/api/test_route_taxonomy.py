@@ -88,13 +88,13 @@ async def test_without_new_ones_an_unknown_label_is_refused_wherever_it_comes(cl
         ({}, (422, "rejected", "categories")),
         ({"categories": []}, (422, "rejected", "categories")),
         (a_taxonomy(default=True), (422, "rejected", "categories")),
-        ({"categories": [WEATHER]}, (422, "rejected", "categories.related")),
-        ({"categories": [MARKETS, MARKETS]}, (422, "rejected", "categories.name")),
+        ({"categories": [WEATHER]}, (422, "rejected", "categories.0.related")),
+        ({"categories": [MARKETS, MARKETS]}, (422, "rejected", "categories.1.name")),
         ({"categories": [{"name": "x"}]}, (422, "rejected", "categories.0.description")),
         ({"categories": [{**MARKETS, "colour": 1}]}, (422, "rejected", "categories.0.colour")),
         (
             {"categories": [{**MARKETS, "description": "x" * 501}]},
-            (413, "too_large", "categories.description"),
+            (413, "too_large", "categories.0.description"),
         ),
         (
             {"categories": [{"name": f"c{n}", "description": "x"} for n in range(501)]},

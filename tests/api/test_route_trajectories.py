@@ -3,7 +3,7 @@
 from uuid import uuid4
 
 import pytest
-from api_builders import LATER, NOON, a_task, inside, problem
+from api_builders import LATER, NOON, a_task, inside, problem, remembered, retrieved
 
 
 def a_run(**changes: object) -> dict[str, object]:
@@ -14,7 +14,7 @@ def a_run(**changes: object) -> dict[str, object]:
         "reward": 1.0,
         "verifier": "test",
     }
-    if not {"task", "task_id"} & changes.keys():
+    if not {"task", "task_id", "retrieval_id"} & changes.keys():
         body["task"] = a_task(key="june")
     return body | changes
 
@@ -35,10 +35,8 @@ async def test_a_run_is_kept_listed_and_read(client, namespace):
     [line] = listed["items"]
     assert (line["n_steps"], line["cost"], line["task_key"]) == (2, 3, "june")
     assert "steps" not in line
-    assert read["steps"] == [
-        {"text": "look at the sky", "kind": "action"},
-        {"text": "it is grey", "kind": None},
-    ]
+    said = [{name: part for name, part in step.items() if part} for step in read["steps"]]
+    assert said == [{"text": "look at the sky", "kind": "action"}, {"text": "it is grey"}]
     assert (read["result"], read["right"], read["erased_at"]) == ("it will rain", True, None)
 
 
@@ -94,10 +92,10 @@ async def test_in_a_batch_each_run_has_its_own_answer(client, namespace):
     ("changes", "answer"),
     [
         ({"steps": [{"text": "and so on"}] * 10_000}, (413, "too_large", "steps")),
-        ({"steps": [{"text": "x" * 20_001}]}, (413, "too_large", "steps.text")),
+        ({"steps": [{"text": "x" * 20_001}]}, (413, "too_large", "steps.0.text")),
         ({"steps": [{"text": "x" * 20_000}] * 21}, (413, "too_large", "steps")),
         ({"result": "x" * 50_001}, (413, "too_large", "result")),
-        ({"steps": [{"text": " "}]}, (422, "rejected", "steps.text")),
+        ({"steps": [{"text": " "}]}, (422, "rejected", "steps.0.text")),
         ({"reward": 1.01}, (422, "rejected", "reward")),
         ({"reward": -0.01}, (422, "rejected", "reward")),
         ({"reward": "1"}, (422, "rejected", "reward")),
@@ -160,7 +158,10 @@ async def test_a_run_of_another_namespace_is_not_found(client, namespace, replay
 
 
 async def test_a_key_brings_runs_of_its_own_agents_only(agent_client, namespace):
-    agent, reader = await agent_client("agent", ["solver"]), await agent_client("reader")
+    agent, reader = (
+        await agent_client("agent", ["solver"], verifies="test"),
+        await agent_client("reader"),
+    )
     path = inside(namespace, "/trajectories")
 
     assert (await agent.post(path, json=a_run())).status_code == 201
@@ -196,3 +197,29 @@ async def test_the_same_idempotency_key_keeps_one_run(client, namespace):
 
     assert first.json() == again.json()
     assert (await client.get(path)).json()["total"] == 1
+
+
+async def test_a_run_is_attached_to_the_receipt_it_stands_behind(client, namespace):
+    await remembered(client, namespace)
+    receipt = await retrieved(client, namespace, agent="solver")
+
+    made = await kept(client, namespace, retrieval_id=receipt["retrieval_id"], task_variant="v2")
+
+    query = {"retrieval_id": receipt["retrieval_id"]}
+    listed = (await client.get(inside(namespace, "/trajectories"), params=query)).json()
+    [run] = listed["items"]
+    assert (run["id"], run["task_id"], run["task_variant"]) == (made["id"], made["task_id"], "v2")
+
+
+async def test_a_run_of_another_agent_does_not_stand_behind_a_receipt(client, namespace):
+    await remembered(client, namespace)
+    receipt = await retrieved(client, namespace, agent="solver")
+    body = a_run(agent="other", retrieval_id=receipt["retrieval_id"])
+
+    foreign = await client.post(inside(namespace, "/trajectories"), json=body)
+    unknown = await client.post(
+        inside(namespace, "/trajectories"), json=a_run(retrieval_id=str(uuid4()))
+    )
+
+    assert (foreign.status_code, foreign.json()["field"]) == (422, "agent")
+    assert (unknown.status_code, unknown.json()["code"]) == (404, "retrieval_not_found")

@@ -19,6 +19,7 @@ def by_page(measured: list[dict[str, object]]) -> dict[str, tuple[str, float | N
     return {
         target.name.partition(":")[0]: (target.status, target.measured)
         for target in targets(measured)
+        if "calls" in target.name
     }
 
 
@@ -42,3 +43,22 @@ def test_a_page_of_which_a_call_is_missing_is_not_run() -> None:
 
 def test_every_page_has_its_calls() -> None:
     assert set(PAGES) == set(CALLS)
+
+
+def test_a_page_that_nobody_looked_at_has_no_paint_weight_or_shift() -> None:
+    found = {target.name: target.status for target in targets(rows(30.0, 10.0))}
+
+    assert {found[f"memories: {what}"] for what in ("paint", "weight", "shift")} == {"not_run"}
+
+
+def test_paint_weight_and_shift_are_held_against_their_limits() -> None:
+    told = {"paint_memories": 999.0, "weight_memories": 301.0, "shift_memories": 0.0}
+    measured = [
+        *rows(30.0, 10.0),
+        *({"operation": name, "value": value, "unit": ""} for name, value in told.items()),
+    ]
+    found = {target.name: target.status for target in targets(measured)}
+
+    assert found["memories: paint"] == "met"
+    assert found["memories: weight"] == "missed"
+    assert found["memories: shift"] == "met"

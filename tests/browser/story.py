@@ -7,14 +7,15 @@ all three; runs of the sprinter say that it did harm, so its weight falls.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from memlift_client import ExperienceFields, MemLift
+from memlift_client import ExperienceFields, MemLift, NamespaceSettingsFields
 
-SHOP = "shop"
+# The header offers the first of all namespaces, and others make many on this server.
+SHOP = "a-shop"
 BANK = "bank"
 MANY = 137
-PLAIN = {"control_rate": 0.0, "slot_rate": 0.0, "meta_guidelines": False}
+PLAIN = NamespaceSettingsFields(control_rate=0.0, slot_rate=0.0, coins=False, meta_guidelines=False)
 # Only what is about the task is served, also once it is believed to do harm.
-NEAR = PLAIN | {"raw_gate": 0.35, "score_floor": 0.01}
+NEAR = PLAIN | NamespaceSettingsFields(raw_gate=0.35, score_floor=0.01)
 
 SITUATION = "A customer wants to cancel an order that the carrier has already picked up"
 LESSON = "Offer the return label first, because a parcel that is on its way cannot be called back"

@@ -22,6 +22,7 @@ HEADINGS = {
     "/jobs": f"Jobs of {SHOP}",
     "/time-travel": f"Time travel in {SHOP}",
     "/keys": "Keys",
+    "/webhooks": f"Webhooks of {SHOP}",
 }
 TOTAL = re.compile(r"([\d,]+) \w+ in all")
 

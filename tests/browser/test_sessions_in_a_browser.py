@@ -54,8 +54,13 @@ def test_after_the_login_one_stands_where_one_wanted_to_go(
 
 
 def test_an_expired_session_leads_to_the_login_and_says_why(
-    open_browser: Open, token: str, database: "psycopg.Connection[tuple[object, ...]]"
+    open_browser: Open,
+    token: str,
+    database: "psycopg.Connection[tuple[object, ...]]",
+    watched: Watched,
 ) -> None:
+    # Where the page asks for its events once more before it is loaded again, they are refused.
+    watched.expected.add(401)
     page = open_browser(token).new_page()
     page.goto(HOME)
     ended = database.execute(

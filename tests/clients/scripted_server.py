@@ -4,20 +4,14 @@ import json
 from collections.abc import Sequence
 
 import httpx
-from memlift_client import RetryPolicy
+from memlift_client import Remembered, RetryPolicy
+
+from tests.fixtures.answers import a_document
 
 Answer = httpx.Response | Exception
 QUICK = RetryPolicy(first_delay=0.0, longest_wait=0.0)
 
-REMEMBERED = {
-    "id": "m-1",
-    "version": 1,
-    "deduplicated": False,
-    "echo": False,
-    "echoes": [],
-    "bank_version": 4,
-    "memory_status": "active",
-}
+REMEMBERED = a_document(Remembered, id="m-1", version=1, bank_version=4, memory_status="active")
 
 
 def an_answer(status: int = 200, body: object = None, **headers: str) -> httpx.Response:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import httpx
-from memlift_client import Guideline, Retrieval, ServedMemory
+from memlift_client import Guideline, OutcomeTaken, Remembered, Retrieval, ServedMemory
 
 from tests.fixtures.answers import a_document
 
@@ -35,7 +35,8 @@ class SmallBank:
         *_, kind, action = request.url.path.split("/")
         if action == "apply":
             self.log.append(("apply", ""))
-            return httpx.Response(200, json={"bank_version": 1, "applied": 1, "pending": 0})
+            numbers = {"bank_version": 1, "applied": 1, "pending": 0, "set_aside": 0}
+            return httpx.Response(200, json=numbers)
         items = json.loads(request.content)["items"]
         rows = [{"index": n, "status": 201, **self._routes[kind](i)} for n, i in enumerate(items)]
         return httpx.Response(207, json={"items": rows})
@@ -44,14 +45,13 @@ class SmallBank:
         self.log.append(("remember", item["learned_at"]))
         self.memories.append(item)
         named = {"id": f"m-{len(self.memories)}", "version": 1}
-        stored = {"deduplicated": False, "echo": False, "echoes": []}
-        return {**named, **stored, "bank_version": 1, "memory_status": "active"}
+        return a_document(Remembered, **named, bank_version=1, memory_status="active")
 
     def _report(self, item: Fields) -> Fields:
         self.log.append(("report", item["known_at"]))
         self.outcomes[item["retrieval_id"]] = item
-        outcome = {"outcome_id": "o", "status": "accepted", "reason": None, "evidence": "paired"}
-        return {"outcome": outcome}
+        taken = {"outcome_id": "o", "status": "accepted", "reason": None, "evidence": "paired"}
+        return {"outcome": a_document(OutcomeTaken, **taken, warnings=[])}
 
     def _retrieve(self, item: Fields) -> Fields:
         self.log.append(("retrieve", item["as_of"]))

@@ -1,5 +1,6 @@
 """A forecast stream by the Python client, against the server itself."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import httpx
@@ -55,8 +56,11 @@ async def test_a_stream_from_forecast_to_score(memory):
     assert (whole.state, whole.score.settlement_id) == ("settled", settled.id)
     assert [(r.revision, r.rationale) for r in whole.revisions] == [(1, "clouds")]
     assert (await memory.get_task(made.task_id)).closes_at == NOON + 5 * DAY
-    assert await memory.get_settlement(settled.id) == settled
-    assert (await memory.list_settlements(event="rain")).items == (settled,)
+    # Whoever settles is told why it moves nothing; what is stored is the settlement.
+    assert [warning.code for warning in settled.warnings] == ["observational"]
+    stored = replace(settled, warnings=())
+    assert await memory.get_settlement(settled.id) == stored
+    assert (await memory.list_settlements(event="rain")).items == (stored,)
 
 
 async def test_a_batch_tells_of_each_item(memory):

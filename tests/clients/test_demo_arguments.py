@@ -23,15 +23,36 @@ def test_the_environment_names_a_folder(tmp_path):
 
 def test_a_folder_that_was_named_and_is_not_there_is_no_reason_to_take_another(tmp_path):
     with pytest.raises(BadStream, match="nowhere"):
-        choose(parse(["--data", str(tmp_path / "nowhere")]), None)
+        choose(parse(["--data", str(tmp_path / "nowhere"), "--stream", "dataset"]), None)
 
 
-def test_without_a_folder_the_weather_is_taken_and_named(tmp_path, monkeypatch):
+def test_the_weather_is_taken_when_it_is_asked_for_whatever_else_there_is(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
-    stream = choose(parse([]), None)
+    for environment in (None, "/nowhere"):
+        stream = choose(parse(["--stream", "weather"]), environment)
 
-    assert "vega_datasets" in stream.description
+        assert "vega_datasets" in stream.description
+
+
+def test_a_stream_that_lies_nowhere_is_not_replaced_by_another(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    with pytest.raises(BadStream, match="dataset"):
+        choose(parse(["--stream", "dataset"]), None)
+
+
+def test_without_a_stream_tasks_are_done_and_nothing_is_replayed():
+    asked = parse(["--seed", "7", "--exit"])
+
+    assert (asked.stream, asked.seed, asked.leave) == (None, 7, True)
+
+
+@pytest.mark.parametrize("words", [["--data", "."], ["--full"]])
+def test_what_belongs_to_a_stream_needs_its_name(words, capsys):
+    with pytest.raises(SystemExit):
+        parse(words)
+    assert "need --stream" in capsys.readouterr().err
 
 
 def test_a_stream_in_the_folder_data_is_found(tmp_path, monkeypatch):

@@ -13,6 +13,7 @@ import memlift_client
 import pytest
 from memlift_client import MemLift, _models, _operations
 from memlift_client._answers import BatchItem, Page
+from memlift_client._asking import ask, keep
 from memlift_client._wire import Call
 
 from clients.generation.__main__ import CLIENT, main
@@ -34,6 +35,9 @@ def calls() -> Iterator[tuple[str, Any]]:
 
 
 CALLS = dict(calls())
+BY_AGENT = {ask: "create_retrieval", keep: "add_experience"}
+"""What takes the client's agent has a function of its own."""
+BUILT = {*BY_AGENT, *CALLS.values()}
 
 
 def example(build: Any) -> Call[object]:
@@ -84,13 +88,19 @@ def test_the_generated_modules_are_what_the_contract_makes_of_them(tmp_path):
 
 
 def test_every_operation_has_a_method():
-    used = {
-        method.__wrapped__.__name__
-        for method in vars(MemLift).values()
-        if hasattr(method, "__wrapped__")
-    }
+    wrapped = {getattr(method, "__wrapped__", None) for method in vars(MemLift).values()}
+    used = {BY_AGENT.get(one, one.__name__) for one in wrapped if one in BUILT}
 
     assert used == {described["operationId"] for described in operations()} - NO_METHOD
+
+
+@pytest.mark.parametrize(("build", "name"), BY_AGENT.items())
+def test_what_takes_the_clients_agent_takes_all_that_its_operation_takes(build, name):
+    own = {"text"} if build is ask else set()
+
+    assert {*inspect.signature(build).parameters} - own == {
+        *inspect.signature(CALLS[name]).parameters
+    }
 
 
 def test_no_generated_name_hides_another():

@@ -2,6 +2,7 @@
 
 import json
 from datetime import datetime, timedelta, timezone
+from types import ModuleType
 
 import httpx
 import memlift_client
@@ -12,6 +13,8 @@ from memlift_client import (
     MemLift,
     MemLiftProblem,
     Namespace,
+    OutcomeTaken,
+    OutcomeWarning,
     Task,
     UnexpectedAnswer,
 )
@@ -207,12 +210,14 @@ def test_a_batch_keeps_the_problem_of_its_one_bad_item():
 
 def test_not_ready_is_an_answer():
     checks = {"model": {"ok": False, "detail": "loading"}}
-    script = Script(an_answer(503, {"status": "not_ready", "checks": checks}))
+    answer = {"status": "not_ready", "degraded": ["no leader"], "checks": checks}
+    script = Script(an_answer(503, answer))
 
     with a_client(script) as memory:
         readiness = memory.ready()
 
     assert not readiness.ready
+    assert readiness.degraded == ("no leader",)
     assert readiness.checks["model"].detail == "loading"
     assert len(script.requests) == 1
 
@@ -270,6 +275,8 @@ def test_a_newer_server_may_answer_with_more_members():
         memory_status="active",
         echo=False,
         echoes=(),
+        contradicts=(),
+        warnings=(),
     )
 
 
@@ -330,5 +337,69 @@ def test_the_public_list_is_complete():
     assert names == {
         name
         for name, value in vars(memlift_client).items()
-        if not name.startswith("_") and not hasattr(value, "__path__")
+        if not name.startswith("_") and not isinstance(value, ModuleType)
     }
+
+
+HALF = OutcomeWarning(code="half_missing", detail="this moves nothing yet")
+
+
+def taken(**changes: object) -> dict[str, object]:
+    return a_document(OutcomeTaken, status="accepted", reason=None) | changes
+
+
+def test_what_the_server_warns_of_is_in_the_answer_and_logged_once_a_call(caplog):
+    caplog.set_level("DEBUG", "memlift_client")
+    warned = taken(warnings=[{"code": HALF.code, "detail": HALF.detail}])
+    items = [{"index": n, "status": 202, "outcome": warned} for n in range(3)]
+    script = Script(an_answer(202, warned), an_answer(207, {"items": items}))
+
+    with a_client(script) as memory:
+        one = memory.report("r-1", reward=1.0)
+        many = memory.report_all([{"retrieval_id": f"r-{n}", "reward": 1.0} for n in range(3)])
+
+    assert one.warnings == (HALF,)
+    assert [item.unwrap().warnings for item in many] == [(HALF,)] * 3
+    assert [(entry.name, entry.levelname) for entry in caplog.records] == [
+        ("memlift_client", "WARNING"),
+        ("memlift_client", "DEBUG"),
+    ]
+    assert "half_missing: this moves nothing yet (3 times)" in caplog.messages[1]
+
+
+def test_a_warning_is_loud_once_for_each_code_client_and_namespace(caplog):
+    caplog.set_level("DEBUG", "memlift_client")
+    half = taken(warnings=[{"code": HALF.code, "detail": HALF.detail}])
+    own = taken(warnings=[{"code": "own_memory", "detail": "You wrote it."}])
+    script = Script(*(an_answer(202, one) for one in (half, half, own, half, half)))
+
+    with a_client(script) as memory:
+        for n in range(3):
+            memory.report(f"r-{n}", reward=1.0)
+        other = memory.within("other")
+        for n in range(2):
+            other.report(f"r-{n}", reward=1.0)
+
+    levels = [entry.levelname for entry in caplog.records if entry.name == "memlift_client"]
+    assert levels == ["WARNING", "DEBUG", "WARNING", "WARNING", "DEBUG"]
+
+
+def test_nothing_is_logged_of_an_outcome_that_counts(caplog):
+    script = Script(an_answer(202, taken(warnings=[])))
+
+    with a_client(script) as memory:
+        memory.report("r-1", reward=1.0)
+
+    assert not caplog.records
+
+
+async def test_a_lesson_is_the_clients_agents_where_the_call_names_none():
+    script = Script(an_answer(201, REMEMBERED))
+    with MemLift(URL, agent="bot", transport=script.transport()) as memory:
+        memory.remember(situation="S", lesson="L")
+        memory.remember(agent="other", situation="S", lesson="L")
+    async with AsyncMemLift(URL, agent="bot", transport=httpx.MockTransport(script)) as awaited:
+        await awaited.remember(situation="S", lesson="L")
+        await awaited.remember(agent="other", situation="S", lesson="L")
+
+    assert [body["agent"] for body in script.bodies()] == ["bot", "other", "bot", "other"]

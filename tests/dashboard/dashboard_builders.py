@@ -12,7 +12,6 @@ from fastapi import FastAPI
 from memory.kernel.engine import Engine
 from server.app import guard
 from server.dashboard import PAGES
-from server.limits import Limits
 from server.metrics import Meters
 from server.settings import Settings
 from server.shared import Shared
@@ -26,13 +25,9 @@ VOID = {"meta", "link", "input", "br", "img", "line", "circle", "rect", "path", 
 def a_dashboard(engine: Engine, data: Path, **changes: object) -> FastAPI:
     """The dashboard alone, with what its processes share as the test wants it."""
     settings = Settings(data=data)
-    parts: dict[str, object] = {
-        "settings": settings,
-        "meters": Meters(),
-        "limits": Limits(settings.request_rate, settings.request_burst),
-        "engine": engine,
-    }
-    shared = Shared(**(parts | changes))  # pyright: ignore[reportArgumentType] - fields by name
+    shared = Shared.of(settings, Meters())
+    for name, value in ({"engine": engine} | changes).items():
+        setattr(shared, name, value)
     app = FastAPI()
     app.state.shared = shared
     for router in PAGES:

@@ -49,7 +49,7 @@ async def shown(browser: httpx.AsyncClient, slug: str, path: str, status: int = 
 
 
 async def sent(
-    browser: httpx.AsyncClient, slug: str, page: str, path: str, **fields: str
+    browser: httpx.AsyncClient, slug: str, page: str, path: str, **fields: str | list[str]
 ) -> httpx.Response:
     """A form of a page, sent."""
     csrf = csrf_in((await browser.get(at(slug, page))).text)

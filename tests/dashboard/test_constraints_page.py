@@ -63,7 +63,7 @@ async def a_run(client, slug, agent, steps, reward):
 
 async def a_contrast(client, agent_client, slug, right=RIGHT):
     """Two agents' runs of one task, held against each other."""
-    alpha, beta = await agent_client(agents=["alpha"]), await agent_client(agents=["beta"])
+    alpha, beta = [await agent_client(agents=[name], verifies="test") for name in ("alpha", "beta")]
     runs = [
         await a_run(alpha, slug, "alpha", right, 1.0),
         await a_run(beta, slug, "beta", WRONG, 0.0),
@@ -127,8 +127,10 @@ async def test_from_a_constraint_to_its_support_to_both_runs(
         a["href"] for a in page.of("a")
     ]
     said = runs.said()
-    assert said.index("The better run") < said.index("6 * 3 = 18") < said.index("The worse run")
-    assert said.index("The worse run") < said.index("48 * 3 = 144")
+    assert said.index("The better run") < said.index("The worse run") < said.index("Step by step")
+    # What only one of them did is marked, to the word.
+    assert len(runs.of("mark")) >= 2
+    assert "144" in said[said.index("Step by step") :]
 
 
 async def test_a_constraint_rests_and_comes_back(app, client, operator_token, namespace):
@@ -144,6 +146,24 @@ async def test_a_constraint_rests_and_comes_back(app, client, operator_token, na
     assert "too broad" in rests.said()
     assert await status_of(client, namespace, memory_id) == "active"
     assert nowhere.status_code == 404
+
+
+async def test_a_proposal_comes_into_use_on_a_managers_word(
+    app, client, agent_client, operator_token, namespace
+):
+    [memory_id] = (await a_contrast(client, agent_client, namespace))["memory_ids"]
+    page = f"/constraints/{memory_id}"
+    async with a_browser(app, operator_token) as browser:
+        waits = await shown(browser, namespace, page)
+        await sent(browser, namespace, page, f"{page}/vouch", reason="tried by hand")
+        used = await shown(browser, namespace, page)
+        again = await sent(browser, namespace, page, f"{page}/vouch")
+
+    assert "one_task" in waits.said()
+    assert "Bring into use" in waits.said()
+    assert "Bring into use" not in used.said()
+    assert again.status_code == 409
+    assert await status_of(client, namespace, memory_id) == "active"
 
 
 @pytest.mark.parametrize(
@@ -239,3 +259,65 @@ async def test_what_is_not_there_is_a_page_that_says_so(app, operator_token, nam
         for path in ("/constraints", "/constraints/contrasts", "/contradictions"):
             await shown(browser, namespace, f"{path}/{gone}", 404)
         await shown(browser, namespace, "/contradictions?state=lost", 422)
+
+
+async def test_conflicts_are_flagged_in_the_list_and_counted_in_the_navigation(
+    app, client, agent_client, operator_token, namespace
+):
+    found = await a_contradiction(client, namespace)
+    async with a_browser(app, operator_token) as browser:
+        page = await shown(browser, namespace, "/constraints")
+        elsewhere = await shown(browser, namespace, "/memories")
+        both = {"keep": "both", "reason": "by hand"}
+        path = f"/contradictions/{found['id']}"
+        await sent(browser, namespace, path, f"{path}/resolution", **both)
+        after = await shown(browser, namespace, "/constraints")
+
+    assert page.said().count("in conflict") == 2
+    assert at(namespace, path) in [a["href"] for a in page.of("a")]
+    # Category, all, in use, waiting, in conflict.
+    assert "mathematics 2 2 0 2" in page.said()
+    assert "Contradictions 1 open" in elsewhere.said()
+    assert "in conflict" not in after.said()
+    assert "open" not in [attrs.get("title") for attrs in after.of("span")]
+
+
+async def test_support_is_told_as_tasks_times_families_with_its_pairs(
+    app, client, agent_client, operator_token, namespace
+):
+    contrast = await a_contrast(client, agent_client, namespace)
+    async with a_browser(app, operator_token) as browser:
+        page = await shown(browser, namespace, "/constraints")
+
+    assert "1 task \N{MULTIPLICATION SIGN} 0 families" in page.said()
+    pair = at(namespace, f"/constraints/contrasts/{contrast['id']}")
+    assert pair in [a["href"] for a in page.of("a")]
+
+
+async def test_ticked_constraints_are_approved_and_rejected_with_a_reason(
+    app, client, agent_client, operator_token, namespace
+):
+    [proposed] = (await a_contrast(client, agent_client, namespace))["memory_ids"]
+    used = await a_constraint(client, namespace)
+    both = {"ids": [proposed, used]}
+    async with a_browser(app, operator_token) as browser:
+        page = await shown(browser, namespace, "/constraints")
+        silent = await sent(browser, namespace, "/", "/constraints/bulk", action="approve", **both)
+        form = both | {"reason": "tried by hand"}
+        part = await sent(browser, namespace, "/", "/constraints/bulk", action="approve", **form)
+        statuses = [await status_of(client, namespace, one) for one in (proposed, used)]
+        gone = await sent(browser, namespace, "/", "/constraints/bulk", action="reject", **form)
+        odd = await sent(browser, namespace, "/", "/constraints/bulk", action="explode", **form)
+        none = await sent(browser, namespace, "/", "/constraints/bulk", action="reject", reason="x")
+    reader = await agent_client("reader")
+    async with a_browser(app, token_of(reader)) as browser:
+        refused = await sent(browser, namespace, "/", "/constraints/bulk", action="reject", **form)
+
+    assert "Approve the ticked" in page.said()
+    assert (silent.status_code, odd.status_code, none.status_code) == (422, 422, 422)
+    assert "1 constraint was approved." in part.text
+    assert used in part.text
+    assert statuses == ["active", "active"]
+    assert gone.status_code == 303
+    assert await status_of(client, namespace, proposed) == "retired"
+    assert refused.status_code == 403

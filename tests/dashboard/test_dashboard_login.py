@@ -7,7 +7,7 @@ import pytest
 from dashboard_builders import FROM_HERE, a_browser, a_dashboard, at, csrf_in, csrf_of, token_of
 
 from memory.kernel.errors import Unauthenticated
-from memory.tenancy.entities import IDLE, LONGEST, KeyDraft, Role, Session, digest, form_token
+from memory.tenancy.entities import KeyDraft, Role
 from memory.tenancy.service import (
     close_session,
     create_key,
@@ -15,6 +15,7 @@ from memory.tenancy.service import (
     open_session,
     revoke_key,
 )
+from memory.tenancy.session_entities import IDLE, LONGEST, Session, digest, form_token
 from memory.tenancy.store.sessions import DashboardSessionStore
 from server.dashboard.login import own_path
 from server.limits import Limits
@@ -126,7 +127,7 @@ async def test_logout_ends_the_session_itself_not_only_the_cookie(app, operator_
 
 
 async def test_login_attempts_are_limited(engine, tmp_path):
-    app = a_dashboard(engine, tmp_path, limits=Limits(rate=0.001, burst=2))
+    app = a_dashboard(engine, tmp_path, logins=Limits(rate=0.001, burst=2))
     async with a_browser(app) as browser:
         seen = [
             (await browser.post("/dashboard/login", data={"key": "ml_x"})).status_code

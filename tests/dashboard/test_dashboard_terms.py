@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from server.dashboard.terms import COLUMNS, TERMS
+from server.dashboard.terms import COLUMNS, EXPLAINED, TERMS
 from server.dashboard.terms import GLOSSARY as GLOSSARY_TERMS
 
 GLOSSARY = Path(__file__).parents[2] / "docs" / "reference" / "glossary.md"
@@ -36,3 +36,8 @@ def test_every_word_that_a_page_explains_has_its_line() -> None:
     explained = re.findall(r'(?:\bterm\(|term_name=)"([^"]+)"', pages)
     assert explained
     assert set(explained) - set(TERMS) == set()
+
+
+def test_at_most_25_words_are_marked_for_explanation() -> None:
+    assert len(EXPLAINED) <= 25
+    assert set(TERMS) >= EXPLAINED

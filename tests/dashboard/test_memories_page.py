@@ -48,7 +48,7 @@ async def learnt(client, slug, **outcome):
 
 def ids_in(text):
     """The memories of the table, in order."""
-    rows = text.partition('<table id="memories">')[2].partition("</table>")[0]
+    rows = text.partition('<table id="memories"')[2].partition("</table>")[0]
     found = re.findall(r'href="/dashboard/ns/[^/]+/memories/([0-9a-f-]{36})"', rows)
     return list(dict.fromkeys(found))
 
@@ -191,6 +191,11 @@ async def test_stored_text_is_shown_inert_wherever_a_memory_is_shown(
     assert "🙂" in shown
 
 
+def rows_of(text: str, table: str) -> int:
+    """Rows of a table's body."""
+    return text.partition(f'id="{table}"')[2].partition("</table>")[0].count("<tr>") - 1
+
+
 async def test_a_memory_shows_its_trajectory_with_every_event_and_reason(
     app, operator_token, client, namespace
 ):
@@ -212,9 +217,8 @@ async def test_a_memory_shows_its_trajectory_with_every_event_and_reason(
     assert plot["x"] == sorted(plot["x"])
     assert all(event["reason"] in note for event, note in zip(own, plot["notes"], strict=False))
     assert f"{len(events)} of {len(events)} events" in markup.said()
-    assert text.partition('id="events"')[2].partition("</table>")[0].count("<tr>") == 1 + len(
-        events
-    )
+    assert rows_of(text, "events") == len(own)
+    assert rows_of(text, "other-events") == len(events) - len(own)
     assert receipt in text
     assert at(namespace, f"/receipts/{receipt}") in text
 
@@ -235,7 +239,7 @@ async def test_a_memory_tells_what_came_of_it_by_agent(app, operator_token, clie
 async def test_many_are_changed_after_a_review_and_the_refused_are_named(
     app, operator_token, client, namespace
 ):
-    ids = [await remembered(client, namespace, lesson=f"lesson {i}") for i in range(2)]
+    ids = [await remembered(client, namespace, lesson=f"rain lesson {i}") for i in range(2)]
     async with a_browser(app, operator_token) as browser:
         form = {"csrf": await csrf_of(browser, namespace), "ids": ids, "action": "suspend"}
         form |= {"reason": "checking", "back": "status=active"}
@@ -290,6 +294,27 @@ async def test_a_memory_is_edited_pinned_suspended_restored_and_quarantined(
     assert "Lesson 0: start from the base rate" in versions
 
 
+async def test_a_neighbour_that_says_the_same_takes_a_memory_over_by_a_button(
+    app, operator_token, client, namespace
+):
+    stays = await remembered(client, namespace, lesson="begin with the base rate")
+    goes = await remembered(client, namespace, lesson="start from the base rate")
+    here = at(namespace, f"/memories/{goes}")
+    async with a_browser(app, operator_token) as browser:
+        csrf = await csrf_of(browser, namespace)
+        offered = (await browser.get(here)).text
+        unnamed = await browser.post(here + "/merge", data={"csrf": csrf, "into": "?"})
+        merged = await browser.post(here + "/merge", data={"csrf": csrf, "into": stays})
+        after = (await browser.get(here)).text
+
+    assert f'action="{here}/merge"' in offered
+    assert (unnamed.status_code, "does not name a memory" in unnamed.text) == (422, True)
+    assert merged.headers.get("location") == at(namespace, f"/memories/{stays}")
+    assert f'action="{here}/merge"' not in after
+    told = (await client.get(inside(namespace, f"/memories/{goes}"))).json()
+    assert (told["status"], told["status_reason"]) == ("retired", "merged")
+
+
 async def test_an_erasure_tells_what_goes_and_then_takes_it(app, operator_token, client, namespace):
     memory_id = await remembered(client, namespace)
     receipt = await learnt(client, namespace)
@@ -314,7 +339,8 @@ async def test_a_reader_sees_everything_and_no_button(app, agent_client, client,
             answer = await browser.get(at(namespace, path))
             assert answer.status_code == 200
             actions = [form["action"] for form in Markup(answer.text).of("form")]
-            assert set(actions) <= {"/dashboard/logout", at(namespace, "/memories")}
+            search, own = at(namespace, "/search"), at(namespace, "/memories")
+            assert set(actions) <= {"/dashboard/logout", search, own}
         csrf = await csrf_of(browser, namespace)
         form = {"csrf": csrf, "ids": memory_id, "action": "suspend"}
         refused = [

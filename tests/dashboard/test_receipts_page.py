@@ -1,5 +1,8 @@
 """Receipts and outcomes: filters, the receipt as it was, the outcome in effect, corrections."""
 
+from html import unescape
+from urllib.parse import quote
+
 from dashboard_builders import a_browser, at, token_of
 from loop_pages import (
     HOSTILE,
@@ -30,8 +33,8 @@ async def test_an_empty_list_says_what_fills_it(app, operator_token, namespace):
         outcomes = await shown(browser, namespace, "/receipts/outcomes")
 
     assert (total(receipts), total(outcomes)) == (0, 0)
-    assert "/retrievals" in receipts.said()
-    assert "/outcome" in outcomes.said()
+    assert "memlift ask" in receipts.said()
+    assert "memlift report" in outcomes.said()
 
 
 async def test_receipts_are_filtered_on_the_server_with_true_totals(
@@ -62,6 +65,62 @@ async def test_receipts_are_filtered_on_the_server_with_true_totals(
     assert "by test" in page.said()
 
 
+async def test_receipts_are_found_by_words_of_the_task_by_reward_and_by_day(
+    app, client, operator_token, replay
+):
+    rain = {"text": "Will it rain in 100% of Genoa on Monday?", "category": "weather"}
+    snow = {"text": "Will it snow in Turin on Monday?", "category": "weather"}
+    days = [f"2026-03-0{n}T12:00:00Z" for n in (1, 2)]
+    one = await served(client, replay, task=rain, as_of=days[0])
+    two = await served(client, replay, task=snow, as_of=days[1])
+    await reported(client, replay, one, reward=0.75, known_at=days[0])
+    async with a_browser(app, operator_token) as browser:
+
+        async def found(query: str, status: int = 200):
+            page = await shown(browser, replay, f"/receipts?{query}", status)
+            return links_to_receipts(page, replay)
+
+        first, second = one["retrieval_id"], two["retrieval_id"]
+        assert await found("words=monday") == [second, first]
+        assert await found("words=MONDAY+genoa") == [first]
+        assert await found("words=genoa+turin") == []
+        assert await found("words=100%25") == [first]
+        assert await found("words=%25") == [first]
+        assert await found("min_reward=0.7&max_reward=0.8") == [first]
+        assert await found("min_reward=0.8") == []
+        assert await found("since=2026-03-02") == [second]
+        assert await found("until=2026-03-01") == [first]
+        assert await found("since=2026-03-01&until=2026-03-02&words=snow") == [second]
+        for wrong in ("min_reward=2", "max_reward=x", "since=yesterday", "words=" + "a+" * 17):
+            assert await found(wrong, 422) == []
+        page = await shown(browser, replay, "/receipts?min_reward=2", 422)
+
+    assert "min_reward lies from 0 to 1" in page.said()
+
+
+async def test_a_receipt_is_a_trace_of_stages_and_of_what_came_through_each(
+    app, client, operator_token, namespace
+):
+    await remembered(client, namespace, "look at the base rate")
+    receipt = await served(client, namespace)
+    path = f"/receipts/{receipt['retrieval_id']}"
+    async with a_browser(app, operator_token) as browser:
+        before = (await shown(browser, namespace, path)).said()
+        [memory] = receipt["memories"]
+        await reported(client, namespace, receipt, used=[memory["memory_id"]])
+        await client.post(f"/v1/namespaces/{namespace}/outcomes/apply", json={})
+        page = await shown(browser, namespace, path)
+
+    assert "1 found 1 served no outcome yet" in before
+    assert "1 found 1 served 1 used 1 weight moved" in page.said()
+    timings = receipt["timings"]
+    took = page.said().partition("How long it took")[2].partition("Until the receipt")[0]
+    assert f"bank searched {timings['search_ms']:.1f}" in took
+    bars = [bar for bar in page.of("rect") if bar["height"] == "10"]
+    assert len(bars) == 3
+    assert all(float(one["x"]) + float(one["width"]) <= 100 for one in bars)
+
+
 async def test_a_filter_holds_past_the_first_page(app, client, operator_token, namespace):
     for number in range(55):
         task = {"text": f"task {number}", "category": "weather"}
@@ -78,6 +137,35 @@ async def test_a_filter_holds_past_the_first_page(app, client, operator_token, n
     assert len({*pages[0], *pages[1]}) == 54
     assert "task 0" not in second.said()
     assert "task 1" in second.said()
+
+
+async def test_receipts_are_found_by_task_key_and_by_trace_and_a_receipt_leads_to_its_like(
+    app, client, operator_token, namespace
+):
+    key, trace = f"{HOSTILE[:60]} & #1", "run/7 <b>&status=x</b>"
+    keyed = {"text": "a forecast of rain", "category": "weather", "key": key}
+    one = await served(client, namespace, task=keyed)
+    two = await served(client, namespace, task=keyed, trace_id=trace)
+    three = await served(client, namespace, trace_id=trace)
+    await served(client, namespace)
+    first, second, third = (receipt["retrieval_id"] for receipt in (one, two, three))
+    async with a_browser(app, operator_token) as browser:
+        page = await shown(browser, namespace, f"/receipts/{second}")
+        links = [a["href"] for a in page.of("a") if "/receipts?" in a["href"]]
+        [by_key, by_trace] = [
+            await shown(browser, namespace, link.removeprefix(at(namespace, ""))) for link in links
+        ]
+        pasted = await shown(browser, namespace, f"/receipts?trace_id=%20{quote(trace)}%0A")
+        none = await shown(browser, namespace, "/receipts?task_key=unknown")
+        await shown(browser, namespace, f"/receipts?task_key={'k' * 201}", 413)
+
+    assert links_to_receipts(by_key, namespace) == [second, first]
+    assert links_to_receipts(by_trace, namespace) == [third, second]
+    assert links_to_receipts(pasted, namespace) == [third, second]
+    assert total(none) == 0
+    fields = {field["name"]: field["value"] for field in by_key.of("input") if "value" in field}
+    assert (fields["task_key"], fields["trace_id"]) == (key, "")
+    assert not {"img", "b", "i"} & {tag for tag, _ in (*page.tags, *by_key.tags, *by_trace.tags)}
 
 
 async def test_a_state_that_is_none_is_refused(app, operator_token, namespace):
@@ -174,7 +262,7 @@ async def test_where_time_is_the_callers_a_correction_says_when_it_was_known(
         told["known_at"] = "2026-03-02T12:00"
         dated = await sent(browser, replay, page, f"{page}/outcome", **told)
 
-    assert "known_at" in [field["name"] for field in form.of("input")]
+    assert "known_at" in [field.get("name") for field in form.of("input")]
     assert "UTC expired" not in form.said()
     assert (without.status_code, dated.status_code) == (422, 303)
     outcomes = (await client.get(f"/v1/namespaces/{replay}/outcomes")).json()["items"]
@@ -190,7 +278,7 @@ async def test_the_run_without_memory_is_kept_by_a_correction_of_a_pair(
     page = f"/receipts/{receipt['retrieval_id']}"
     async with a_browser(app, operator_token) as browser:
         form = await shown(browser, namespace, page)
-        fields = {field["name"]: field.get("value") for field in form.of("input")}
+        fields = {field.get("name"): field.get("value") for field in form.of("input")}
         told = {"reward": "0.2", "verifier": "human", "evaluator": "Ada"}
         told |= {name: fields[name] for name in ("without", "supersedes")}
         await sent(browser, namespace, page, f"{page}/outcome", **told)
@@ -261,3 +349,65 @@ async def test_stored_markup_stays_text(app, client, operator_token, namespace):
         assert not {"img", "b", "i", "u"} & {tag for tag, _ in page.tags}
     assert "U+200B" in pages[2].said()
     assert "<i>agent</i>" in pages[2].said()
+
+
+async def test_a_receipt_begins_with_its_outcome_and_says_what_that_moved(
+    app, client, operator_token, namespace
+):
+    memory_id = await remembered(client, namespace, HOSTILE)
+    receipt = await served(client, namespace, explore=False)
+    path = f"/receipts/{receipt['retrieval_id']}"
+    result = {"reward": 0.9, "without": {"reward": 0.2}, "used": [memory_id]}
+    await reported(client, namespace, receipt, **result)
+    async with a_browser(app, operator_token) as browser:
+        waiting = (await shown(browser, namespace, path)).said()
+        await client.post(f"/v1/namespaces/{namespace}/outcomes/apply", json={})
+        page = await shown(browser, namespace, path)
+    events = f"/v1/namespaces/{namespace}/experiences/{memory_id}/weight/events"
+    last = [
+        one for one in (await client.get(events)).json()["items"] if one["subject"] == "memory"
+    ][-1]
+
+    told = page.said()
+    assert "It waits to be applied." in waiting
+    assert "Reward 0.900, +0.700 against 0.200 without memory" in told
+    before, after = last["weight_before"], last["weight_after"]
+    moved = told.partition("What it moved")[2].partition("Its memories, and why")[0]
+    assert f"+{after - before:.3f} {before:.3f} → {after:.3f} <script>alert(1)</script>" in moved
+    assert "experience cited used Rank 1" in told
+    parts = ("Outcomes", "What it moved", "Its memories", "The guideline as it was sent")
+    places = [told.index(part) for part in parts]
+    assert places == sorted(places)
+
+
+async def test_what_was_similar_and_not_served_is_named_on_the_receipt(
+    app, client, operator_token, namespace
+):
+    for lesson in (f"look at the clouds {HOSTILE}", "look at the base rate", "look at the river"):
+        await remembered(client, namespace, lesson, situation=f"a forecast of rain: {lesson[:18]}")
+    receipt = await served(client, namespace, explore=False, k=1)
+    [item] = receipt["memories"]
+    async with a_browser(app, operator_token) as browser:
+        page = await shown(browser, namespace, f"/receipts/{receipt['retrieval_id']}")
+
+    said = page.said().partition("Its memories, and why")[2].partition("The guideline")[0]
+    assert "2 more memories were similar enough and were not served" in said
+    left = said.partition("not served")[2]
+    lessons = ("look at the clouds <script>", "look at the base rate", "look at the river")
+    assert sum(lesson in left for lesson in lessons) == 2
+    assert item["lesson"][:18] not in left
+
+
+async def test_the_guideline_is_copied_exactly_as_it_was_sent(
+    app, client, operator_token, namespace
+):
+    await remembered(client, namespace, HOSTILE)
+    receipt = await served(client, namespace, explore=False)
+    sent_text = receipt["guideline"]["text"]
+    async with a_browser(app, operator_token) as browser:
+        answer = await browser.get(at(namespace, f"/receipts/{receipt['retrieval_id']}"))
+
+    raw = answer.text.partition('<textarea id="guideline-sent"')[2].partition(">")[2]
+    # A browser drops the line end that a text area begins with.
+    assert unescape(raw.partition("</textarea>")[0].removeprefix("\n")) == sent_text
+    assert 'data-copy="guideline-sent"' in answer.text

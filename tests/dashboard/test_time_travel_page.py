@@ -140,6 +140,36 @@ async def test_a_source_is_taken_back_after_a_preview_that_changes_nothing(
     assert listed["total"] == 3
 
 
+async def test_the_newest_rollback_is_undone_by_a_button(
+    app, operator_token, client, namespace, changed
+):
+    before = (await client.get(inside(namespace, "/bank"))).json()
+    made = await client.post(
+        inside(namespace, "/rollbacks"), json={"agent": "solver", "dry_run": False}
+    )
+    path = f"/time-travel/rollbacks/{made.json()['rollback_id']}/undo"
+    async with a_browser(app, operator_token) as browser:
+        seen = await browser.get(at(namespace, "/time-travel"))
+        form = {"csrf": await csrf_of(browser, namespace)}
+        undone = await browser.post(at(namespace, path), data=form)
+        then = await browser.get(undone.headers["location"])
+        again = await browser.post(at(namespace, path), data=form)
+
+    assert at(namespace, path) in seen.text
+    said = Markup(then.text).said()
+    assert "1 outcomes stand again, 3 memories restored" in said
+    assert "undone" in said
+    assert at(namespace, path) not in then.text
+    assert again.status_code == 409
+    assert "undone already" in again.text
+    after = (await client.get(inside(namespace, "/bank"))).json()
+    for bank in (before, after):
+        bank["items"] = {
+            one["memory_id"]: round(one["effective_weight"], 3) for one in bank["items"]
+        }
+    assert after == before
+
+
 async def test_a_rollback_of_nobody_is_refused_in_words(app, operator_token, namespace):
     async with a_browser(app, operator_token) as browser:
         csrf = await csrf_of(browser, namespace)

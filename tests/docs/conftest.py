@@ -28,7 +28,8 @@ def documented_server(run_folder: Path) -> Generator[Server]:
         home.data.parent.mkdir(parents=True)
         for folder in (home.data.parent, *home.data.parent.parents[:2]):
             folder.chmod(0o711)
-        return Server.of(home)
+        # A page has a receiver of webhooks on this machine.
+        return Server.of(home, {"MEMLIFT_WEBHOOK_HOSTS": "127.0.0.1"})
 
     yield from shared(run_folder, "documented", start)
 

@@ -32,7 +32,7 @@ PAGES = [
 DOCUMENTED_ADDRESS = "127.0.0.1:8000"
 RUN = ("bash", "python")
 PRINTED = ("text", "json")
-BLOCK_SECONDS = 120
+BLOCK_SECONDS = 300
 
 _BLOCK = re.compile(
     r"(?:^<!-- (?P<note>[^\n]*?) -->\n)?^```(?P<language>\w*)\n(?P<text>.*?)^```$",

@@ -1,12 +1,19 @@
 """The doctor: what is wrong, all of it, and nothing where nothing is."""
 
 import socket
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 
+from memory.kernel.errors import Unavailable
+from memory.kernel.ids import new_id
+from memory.kernel.postgres import compatibility
+from memory.kernel.postgres.embedded.ports import find_free_port
+from memory.tenancy.entities import Token
 from server.cli import main
+from server.doctor import check_clock
 from server.settings import Settings, variable
 
 
@@ -25,13 +32,8 @@ def examined(*arguments: object) -> tuple[Result, dict[str, str]]:
     return result, {line[6:].partition(":")[0]: line[:4] for line in lines}
 
 
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return int(listener.getsockname()[1])
-
-
 def test_a_fresh_machine_is_found_well() -> None:
-    result, verdicts = examined("--port", free_port())
+    result, verdicts = examined("--port", find_free_port())
 
     assert result.exit_code == 0, result.stdout
     assert set(verdicts.values()) == {"ok  "}
@@ -39,10 +41,13 @@ def test_a_fresh_machine_is_found_well() -> None:
 
 
 def test_every_fault_is_found_in_one_go(monkeypatch: pytest.MonkeyPatch, data: Path) -> None:
-    monkeypatch.setenv("MEMLIFT_DATABASE_URL", f"postgresql://127.0.0.1:{free_port()}/memlift")
+    monkeypatch.setenv("MEMLIFT_DATABASE_URL", f"postgresql://127.0.0.1:{find_free_port()}/memlift")
     monkeypatch.setenv("MEMLIFT_DATABSE_URL", "misspelt")
     monkeypatch.setenv("MEMLIFT_EMBEDDING_MODEL", "/nowhere")
-    data.mkdir(mode=0o755)
+    data.mkdir()
+    data.chmod(0o777)
+    (data / "operator.key").write_text("edited by mistake")
+    (data / "operator.key").chmod(0o644)
 
     with socket.create_server(("127.0.0.1", 0)) as taken:
         result, verdicts = examined("--port", taken.getsockname()[1])
@@ -51,6 +56,8 @@ def test_every_fault_is_found_in_one_go(monkeypatch: pytest.MonkeyPatch, data: P
     assert {name for name, verdict in verdicts.items() if verdict == "FAIL"} == {
         "settings",
         "data directory",
+        "secrets",
+        "operator key",
         "port",
         "database",
         "model",
@@ -63,8 +70,46 @@ def test_a_data_directory_of_another_version_is_a_finding_not_a_crash(data: Path
     (data / "pg" / "PG_VERSION").write_text("17\n")
     (data / "owner.lock").touch(mode=0o600)
 
-    result, verdicts = examined("--port", free_port())
+    result, verdicts = examined("--port", find_free_port())
 
     assert result.exit_code == 1
     assert verdicts["database"] == "FAIL"
     assert "written by Postgres 17" in result.stdout
+
+
+def test_a_folder_that_was_made_by_hand_is_found_well(data: Path) -> None:
+    data.mkdir(mode=0o755)
+    (data / "operator.key").write_text(str(Token.fresh(new_id())))
+    (data / "operator.key").chmod(0o600)
+
+    _, verdicts = examined("--port", find_free_port())
+
+    assert {verdicts[name] for name in ("data directory", "secrets", "operator key")} == {"ok  "}
+
+
+def test_a_model_that_there_is_not_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MEMLIFT_EMBEDDING_MODEL", "nobody/there-is-no-such-model")
+    monkeypatch.setenv("MEMLIFT_RERANKER_MODEL", "nobody/there-is-no-such-reranker")
+
+    result, verdicts = examined("--port", find_free_port())
+
+    assert (verdicts["model"], verdicts["reranker"]) == ("FAIL", "FAIL")
+    [line] = [one for one in result.stdout.splitlines() if "no-such-model" in one]
+    assert "MEMLIFT_EMBEDDING_MODEL" in line
+
+
+def test_a_clock_that_is_apart_from_the_databases_is_a_finding() -> None:
+    now = datetime.now(UTC)
+    facts = compatibility.ServerFacts(
+        server=18,
+        vector="0.8.0",
+        login="memlift",
+        login_is_mighty=False,
+        missing_roles=(),
+        application_is_mighty=False,
+        now=now,
+    )
+
+    assert "agrees" in check_clock(facts, now + timedelta(seconds=1))
+    with pytest.raises(Unavailable, match="synchronise both clocks"):
+        check_clock(facts, now + timedelta(minutes=1))

@@ -165,7 +165,7 @@ def test_being_refused_disturbs_neither_the_server_nor_its_address(used: Path) -
 def test_another_major_version_is_refused_with_the_way_out(used: Path) -> None:
     (used / "pg" / "PG_VERSION").write_text("17\n")
 
-    with pytest.raises(Unavailable, match=r"written by Postgres 17.*export"):
+    with pytest.raises(Unavailable, match=r"written by Postgres 17.*back up with the MemLift"):
         EmbeddedPostgres(used).start()
 
 

@@ -1,7 +1,6 @@
 """The process that serves: it owns its Postgres, ends cleanly, and is replaced after kill -9."""
 
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -14,6 +13,7 @@ import pytest
 
 from memory.kernel.postgres.compatibility import complaints, facts
 from memory.kernel.postgres.embedded import EmbeddedPostgres, reached
+from memory.kernel.postgres.embedded.ports import find_free_port
 from memory.kernel.postgres.migrate import heads
 
 ROOT = Path(__file__).parents[2]
@@ -30,18 +30,13 @@ serve(load({"data": Path(data), "port": int(port), "workers": int(workers)}),
 Serve = Callable[..., tuple[subprocess.Popen[str], str]]
 
 
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return int(listener.getsockname()[1])
-
-
 @pytest.fixture
 def serve(data: Path) -> Generator[Serve]:
     """Start a server on the data directory; returns its process and address once it is live."""
     started: list[subprocess.Popen[str]] = []
 
     def start(workers: int = 1) -> tuple[subprocess.Popen[str], str]:
-        port = free_port()
+        port = find_free_port()
         command = [sys.executable, "-c", PROGRAM, str(data), str(port), str(workers)]
         process = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True)
         started.append(process)

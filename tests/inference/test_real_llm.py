@@ -1,18 +1,21 @@
 """The real client library against a model that misbehaves in every known way."""
 
 import asyncio
+import importlib
 import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from memory.kernel.errors import MemoryFault, Overloaded, Rejected, Unavailable
 from memory.kernel.ports import Prompt
 from memory.llm.provider import ProviderClient, ProviderPolicy, open_library
+from server.doctor import check_language_model
 from server.hosting import refuse_missing_library
 from server.settings import Settings
-from tests.fixtures.language_model import API_KEY, TOKENS, Script
+from tests.fixtures.language_model import API_KEY, TOKENS, Script, blocking_clients
 
 PROMPT = Prompt("summarise", "be brief", "a run", {"type": "object"}, 300)
 
@@ -34,6 +37,23 @@ async def test_a_prompt_goes_out_with_its_schema_and_comes_back_with_its_tokens(
     assert asked["max_tokens"] == 300
     assert script.keys == [f"Bearer {API_KEY}"]
     assert writer.name == "openai/stub"
+
+
+async def test_who_closes_its_own_client_leaves_those_of_others_open(
+    writer: ProviderClient, script: Script
+) -> None:
+    library: Any = importlib.import_module("litellm")
+    asked = {"api_base": script.url, "api_key": API_KEY, "messages": [], "max_tokens": 1}
+    form = {"type": "json_schema", "json_schema": {"name": "summarise", "schema": {}}}
+    await asyncio.to_thread(library.completion, "openai/stub", response_format=form, **asked)
+    theirs = blocking_clients()[-1]
+    await writer.complete(PROMPT, 5)
+
+    await writer.close()
+
+    assert not theirs.is_closed()
+    assert theirs in blocking_clients()
+    theirs.close()
 
 
 @pytest.mark.parametrize(
@@ -188,3 +208,33 @@ async def test_without_the_extra_the_library_is_missing_and_the_server_does_not_
 
 def test_a_policy_does_not_show_its_key() -> None:
     assert API_KEY not in repr(ProviderPolicy("m", None, API_KEY))
+
+
+async def test_a_model_of_ones_own_needs_no_key(script: Script) -> None:
+    own = ProviderClient(ProviderPolicy("openai/stub", script.url))
+    own.start()
+    await own.wait_until_ready()
+
+    reply = await own.complete(PROMPT, 5)
+    await own.close()
+
+    assert "lesson" in reply.text
+    assert script.keys == ["Bearer not-needed"]
+
+
+def test_the_doctor_makes_one_call(script: Script) -> None:
+    found = check_language_model(Settings(llm_model="openai/stub", llm_api_base=script.url))
+
+    assert found.startswith("openai/stub answered in ")
+    assert len(script.asked) == 1
+
+
+def test_the_doctor_names_what_is_not_accepted_and_asks_once(script: Script) -> None:
+    script.say("denied")
+
+    with pytest.raises(Unavailable) as raised:
+        check_language_model(Settings(llm_model="openai/stub", llm_api_base=script.url))
+
+    assert "the key is not accepted" in raised.value.detail
+    assert "MEMLIFT_LLM_API_KEY" in raised.value.detail
+    assert len(script.asked) == 1

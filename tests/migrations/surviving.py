@@ -57,6 +57,7 @@ FIRST_WORDS = {
     "retested": "probed",
 }
 """What is called otherwise today, and how the first release called it."""
+FIRST_FORMATS = {"full": "guideline", "memories": "memories"}
 Json = dict[str, Any]
 
 
@@ -170,7 +171,13 @@ def _in_first_words(value: Any) -> Any:
 
 
 def _receipt(one: Json) -> Json:
-    return _part(one, RECEIPT) | {"items": [_part(item, ITEM) for item in one["items"]]}
+    """What the first release called a guideline is the full format, and its citations are named."""
+    told = _part(one, RECEIPT) | {"items": [_part(item, ITEM) for item in one["items"]]}
+    guideline = dict(told["guideline"])
+    told_lines = [line for line in guideline["lines"] if line["text"]]
+    cited = {memory_id for line in told_lines for memory_id in line["memory_ids"]}
+    assert set(guideline.pop("citations").values()) == cited
+    return told | {"guideline": guideline, "format": FIRST_FORMATS[told["format"]]}
 
 
 def _part(one: Mapping[str, Any], names: Sequence[str]) -> Json:

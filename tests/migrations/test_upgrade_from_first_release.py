@@ -14,7 +14,7 @@ from migration_builders import Fresh, asked, go_back, migrate, revision
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from surviving import SLUGS, THEN, At, every, learned, survey
 
-from memory.belief.rankers import RANKERS
+from memory.belief.rankers import ASKED, RANKERS
 from memory.inference.service import register_model
 from memory.kernel.engine import Engine
 from memory.kernel.postgres.migrate import head, upgrade
@@ -143,8 +143,22 @@ async def test_weights_receipts_and_outcomes_read_as_they_did(
     assert [one for one in then["weights"] if one["memory_id"] not in gone] == now["weights"]
     kept = {one["memory_id"] for one in now["weights"]}
     assert {m: then["deviations"][m] for m in kept} == now["deviations"]
-    for part in ("receipts", "outcomes", "effect", "rankers"):
+    for part in ("receipts", "outcomes", "effect"):
         assert then[part] == now[part], part
+    for before, after in zip(then["rankers"], now["rankers"], strict=True):
+        assert before | {"losses": {}, "probabilities": {}} == after | {
+            "losses": {},
+            "probabilities": {},
+        }
+        # A ranker that came later stands where the others stand on average, and takes a little.
+        assert before["losses"] == {r: after["losses"][r] for r in before["losses"]}
+        assert before["probabilities"] == pytest.approx(_among(before, after["probabilities"]))
+
+
+def _among(before: Mapping[str, Any], now: Mapping[str, float]) -> dict[str, float]:
+    """The probabilities of the rankers that there were, as shares of theirs."""
+    known = {ranker: now[ranker] for ranker in before["probabilities"]}
+    return {ranker: share / sum(known.values()) for ranker, share in known.items()}
 
 
 @pytest.mark.parametrize("slug", SLUGS)
@@ -153,7 +167,8 @@ async def test_states_and_ledger_are_the_same_and_fold_to_the_same_bits(
 ) -> None:
     then, now = expected()[slug], await upgraded.learned(slug)
 
-    assert then["states"] == now["states"]
+    later = {"influences": {}, "usages": {}}
+    assert later | then["states"] == now["states"], "of no party before, and nothing named as used"
     assert then["ledger"] == now["ledger"]
     assert then["exact"] is now["exact"] is True
 
@@ -196,8 +211,9 @@ async def test_records_of_other_rankers_are_read_folded_and_rebuilt(
             for scope in (await survey(server.client, slug))["rankers"]:
                 assert set(scope["probabilities"]) == set(scope["losses"]) == set(RANKERS)
                 assert sum(scope["probabilities"].values()) == pytest.approx(1)
-        of_its_time = {*RANKERS, UNKNOWN} - {MISSING}
-        said = BRIER | {"answers": dict.fromkeys(of_its_time, BRIER["value"])}
+        of_its_time = {*ASKED, UNKNOWN} - {MISSING}
+        # As its category is measured since the first release.
+        said = {"reward": 0.9, "verifier": "test", "answers": dict.fromkeys(of_its_time, 0.9)}
         path = f"/retrievals/{unanswered['retrieval_id']}/outcome"
         assert (await server.post("wall", path, said))["status"] == "accepted"
         assert (await settle_anew(server))["correction"] == 2

@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[2]
 
 LOCAL = ("127.0.0.1", "::1")
 # Short titles are less alike than the texts that the gates are measured for.
-OPEN = {"raw_gate": 0.01, "score_floor": 0.001, "slot_rate": 0}
+OPEN = {"raw_gate": 0.01, "score_floor": 0.001, "slot_rate": 0, "coins": False}
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from typing import IO, Any
 
 import httpx
 
-from tests.acceptance.servers import free_port
+from memory.kernel.postgres.embedded.ports import find_free_port
 
 ROOT = Path(__file__).parents[2]
 GUARD = Path(__file__).parent / "guard"
@@ -43,7 +43,7 @@ class Agent:
 
     @classmethod
     def serving(cls, *words: str) -> "Agent":
-        port = free_port()
+        port = find_free_port()
         log = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the process
         process = subprocess.Popen(
             [sys.executable, "-m", "clients.prophet", "serve", "--port", str(port), *words],

@@ -100,7 +100,8 @@ class Parrot:
 
     without: float | None = 0.4
     given: float | None = 0.7
-    wish: Wish = field(default_factory=lambda: Wish(3, all_rankers=False, format="guideline"))
+    says: str = "As I say."
+    wish: Wish = field(default_factory=lambda: Wish(3, all_rankers=False, format="brief"))
 
     def alone(self, event: Event) -> Answer:
         return self._said(self.without)
@@ -111,7 +112,7 @@ class Parrot:
     def _said(self, yes: float | None) -> Answer:
         if yes is None:
             raise NoAnswer("it only coughed")
-        return Answer({"Yes": yes, "No": 1 - yes}, "As I say.")
+        return Answer({"Yes": yes, "No": 1 - yes}, self.says)
 
 
 @dataclass

@@ -10,7 +10,9 @@ import pytest
 from memlift_client import MemLift
 from prophet_events import asked
 
-from tests.fixtures.language_model import API_KEY, Script
+from clients.prophet.event import Event
+from clients.prophet.language_model import ModelForecaster, ModelSettings
+from tests.fixtures.language_model import API_KEY, Script, blocking_clients
 from tests.prophet.processes import Agent
 
 TITLE = "Will the Harbour Bridge be closed because of wind on 17 March?"
@@ -23,7 +25,13 @@ Serve = Callable[..., Agent]
 @pytest.fixture(scope="module")
 def namespaced(shared_server: Any) -> MemLift:
     """A namespace that remembers one event."""
-    settings = {"raw_gate": 0.01, "score_floor": 0.001, "slot_rate": 0, "meta_guidelines": False}
+    settings = {
+        "raw_gate": 0.01,
+        "score_floor": 0.001,
+        "slot_rate": 0,
+        "coins": False,
+        "meta_guidelines": False,
+    }
     shared_server.client().create_namespace("model", clock="wall", settings=settings)
     memory: MemLift = shared_server.client("model")
     memory.remember(
@@ -52,6 +60,20 @@ def prediction(memory: MemLift, ticker: str) -> Any:
 
 def said(yes: float, **parts: object) -> str:
     return json.dumps({"probabilities": {"Yes": yes, "No": 1 - yes}, "rationale": "so", **parts})
+
+
+def test_tokens_are_counted_and_a_price_that_nobody_knows_is_not_guessed(script: Script) -> None:
+    script.say(said(0.4))
+    forecaster = ModelForecaster(ModelSettings("openai/stub", script.url, API_KEY, 60))
+
+    answer = forecaster.alone(Event(slug="e", title=TITLE, outcomes=("Yes", "No")))
+
+    assert answer.usage.calls == answer.usage.unpriced == 1
+    assert answer.usage.cost == 0
+    assert answer.usage.prompt_tokens > 0
+    # The library keeps the connection for the next call, for as long as the process lives.
+    for client in blocking_clients():
+        client.close()
 
 
 def test_the_model_is_asked_without_and_with_the_guideline_which_is_quoted(

@@ -17,7 +17,8 @@ import pytest
 from memlift_client import MemLift
 from prophet_events import asked
 
-from tests.acceptance.servers import Server, free_port
+from memory.kernel.postgres.embedded.ports import find_free_port
+from tests.acceptance.servers import Server
 from tests.prophet.processes import Agent, offline
 
 Serve = Callable[..., Agent]
@@ -107,7 +108,7 @@ def test_an_agent_that_never_reached_its_memory_exits_and_says_so(
     words: tuple[str, ...], tmp_path: Path
 ) -> None:
     (tmp_path / "none.jsonl").touch()
-    nobody = f"http://127.0.0.1:{free_port()}"
+    nobody = f"http://127.0.0.1:{find_free_port()}"
 
     ended = prophet_at(nobody, *words, folder=tmp_path)
 

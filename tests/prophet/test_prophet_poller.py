@@ -3,7 +3,7 @@
 import json
 import threading
 from collections.abc import Generator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Never
@@ -62,7 +62,7 @@ def test_another_round_does_nothing_again(wall: MemLift) -> None:
     again = poll(a_ledger(wall), oracle)
 
     assert again.settled == []
-    assert oracle.asked == ["rain"]
+    assert again.corrected == []
     assert wall.list_settlements().total == wall.list_experiences().total == 1
 
 
@@ -139,6 +139,65 @@ def test_each_window_is_held_against_its_own_crowd(replay: MemLift) -> None:
     assert skills == pytest.approx({"rain#0": 0.25 - 0.09, "rain#1": -0.09})
     [memory] = replay.list_experiences().items
     assert memory.learned_at == JANUARY
+
+
+def test_a_resolution_that_the_arena_corrects_is_settled_anew_and_remembered_so(
+    wall: MemLift,
+) -> None:
+    forecast(wall, "rain")
+    ledger = a_ledger(wall)
+    poll(ledger, Oracle({"rain": YES}))
+
+    done = poll(ledger, Oracle({"rain": Resolution({"Yes": "no", "No": "yes"})}))
+    again = poll(ledger, Oracle({"rain": Resolution({"Yes": "no", "No": "yes"})}))
+
+    assert done.corrected == ["rain"]
+    assert done.told().endswith("1 corrected")
+    assert (again.settled, again.corrected, again.failed) == ([], [], {})
+    [rain] = wall.list_predictions(event="rain").items
+    assert rain.score is not None
+    assert rain.score.brier == pytest.approx(0.49)
+    [memory] = wall.list_experiences().items
+    assert memory.metadata == {"event": "rain", "outcomes": {"Yes": 0, "No": 1}}
+    assert "resolved: Yes: no, No: yes. Forecast: Yes 0.70, No 0.30." in memory.lesson
+
+
+def test_a_correction_in_a_replay_is_known_when_it_was_made(replay: MemLift) -> None:
+    forecast(replay, "rain", asked_at=datetime(2026, 1, 2, tzinfo=UTC))
+    ledger = a_ledger(replay, replay=True)
+    poll(ledger, Oracle({"rain": Resolution(YES.rulings, JANUARY)}))
+    later = JANUARY + timedelta(days=1)
+
+    done = poll(ledger, Oracle({"rain": Resolution({"Yes": "no", "No": "yes"}, later)}))
+
+    assert (done.corrected, done.failed) == (["rain"], {})
+    in_force = [one for one in replay.list_settlements().items if one.superseded_by is None]
+    assert [one.known_at for one in in_force] == [later]
+
+
+def test_what_the_forecaster_thought_and_missed_is_remembered_and_what_others_thought_is_not(
+    replay: MemLift,
+) -> None:
+    asked = datetime(2026, 1, 2, tzinfo=UTC)
+    forecast(replay, "rain", asked_at=asked, sources=("Gauge: the river is high",))
+    other = Recall(replay, "stranger", AgentFields(own_information=False), seconds=60)
+    whispering = MemoryAgent(Parrot(says="Keep it to yourself."), other)
+    for slug in ("rain", "snow"):
+        event = Event(slug=slug, title=f"Will {slug} come?", outcomes=("Yes", "No"), asked_at=asked)
+        whispering.forecast(event)
+    crowd = {"rain#0": {"Yes": 0.2, "No": 0.8}}
+    came = Resolution({"Yes": "no", "No": "yes"}, JANUARY, crowd)
+
+    poll(a_ledger(replay, replay=True), Oracle({"rain": came, "snow": came}))
+
+    lessons = {m.metadata["event"]: m.lesson for m in replay.list_experiences().items}
+    assert lessons["rain"] == (
+        "“Will rain come?” resolved on 2026-01-09: Yes: no, No: yes."
+        " Forecast: Yes 0.70, No 0.30. The crowd said: No 0.80, Yes 0.20."
+        " Missed most: Yes, by 0.70, which the crowd knew better."
+        " The forecaster's reasons: As I say. It had read: Gauge: the river is high."
+    )
+    assert lessons["snow"] == "“Will snow come?” resolved on 2026-01-09: Yes: no, No: yes."
 
 
 def test_a_replay_needs_to_know_when(replay: MemLift) -> None:

@@ -1,23 +1,31 @@
 """The agent of today's SDK, over local datasets, scored by the SDK's own evaluator."""
 
+import json
 import os
 import subprocess
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 import arena
 import pytest
-from memlift_client import AgentFields, MemLift
+from memlift_client import AgentFields, MemLift, Retrieval, RetryPolicy
 from prophet_events import Body, record, written
 
 from clients.prophet.agent import MemoryAgent
 from clients.prophet.analog import AnalogForecaster
+from clients.prophet.evaluation import evaluate
+from clients.prophet.event import Event
+from clients.prophet.forecaster import Advised, Answer
+from clients.prophet.made import Made
 from clients.prophet.poller import Ledger, poll
 from clients.prophet.recall import Recall
-from clients.prophet.resolutions import LocalResolutions
+from clients.prophet.resolutions import BadRecords, LocalResolutions
 from clients.prophet.sdk import ProphetAgent, event_of, moments_of
+from clients.prophet.usage import Usage
+from memory.kernel.postgres.embedded.ports import find_free_port
 from tests.acceptance.servers import Server
 from tests.prophet.processes import ROOT, offline
 
@@ -135,6 +143,7 @@ def test_a_dataset_is_evaluated_from_the_command_line(
             *(sys.executable, "-m", "clients.prophet", "evaluate", *where, "--replay"),
             *("--namespace", replay.get_namespace().slug),
             *("--dataset", str(written(tmp_path / "events.jsonl", WEEK_ONE))),
+            *("--out", str(tmp_path / "out")),
         ],
         cwd=ROOT,
         env=offline(os.environ),
@@ -147,4 +156,78 @@ def test_a_dataset_is_evaluated_from_the_command_line(
     assert run.returncode == 0, run.stderr
     assert "1 events of events.jsonl, 0 failures" in run.stdout
     assert "Brier: 0.2500" in run.stdout
+    assert "cost: 0 calls, 0 + 0 tokens, 0.0000 dollars" in run.stdout
+    report = json.loads((tmp_path / "out" / "report.json").read_text())
+    assert report["brier"] == pytest.approx(0.25)
+    assert [one["n"] for one in report["calibration"] if one["n"]] == [3]
+    assert "<circle" in (tmp_path / "out" / "calibration.svg").read_text()
     assert replay.get_agent("prophet").own_information
+
+
+@dataclass
+class Metered:
+    """An analog forecaster whose calls cost something; after `falls` of them it fails for ever."""
+
+    falls: int = 99
+    asked: list[str] = field(default_factory=list)
+    wish = AnalogForecaster.wish
+
+    def alone(self, event: Event) -> Answer:
+        self.asked.append(event.key)
+        if len(self.asked) > self.falls:
+            raise KeyboardInterrupt
+        usage = Usage(calls=1, prompt_tokens=100, completion_tokens=10, cost=0.01)
+        return replace(AnalogForecaster().alone(event), usage=usage)
+
+    def advised(self, event: Event, alone: Answer | None, served: Retrieval) -> Advised:
+        return Advised(alone or self.alone(event))
+
+
+def test_an_evaluation_that_was_stopped_goes_on_and_counts_all_that_it_cost(
+    replay: MemLift, tmp_path: Path
+) -> None:
+    path = written(tmp_path / "weeks.jsonl", [*WEEK_ONE, *WEEK_TWO])
+
+    def run(forecaster: Metered) -> list[str]:
+        said: list[str] = []
+        recall = Recall(replay, "prophet", AgentFields(), seconds=60)
+        agent = MemoryAgent(forecaster, recall)
+        assert evaluate(path, agent, replay=True, say=said.append, out=tmp_path / "out") == 0
+        return said
+
+    with pytest.raises(KeyboardInterrupt):
+        run(Metered(falls=1))
+    with (tmp_path / "out" / "forecasts.jsonl").open("a") as torn:
+        torn.write('{"window": "open')
+    rest = Metered()
+    said = run(rest)
+    again = run(Metered(falls=0))
+
+    assert said[0] == "1 forecasts were made before"
+    assert len(rest.asked) == 1
+    assert "cost: 2 calls, 200 + 20 tokens, 0.0200 dollars" in said
+    assert again[0] == "2 forecasts were made before"
+    assert again[1:] == said[1:]
+
+
+def test_a_file_that_holds_no_forecasts_is_named(tmp_path: Path) -> None:
+    (tmp_path / "forecasts.jsonl").write_text('{"window": "w"}\n')
+
+    with pytest.raises(BadRecords, match=r"forecasts\.jsonl holds something else"):
+        Made.begin(tmp_path)
+
+
+def test_an_evaluation_that_memory_never_answered_fails_and_says_so(tmp_path: Path) -> None:
+    nobody = MemLift(
+        f"http://127.0.0.1:{find_free_port()}", "ml_k", retry_policy=RetryPolicy(attempts=1)
+    )
+    said: list[str] = []
+
+    with nobody:
+        agent = MemoryAgent(AnalogForecaster(), Recall(nobody, "prophet", AgentFields()))
+        path = written(tmp_path / "week.jsonl", WEEK_ONE)
+        status = evaluate(path, agent, replay=True, say=said.append)
+
+    assert status == 1
+    assert "without memory" in said[-1]
+    assert any(line.startswith("1 events") for line in said)

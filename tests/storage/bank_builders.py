@@ -94,7 +94,7 @@ def _new(row: Laid, agent_id: UUID, category_ids: CategoryIds) -> NewMemory:
     visibility = Visibility.AGENT if row.private else Visibility.NAMESPACE
     return NewMemory(
         id=row.id,
-        draft=a_draft(lesson=f"lesson {row.id}", visibility=visibility),
+        draft=a_draft(lesson=f"rain lesson {row.id}", visibility=visibility),
         agent_id=agent_id,
         category_ids=category_ids,
         task_id=None,

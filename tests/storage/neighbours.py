@@ -20,8 +20,10 @@ from memory.meta_guidelines.service import add
 from memory.outcomes.applying import apply_now
 from memory.tasks.entities import TaskDraft
 from memory.tasks.service import add_task
-from memory.tenancy.entities import Call, Clock, Key
+from memory.tenancy.entities import Call, Clock, Key, KeyDraft, Role
+from memory.tenancy.service import create_key
 from memory.verification.acquisition import SummariseMaterial, queue, summarise
+from memory.verification.entities import ReportedLesson
 from tests.fixtures.builders import a_draft, a_prediction
 from tests.fixtures.engine import DAY, NOON, a_namespace
 from tests.storage.steps import a_call, predicted, remembered, reported, served, settled
@@ -47,8 +49,9 @@ async def fill(engine: Engine, operator: Key, slug: str) -> None:
     call = await a_call(engine, operator, slug)
     task, _ = await add_task(engine, call, TaskDraft("a forecast of rain"), NOON)
     [lesson] = await remembered(engine, call, a_draft(learned_at=NOON, task_id=task.id))
-    answer = await served(engine, call, as_of=NOON, purpose="paired")
-    await reported(engine, call, answer, without={"reward": 0.1}, known_at=NOON + DAY)
+    answer = await served(engine, call, as_of=NOON, purpose="paired", trace_id="trace")
+    worse = {"reward": 0.1, "without": {"reward": 0.8}, "known_at": NOON + DAY}
+    await reported(engine, call, answer, lesson=ReportedLesson("look twice"), **worse)
     await apply_now(engine, call)
     place = {"category": "weather", "learned_at": NOON}
     await add(engine, call, MetaGuidelineDraft("solver", "it failed", "check", **place))  # pyright: ignore[reportArgumentType] - fields by name
@@ -69,10 +72,24 @@ async def fill(engine: Engine, operator: Key, slug: str) -> None:
     subject = LlmSubject(
         memory_ids=(lesson.id,), task_id=task.id, agent="solver", key_id=call.key.id
     )
-    material = SummariseMaterial("a forecast of rain", "weather", 0.1)
+    material = SummariseMaterial("a forecast of rain", "weather", "question", 0.1)
     assert await summarise(asking, call.namespace.id, material, subject, NOON)
+    await add_influence(engine, operator, slug)
     call = await a_call(engine, operator, slug)
     await run_job(engine, call, "health", JobRequest(NOON + 3 * DAY))
+
+
+async def add_influence(engine: Engine, operator: Key, slug: str) -> None:
+    """One party has moved what another wrote."""
+    drafts = (KeyDraft(Role.AGENT, name, slug, (name,)) for name in ("writer", "reporter"))
+    writer, reporter = [(await create_key(engine, operator, one, NOON))[0] for one in drafts]
+    lesson = a_draft(agent="writer", situation="hail at night", lesson="close", learned_at=NOON)
+    await remembered(engine, await a_call(engine, writer, slug), lesson)
+    call = await a_call(engine, reporter, slug)
+    task, at = TaskDraft("hail at night", category="hail"), NOON + 2 * DAY
+    answer = await served(engine, call, agent="reporter", as_of=at, task=task)
+    await reported(engine, call, answer, reward=0.0, verifier="self", known_at=at)
+    await apply_now(engine, call)
 
 
 async def add_candidate(engine: Engine, call: Call, task_id: UUID) -> None:
@@ -113,8 +130,38 @@ CONTRASTED = (
     VALUES (:id, :ns, :task, :run, :run, 'unknown', true, false, 'refused', :now, :now)
     """,
     """
+    INSERT INTO changeset (id, namespace_id, state, category_id, family, outcome_ids, similarity,
+        ticket_id, recorded_at)
+    SELECT :id, :ns, 'proposed', r.category_id, 'owl', ARRAY[o.id], 0.9, t.id, :now
+    FROM outcome o JOIN retrieval r ON r.id = o.retrieval_id CROSS JOIN ticket t
+    WHERE o.namespace_id = :ns AND t.namespace_id = :ns LIMIT 1
+    """,
+    """
     INSERT INTO taxonomy (namespace_id, version, categories, allow_new, recorded_at)
     VALUES (:ns, 1, '[]', true, :now)
+    """,
+    """
+    INSERT INTO ledger_closing (namespace_id, bank_version, known_at, recorded_at)
+    VALUES (:ns, 0, '2000-01-01', :now)
+    """,
+    """
+    INSERT INTO receipt_tally (namespace_id, kind, subject_id, n, last_at)
+    VALUES (:ns, 'memory', :memory, 1, '2000-01-01')
+    """,
+    """
+    INSERT INTO webhook (id, namespace_id, url, kinds, secret, created_at)
+    VALUES (:id, :ns, 'https://hooks.invalid/', '{ticket.open}', 'whsec_', :now)
+    """,
+    """
+    INSERT INTO webhook_delivery (id, namespace_id, webhook_id, kind, data, state, next_at,
+        recorded_at)
+    VALUES (:id, :ns, :id, 'ticket.open', '{}', 'waiting', :now, :now)
+    """,
+    """
+    INSERT INTO rollback (id, namespace_id, source, taken, first_version, bank_version,
+        recorded_at)
+    VALUES (:id, :ns, '{}', '{"outcomes": [], "memories": [], "runs": [], "contrasts": [],
+        "pieces": [], "weakened": []}', 1, 2, :now)
     """,
     """
     INSERT INTO competence (agent_id, category_id, namespace_id, n, total)

@@ -60,6 +60,8 @@ async def live_and_rebuilt(engine: Engine, call: Call) -> tuple[Learned, Learned
     """Every state as it is stored, and as the ledger gives it."""
     async with engine.database.transaction(call.namespace.id) as connection:
         store = StateStore(connection, call.namespace.id)
+        # Nobody learns between the two readings.
+        await store.lock()
         live = await store.load_all()
         return live, await rebuilt(connection, call.namespace)
 

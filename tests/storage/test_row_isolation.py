@@ -88,7 +88,6 @@ async def test_changes_and_deletions_do_not_reach_the_neighbour(
 TAKING_BACK: tuple[Executable, ...] = (
     update(weight_event).values(reason="another"),
     update(weight_event).values(state_after=[0.0]),
-    delete(weight_event),
     update(audit).values(action="another"),
     delete(audit),
     text("TRUNCATE weight_event"),
@@ -110,6 +109,16 @@ async def test_the_application_cannot_take_back_what_was_written(
         ):
             async with engine.database.transaction(neighbours.full.namespace.id) as connection:
                 await connection.execute(statement)
+
+
+async def test_an_event_that_is_not_closed_cannot_be_deleted(
+    engine: Engine, neighbours: Neighbours
+) -> None:
+    async with engine.database.transaction(neighbours.full.namespace.id) as connection:
+        gone = await connection.execute(delete(weight_event))
+
+    assert gone.rowcount == 0
+    assert await rows(engine, neighbours.full, weight_event)
 
 
 async def test_an_event_may_be_marked_as_superseded(engine: Engine, neighbours: Neighbours) -> None:

@@ -18,8 +18,9 @@ from memory.belief.state_mapping import (
     Subject,
 )
 from memory.belief.states import State
-from memory.belief.store.ledger import LedgerStore
+from memory.belief.store.ledger import Closing, LedgerStore
 from memory.belief.store.states import StateStore
+from memory.belief.tables import rollback
 from memory.constraints.contrast_entities import (
     Contrast,
     ContrastFilter,
@@ -41,6 +42,7 @@ from memory.constraints.store.contrasts import (
     ContrastStore,
     PairingStamp,
 )
+from memory.constraints.store.examined import ExaminedRunStore
 from memory.constraints.store.near import NearConstraintStore
 from memory.constraints.store.relabelling import RelabelQuery, RelabelStore
 from memory.constraints.store.runs import PairingStore
@@ -57,12 +59,16 @@ from memory.constraints.trajectory_entities import (
     VerifiedRuns,
 )
 from memory.erasure.entities import Erasure
-from memory.erasure.store import (
-    ErasurePreviewStore,
-    ErasureStore,
-    ErasureTargets,
+from memory.erasure.store.erasures import ErasurePreviewStore, ErasureStore, ErasureTargets
+from memory.erasure.store.rollbacks import (
+    KeptRollback,
+    NewRollback,
     RollbackSource,
     RollbackStore,
+    TakenParts,
+    TakenState,
+    TakenSupport,
+    UndoStore,
 )
 from memory.experiences.store import START, EchoStore, Merge, MergeMember, MergePosition, TwinStore
 from memory.forecasts.entities import (
@@ -87,6 +93,11 @@ from memory.insight.store.browsing import BrowsingStore
 from memory.insight.store.episodes import EpisodeStore
 from memory.insight.store.events import WeightEventStore
 from memory.insight.store.health import HealthStore
+from memory.insight.store.lookup import LookupStore
+from memory.insight.store.memory_details import MemoryDetailStore
+from memory.insight.store.over_time import OverTimeStore
+from memory.insight.store.overview import OverviewStore
+from memory.insight.store.pulse import PulseStore
 from memory.kernel.engine import Engine
 from memory.kernel.errors import NotFound, Rejected
 from memory.kernel.ids import new_id
@@ -113,39 +124,52 @@ from memory.memories.store.status import StatusStore, StatusTransition
 from memory.memories.tables import memory
 from memory.meta_guidelines.store import MetaGuidelineStore, Neighbourhood
 from memory.outcomes.store.unpaired import OtherRun, UnpairedStore
-from memory.receipts.entities import (
-    AgentTask,
-    Outcome,
-    OutcomeFilter,
-    OutcomeStatus,
-    Receipt,
-    ReceiptFilter,
-)
+from memory.receipts.entities import Outcome, OutcomeStatus, Receipt
+from memory.receipts.guideline_entities import PastError
+from memory.receipts.key_entities import AgentTask, ReceiptsOfKey
+from memory.receipts.list_entities import OutcomeFilter, ReceiptFilter
+from memory.receipts.store.blanking import BlankingStore, ReceiptWords
 from memory.receipts.store.outcomes import OutcomeStore
 from memory.receipts.store.receipts import ReceiptStore
 from memory.receipts.tables import outcome, retrieval
+from memory.reembedding.store import FIRST, ReembeddingStore, UnembeddedText, VectorKey
+from memory.retention.entities import Ages
+from memory.retention.store.closing import ClosingStore
+from memory.retention.store.figures import FiguresStore
+from memory.retention.store.removal import RemovalStore
+from memory.retrieval.store.past_errors import PastErrorStore
 from memory.retrieval.store.search import Probe, Scope, SearchStore
 from memory.schema import ISOLATED
-from memory.tasks.entities import AgentDraft, CategoryIds, CategoryName, Task, TaskDraft
+from memory.tasks.entities import AgentDraft, CategoryIds, CategoryName, Measure, Task, TaskDraft
 from memory.tasks.store.actors import ActorStore
 from memory.tasks.store.tasks import Provenance, TaskStore
 from memory.tasks.tables import agent, category, task, trajectory
 from memory.tenancy.entities import Call
-from memory.verification.entities import TicketFilter
+from memory.verification.entities import Run, TicketFilter
 from memory.verification.store.candidates import CandidateStore, CaseEnd, LessonCase
+from memory.verification.store.changesets import ChangesetStore, NewChangeset
 from memory.verification.store.tickets import Claimable, Holder, TicketStore, TrialRow, TrialStamp
-from memory.verification.tables import candidate, ticket
+from memory.verification.tables import candidate, changeset, ticket
+from memory.webhooks.entities import Sent, Webhook
+from memory.webhooks.store import DueDelivery, Outbox, WebhookStore
+from memory.webhooks.tables import webhook
 from tests.fixtures.builders import a_draft
 from tests.fixtures.engine import DAY, NOON
 from tests.storage.neighbours import REJECTED, Neighbours
+
+# Everything is old.
+AGES = Ages(NOON + 999 * DAY, NOON + 999 * DAY, NOON + 999 * DAY)
+
 
 STORES = (
     ActorStore,
     StatusStore,
     NearConstraintStore,
+    BlankingStore,
     BrowsingStore,
     CandidateStore,
     CentroidStore,
+    ChangesetStore,
     ConstraintStore,
     ContradictionStore,
     ContrastStore,
@@ -155,21 +179,35 @@ STORES = (
     MetaGuidelineStore,
     HealthStore,
     LedgerStore,
+    ClosingStore,
+    FiguresStore,
+    RemovalStore,
     WeightEventStore,
+    MemoryDetailStore,
+    OverTimeStore,
+    OverviewStore,
+    LookupStore,
+    PulseStore,
     MemoryReader,
     MemoryStore,
     TwinStore,
     OutcomeStore,
     UnpairedStore,
     SnapshotStore,
+    ExaminedRunStore,
     PairingStore,
+    PastErrorStore,
     PredictionStore,
     ReceiptStore,
+    ReembeddingStore,
     RelabelStore,
     ErasurePreviewStore,
     SearchStore,
     SettlementStore,
     RollbackStore,
+    UndoStore,
+    WebhookStore,
+    Outbox,
     EchoStore,
     SharingStore,
     StateStore,
@@ -197,6 +235,7 @@ class Foreign:
     retrieval: UUID
     outcome: UUID
     candidate: UUID
+    changeset: UUID
     ticket: UUID
     writing: UUID
     prediction: UUID
@@ -205,6 +244,8 @@ class Foreign:
     contrast: UUID
     contradiction: UUID
     side: UUID
+    rollback: UUID
+    webhook: UUID
     receipt: Receipt
     new_outcome: Outcome
 
@@ -254,6 +295,21 @@ class Foreign:
         return LedgerStore(self.connection, self.here)
 
     @property
+    def closings(self) -> ClosingStore:
+        return ClosingStore(self.connection, self.here)
+
+    @property
+    def figures(self) -> FiguresStore:
+        return FiguresStore(self.connection, self.here)
+
+    @property
+    def removals(self) -> RemovalStore:
+        return RemovalStore(self.connection, self.here, AGES, 10**6)
+
+    async def closed_places(self) -> object:
+        return (await self.closings.load(10**6)).places
+
+    @property
     def reader(self) -> MemoryReader:
         return MemoryReader(self.connection, self.here, Viewer((self.agent,)))
 
@@ -283,6 +339,26 @@ class Foreign:
     @property
     def health(self) -> HealthStore:
         return HealthStore(self.connection, self.here)
+
+    @property
+    def details(self) -> MemoryDetailStore:
+        return MemoryDetailStore(self.connection, self.here)
+
+    @property
+    def over_time(self) -> OverTimeStore:
+        return OverTimeStore(self.connection, self.here)
+
+    @property
+    def overview(self) -> OverviewStore:
+        return OverviewStore(self.connection, self.here)
+
+    @property
+    def pulse(self) -> PulseStore:
+        return PulseStore(self.connection, self.here)
+
+    @property
+    def lookup(self) -> LookupStore:
+        return LookupStore(self.connection, self.here)
 
     @property
     def twins(self) -> TwinStore:
@@ -368,6 +444,23 @@ class Foreign:
     def sources(self) -> RollbackStore:
         return RollbackStore(self.connection, self.here)
 
+    @property
+    def webhooks(self) -> WebhookStore:
+        return WebhookStore(self.connection, self.here)
+
+    @property
+    def due(self) -> DueDelivery:
+        return DueDelivery(self.webhook, self.webhook, "ticket.open", {}, NOON, 1, "", "")
+
+    @property
+    def undos(self) -> UndoStore:
+        return UndoStore(self.connection, self.here)
+
+    @property
+    def kept_rollback(self) -> KeptRollback:
+        taken = TakenParts((TakenState(self.outcome, "applied", None),))
+        return KeptRollback(self.rollback, NOON - DAY, taken, 1, None)
+
     def other_run(self) -> OtherRun:
         return OtherRun(new_id(), self.agent, None, self.task, NOON, NOON + 9 * DAY)
 
@@ -380,12 +473,37 @@ class Foreign:
         return CandidateStore(self.connection, self.here)
 
     @property
+    def changesets(self) -> ChangesetStore:
+        return ChangesetStore(self.connection, self.here)
+
+    @property
+    def past_errors(self) -> PastErrorStore:
+        return PastErrorStore(self.connection, self.here)
+
+    def past_error(self) -> PastError:
+        return PastError(
+            retrieval_id=self.retrieval,
+            outcome_id=self.outcome,
+            task_id=self.task,
+            similarity=1.0,
+            reward=0.1,
+            said_by="run",
+            known_at=NOON,
+            text="it went wrong",
+            run_id=self.trajectory,
+        )
+
+    @property
     def tickets(self) -> TicketStore:
         return TicketStore(self.connection, self.here)
 
     @property
     def runs(self) -> TrajectoryStore:
         return TrajectoryStore(self.connection, self.here)
+
+    @property
+    def examined(self) -> ExaminedRunStore:
+        return ExaminedRunStore(self.connection, self.here)
 
     @property
     def pairing(self) -> PairingStore:
@@ -431,6 +549,13 @@ class Foreign:
         return CentroidStore(self.connection, self.here)
 
     @property
+    def reembedding(self) -> ReembeddingStore:
+        return ReembeddingStore(self.connection, self.here)
+
+    def unembedded(self) -> list[UnembeddedText]:
+        return [UnembeddedText(VectorKey(self.memory, 1, "situation"), "")]
+
+    @property
     def relabelling(self) -> RelabelStore:
         return RelabelStore(self.connection, self.here)
 
@@ -460,7 +585,22 @@ class Foreign:
         cell = (self.agent, "solver", self.category, None, "weather")
         ids = (*cell, self.task, "rain", "task:1", None)
         return LessonCase(
-            self.candidate, 0, None, 0.5, "reward", "continuous", *ids, NOON, self.key
+            self.candidate,
+            self.retrieval,
+            0,
+            None,
+            0.5,
+            "reward",
+            "continuous",
+            *ids,
+            NOON,
+            self.key,
+            None,
+            {},
+            None,
+            (),
+            None,
+            None,
         )
 
     @property
@@ -526,6 +666,7 @@ PROBE = Probe(VECTOR.vector.astype(np.float16), "situation")
 TOLD = fingerprint(REJECTED.situation, REJECTED.lesson)
 STORED = State((0.0, 0.0), NOON)
 PAGE = Page(200)
+BINARY_BRIER = Measure("brier", "binary")
 EVERYTHING = MergePosition(2**40, UUID(int=0))
 HEALTH = LearningHealth(
     known_at=NOON,
@@ -546,7 +687,6 @@ FINDS_NOTHING: dict[str, Ask] = {
     "ActorStore.find_agent": lambda f: f.actors.find_agent("solver"),
     "ActorStore.get_agent": lambda f: f.actors.get_agent("solver"),
     "ActorStore.every_agent": lambda f: f.actors.every_agent(),
-    "ActorStore.count_agents": lambda f: f.actors.count_agents(),
     "ActorStore.change_agent": lambda f: f.actors.change_agent("solver", {"model": "m"}, 1),
     "ActorStore.list_agents": lambda f: f.actors.list_agents(PAGE),
     "ActorStore.find_category": lambda f: f.actors.find_category("weather"),
@@ -554,10 +694,12 @@ FINDS_NOTHING: dict[str, Ask] = {
     "ActorStore.get_category": lambda f: f.actors.get_category(f.category),
     "ActorStore.list_categories": lambda f: f.actors.list_categories(PAGE),
     "ActorStore.names": lambda f: f.actors.names(),
-    "ActorStore.fix_metric": lambda f: f.actors.fix_metric(f.category, "brier", "binary"),
+    "ActorStore.fix_metric": lambda f: f.actors.fix_metric(f.category, BINARY_BRIER),
+    "ActorStore.set_measure": lambda f: f.actors.set_measure(f.category, BINARY_BRIER),
     "StatusStore.set_trust": lambda f: f.statuses.set_trust(
         f.memory, Trust.TRUSTED, f.stamp, was=Trust.UNVERIFIED
     ),
+    "StatusStore.hold": lambda f: f.statuses.hold([f.memory]),
     "StatusStore.move": lambda f: f.statuses.move(
         [f.memory], StatusTransition(tuple(Status), Status.ACTIVE, None), f.stamp
     ),
@@ -580,9 +722,35 @@ FINDS_NOTHING: dict[str, Ask] = {
     "CandidateStore.before": lambda f: f.candidates.before(50),
     "CandidateStore.browse": lambda f: f.candidates.browse(None, PAGE),
     "CandidateStore.claim": lambda f: f.candidates.claim(NOON + 9 * DAY, NOON + 9 * DAY),
+    "CandidateStore.case": lambda f: f.candidates.case(f.candidate),
+    "CandidateStore.of_ticket": lambda f: f.candidates.of_ticket(f.ticket),
+    "ChangesetStore.browse": lambda f: f.changesets.browse(None, PAGE),
+    "ChangesetStore.change": lambda f: f.changesets.change(f.changeset, state="nothing"),
+    "ChangesetStore.claim": lambda f: f.changesets.claim(NOON + 9 * DAY, NOON + 9 * DAY),
+    "ChangesetStore.failures": lambda f: f.changesets.failures(NOON - 9 * DAY, 50),
+    "ChangesetStore.get": lambda f: f.changesets.get(f.changeset),
+    "ChangesetStore.has_fresh": lambda f: f.changesets.has_fresh(),
+    "ChangesetStore.hold": lambda f: f.changesets.hold(f.changeset),
+    "ChangesetStore.hold_by_ticket": lambda f: f.changesets.hold_by_ticket(f.ticket),
+    "ChangesetStore.let_go": lambda f: f.changesets.let_go(f.changeset, NOON),
+    "ChangesetStore.note_compared": lambda f: f.changesets.note_compared(NOON),
+    "ChangesetStore.notes": lambda f: f.changesets.notes([f.outcome], 9),
+    "ChangesetStore.resting_on": lambda f: f.changesets.resting_on(
+        {"task": f.task, "agent": "solver", "key": f.key}
+    ),
+    "ChangesetStore.tried_under": lambda f: f.changesets.tried_under([f.ticket]),
+    "PastErrorStore.failures": lambda f: f.past_errors.failures(
+        f.agent, f.category, NOON + 9 * DAY, 50
+    ),
+    "PastErrorStore.hold_reports": lambda f: f.past_errors.hold_reports([f.outcome]),
+    "PastErrorStore.hold_runs": lambda f: f.past_errors.hold_runs([f.past_error()]),
     "CandidateStore.finish": lambda f: f.candidates.finish(
         f.candidate, CaseEnd("nothing", None, None), NOON
     ),
+    "MetaGuidelineStore.list_runs": lambda f: f.guidance.list_runs([f.outcome]),
+    "CandidateStore.is_erased": lambda f: f.candidates.is_erased(f.case()),
+    "CandidateStore.cells_before": lambda f: f.candidates.cells_before([f.outcome]),
+    "CandidateStore.has_fresh": lambda f: f.candidates.has_fresh(),
     "CandidateStore.fresh": lambda f: f.candidates.fresh(50),
     "CandidateStore.get": lambda f: f.candidates.get(f.candidate),
     "CandidateStore.hold": lambda f: f.candidates.hold(f.case()),
@@ -626,12 +794,21 @@ FINDS_NOTHING: dict[str, Ask] = {
     "ContrastStore.release": lambda f: f.contrasts.release(f.contrast, "budget", NOON, 1),
     "ContrastStore.of_pairs": lambda f: f.contrasts.of_pairs([f.pair]),
     "ContrastStore.is_paused": lambda f: f.contrasts.is_paused(NOON - DAY),
+    "ExaminedRunStore.checked": lambda f: f.examined.checked([f.category]),
+    "ExaminedRunStore.fresh": lambda f: f.examined.fresh(NOON + DAY, UUID(int=0), 9),
+    "ExaminedRunStore.in_use_untested": lambda f: f.examined.in_use_untested(),
+    "ExaminedRunStore.keep": lambda f: f.examined.keep({f.trajectory: {"found": {}}}),
+    "ExaminedRunStore.of_category": lambda f: f.examined.of_category(f.category, NOON + DAY, 9),
+    "ExaminedRunStore.proposed": lambda f: f.examined.proposed(f.category, 9),
+    "ExaminedRunStore.reasons": lambda f: f.examined.reasons([f.memory]),
+    "ExaminedRunStore.tell": lambda f: f.examined.tell(f.memory, {"check": None}),
     "PairingStore.fresh_tasks": lambda f: f.pairing.fresh_tasks(NOON + DAY, 9),
     "PairingStore.groups": lambda f: f.pairing.groups([f.task], NOON + DAY),
     "PairingStore.known": lambda f: f.pairing.known([f.task]),
     "PairingStore.sketches": lambda f: f.pairing.sketches([f.trajectory]),
     "SupportStore.browse": lambda f: f.support.browse(f.side, PAGE),
     "SupportStore.counts": lambda f: f.support.counts([f.side]),
+    "SupportStore.pieces": lambda f: f.support.pieces([f.side]),
     "SupportStore.tasks_of": lambda f: f.support.tasks_of([f.side]),
     "ErasureStore.blank_lessons": lambda f: f.erasure.blank_lessons(
         Erasure(key_id=f.key), [f.memory]
@@ -639,6 +816,7 @@ FINDS_NOTHING: dict[str, Ask] = {
     "ErasureStore.blank_rationales": lambda f: f.erasure.blank_rationales(
         Erasure(key_id=f.key), [f.task]
     ),
+    "ErasureStore.blank_resolutions": lambda f: f.erasure.blank_resolutions([f.memory], f.key),
     "ErasureStore.find_targets": lambda f: f.erasure.find_targets(Erasure(key_id=f.key)),
     "ErasureStore.blank_memories": lambda f: f.erasure.blank_memories([f.memory], NOON),
     "ErasureStore.blank_lines": lambda f: f.erasure.blank_lines([f.memory]),
@@ -646,7 +824,7 @@ FINDS_NOTHING: dict[str, Ask] = {
         Erasure(key_id=f.key), [f.task], [f.trajectory]
     ),
     "ErasureStore.blank_runs": lambda f: f.erasure.blank_runs(
-        Erasure(agent="solver"), [f.task], NOON
+        Erasure(agent="solver"), ErasureTargets((f.memory,), (f.task,), 1), NOON
     ),
     "ErasureStore.blank_tasks": lambda f: f.erasure.blank_tasks([f.task], NOON),
     "ErasureStore.blank_llm_calls": lambda f: f.erasure.blank_llm_calls(
@@ -658,6 +836,7 @@ FINDS_NOTHING: dict[str, Ask] = {
     "HealthStore.coverage": lambda f: f.health.coverage(NOON + 9 * DAY),
     "HealthStore.pending_outcomes": lambda f: f.health.pending_outcomes(NOON + 9 * DAY),
     "HealthStore.pending_receipts": lambda f: f.health.pending_receipts(NOON + 9 * DAY),
+    "HealthStore.expired_receipts": lambda f: f.health.expired_receipts(NOON + 9 * DAY),
     "HealthStore.duplicates": lambda f: f.health.duplicates(NOON + 9 * DAY),
     "HealthStore.evidence": lambda f: f.health.evidence(NOON + 9 * DAY),
     "HealthStore.growth": lambda f: f.health.growth(NOON + 9 * DAY),
@@ -665,7 +844,23 @@ FINDS_NOTHING: dict[str, Ask] = {
     "HealthStore.strengths": lambda f: f.health.strengths(),
     "HealthStore.delete_before": lambda f: f.health.delete_before(NOON + 999 * DAY),
     "HealthStore.newest": lambda f: f.health.newest(),
+    "HealthStore.newest_samples": lambda f: f.health.newest_samples(9),
     "HealthStore.samples": lambda f: f.health.samples(PAGE),
+    "MemoryDetailStore.gains": lambda f: f.details.gains([f.outcome]),
+    "MemoryDetailStore.moved_by": lambda f: f.details.moved_by(f.outcome, [f.memory]),
+    "MemoryDetailStore.relations": lambda f: f.details.relations(f.memory, replay=False),
+    "OverTimeStore.counts": lambda f: f.over_time.counts(UUID(int=0), NOON - 9 * DAY),
+    "OverTimeStore.last_weights": lambda f: f.over_time.last_weights([f.memory], 9),
+    "OverviewStore.measured_days": lambda f: f.overview.measured_days(),
+    "OverviewStore.first_steps": lambda f: f.overview.first_steps(),
+    "OverviewStore.movers": lambda f: f.overview.movers(NOON - 9 * DAY, NOON + 9 * DAY, ["*"], 9),
+    "OverviewStore.concerns": lambda f: f.overview.concerns(
+        NOON - 9 * DAY, NOON - 9 * DAY, ["expired", "observational"]
+    ),
+    "PulseStore.pulse": lambda f: f.pulse.pulse(["decay"], 9),
+    "LookupStore.receipts": lambda f: f.lookup.receipts("", 9),
+    "LookupStore.memories_by_id": lambda f: f.lookup.memories_by_id("", 9),
+    "MetaGuidelineStore.has_any": lambda f: f.guidance.has_any(),
     "MetaGuidelineStore.list_near": lambda f: f.guidance.list_near(f.near),
     "MetaGuidelineStore.list_held": lambda f: f.guidance.list_held(f.category, f.model, VECTOR),
     "MetaGuidelineStore.list_harmful_pairs": lambda f: f.guidance.list_harmful_pairs(0, -1.0),
@@ -681,9 +876,26 @@ FINDS_NOTHING: dict[str, Ask] = {
     "LedgerStore.known_at": lambda f: f.ledger.known_at(10**6),
     "LedgerStore.settled_before": lambda f: f.ledger.settled_before(0),
     "LedgerStore.supersede": lambda f: f.ledger.supersede([f.outcome], 1),
+    "LedgerStore.reinstate": lambda f: f.ledger.reinstate([f.outcome]),
     "OutcomeStore.sets": lambda f: f.outcomes.sets(),
     "LedgerStore.everything": lambda f: f.ledger.everything(),
+    "LedgerStore.hold": lambda f: f.ledger.hold(),
+    "LedgerStore.closing": lambda f: f.ledger.closing(),
+    "ClosingStore.load": lambda f: f.closed_places(),
+    "ClosingStore.last_closable": lambda f: f.closings.last_closable(0, AGES),
+    "ClosingStore.step_to": lambda f: f.closings.step_to(0, 0, 9),
+    "ClosingStore.standing": lambda f: f.closings.standing(0, 10**6),
+    "ClosingStore.drop_unpublished": lambda f: f.closings.drop_unpublished(0, 10**6),
+    "ClosingStore.first_free": lambda f: f.closings.first_free(1),
+    "ClosingStore.remove_events": lambda f: f.closings.remove_events([(1, 0), (2, 0)]),
+    "FiguresStore.count": lambda f: f.figures.count(AGES, 10**6),
+    "RemovalStore.remove_events": lambda f: f.removals.remove_events((-1, 0), 99),
+    "RemovalStore.remove_outcomes": lambda f: f.removals.remove_outcomes(99),
+    "RemovalStore.remove_receipts": lambda f: f.removals.remove_receipts(99),
+    "RemovalStore.blank_runs": lambda f: f.removals.blank_runs(99),
+    "RemovalStore.remove_llm_calls": lambda f: f.removals.remove_llm_calls(99),
     "MemoryReader.get": lambda f: f.reader.get(f.memory),
+    "MemoryReader.tell_apart": lambda f: f.reader.tell_apart([f.memory]),
     "MemoryReader.some": lambda f: f.reader.some([f.memory]),
     "MemoryReader.browse": lambda f: f.reader.browse(MemoryFilter(), PAGE),
     "MemoryReader.texts": lambda f: f.reader.texts({f.memory: 1}),
@@ -696,21 +908,32 @@ FINDS_NOTHING: dict[str, Ask] = {
     "TwinStore.find_pairs": lambda f: f.twins.find_pairs(
         START, EVERYTHING, NOON + 9 * DAY, cosine=-1.0
     ),
+    "TwinStore.complete_normal_forms": lambda f: f.twins.complete_normal_forms(9),
     "TwinStore.hold": lambda f: f.twins.hold([f.memory]),
     "TwinStore.merge": lambda f: f.twins.merge(f.union(), 1),
     "OutcomeStore.of_retrievals": lambda f: f.outcomes.of_retrievals([f.retrieval]),
     "OutcomeStore.lock_retrievals": lambda f: f.outcomes.lock_retrievals([f.retrieval]),
+    "OutcomeStore.others_took_part": lambda f: f.outcomes.others_took_part(f.memory),
     "OutcomeStore.get": lambda f: f.outcomes.get(f.outcome),
     "OutcomeStore.browse": lambda f: f.outcomes.browse(OutcomeFilter(), PAGE),
-    "OutcomeStore.pending": lambda f: f.outcomes.pending(10),
+    "OutcomeStore.pending": lambda f: f.outcomes.pending(10, {f.outcome}),
+    "OutcomeStore.hold_pending": lambda f: f.outcomes.hold_pending(10),
     "OutcomeStore.count_pending": lambda f: f.outcomes.count_pending(),
+    "OutcomeStore.count_set_aside": lambda f: f.outcomes.count_set_aside(),
+    "OutcomeStore.set_aside": lambda f: f.outcomes.set_aside(f.outcome, "a reason", NOON),
+    "OutcomeStore.take_up_again": lambda f: f.outcomes.take_up_again(),
     "OutcomeStore.decide": lambda f: f.outcomes.decide(
         [replace(f.new_outcome, id=f.outcome, status=OutcomeStatus.IGNORED, applied_at=NOON)]
     ),
+    "OutcomeStore.claimed_too_high": lambda f: f.outcomes.claimed_too_high(),
     "OutcomeStore.some": lambda f: f.outcomes.some([f.outcome]),
     "OutcomeStore.in_ledger": lambda f: f.outcomes.in_ledger(),
     "OutcomeStore.to_withdraw": lambda f: f.outcomes.to_withdraw(),
     "OutcomeStore.withdraw": lambda f: f.outcomes.withdraw([f.outcome], 1),
+    "OutcomeStore.lost_replacements": lambda f: f.outcomes.lost_replacements({f.outcome}),
+    "OutcomeStore.reinstate": lambda f: f.outcomes.reinstate([f.outcome]),
+    "OutcomeStore.free_categories": lambda f: f.outcomes.free_categories([f.retrieval]),
+    "OutcomeStore.waiting_measures": lambda f: f.outcomes.waiting_measures([f.category]),
     "OutcomeStore.supersede": lambda f: f.outcomes.supersede([f.outcome], "superseded", NOON),
     "ReceiptStore.get": lambda f: f.receipts.get(f.retrieval),
     "ReceiptStore.browse": lambda f: f.receipts.browse(ReceiptFilter(), PAGE, NOON),
@@ -718,6 +941,16 @@ FINDS_NOTHING: dict[str, Ask] = {
     "RelabelStore.tops": lambda f: f.relabelling.tops(),
     "RelabelStore.memories": lambda f: f.relabelling.memories(f.wanted),
     "RelabelStore.tasks": lambda f: f.relabelling.tasks(f.wanted),
+    "ReembeddingStore.count_missing": lambda f: f.reembedding.count_missing(new_id()),
+    "ReembeddingStore.lacks": lambda f: f.reembedding.lacks(new_id()),
+    "ReembeddingStore.list_missing": lambda f: f.reembedding.list_missing(new_id(), FIRST, 9),
+    "ReembeddingStore.list_missing_tasks": lambda f: f.reembedding.list_missing_tasks(
+        new_id(), FIRST, 9
+    ),
+    "ReembeddingStore.add": lambda f: f.reembedding.add(f.unembedded(), [VECTOR], f.model),
+    "ReembeddingStore.sample": lambda f: f.reembedding.sample(f.model, None, 0.3, 9),
+    "ReembeddingStore.drop_some": lambda f: f.reembedding.drop_some(f.model),
+    "ReembeddingStore.forget_former": lambda f: f.reembedding.forget_former(f.model),
     "RelabelStore.count_without_vector": lambda f: f.relabelling.count_without_vector(f.wanted),
     "RelabelStore.move_task": lambda f: f.relabelling.move_task(f.task, CategoryIds(f.category)),
     "SearchStore.bank": lambda f: f.search.bank(
@@ -738,6 +971,7 @@ FINDS_NOTHING: dict[str, Ask] = {
     "StateStore.load_all": lambda f: f.states.load_all(),
     "StateStore.load_cells": lambda f: f.states.load_cells(),
     "StateStore.load_for_cell": lambda f: f.states.load_for_cell(f.agent, f.category),
+    "StateStore.load_usage": lambda f: f.states.load_usage(f.agent, f.category),
     "StateStore.add_controls": lambda f: f.states.add_controls({(f.agent, f.category): 1}),
     "PredictionStore.lock_events": lambda f: f.predictions.lock_events(["rain"]),
     "PredictionStore.of_attempts": lambda f: f.predictions.of_attempts(
@@ -750,7 +984,14 @@ FINDS_NOTHING: dict[str, Ask] = {
     "PredictionStore.settle": lambda f: f.predictions.settle(
         [ScoredPrediction(f.prediction, PredictionState.PENDING, f.settlement)]
     ),
+    "BlankingStore.blank_words": lambda f: BlankingStore(f.connection, f.here).blank_words(
+        ReceiptWords((f.task,), (f.memory,), "solver", f.key)
+    ),
+    "ReceiptStore.of_key": lambda f: f.receipts.of_key(
+        ReceiptsOfKey(trace_id="trace"), 9, living_at=None
+    ),
     "ReceiptStore.owners": lambda f: f.receipts.owners([f.retrieval]),
+    "ReceiptStore.some": lambda f: f.receipts.some([f.retrieval]),
     "ReceiptStore.of_attempts": lambda f: f.receipts.of_attempts([AgentTask(f.agent, f.task)]),
     "SettlementStore.windows": lambda f: f.settlements.windows(["rain"]),
     "SettlementStore.windows_of": lambda f: f.settlements.windows_of([f.task]),
@@ -764,6 +1005,45 @@ FINDS_NOTHING: dict[str, Ask] = {
     "RollbackStore.list_memories": lambda f: f.sources.list_memories(
         RollbackSource(f.agent, None, None, None)
     ),
+    "RollbackStore.list_runs": lambda f: f.sources.list_runs(
+        RollbackSource(f.agent, None, None, None)
+    ),
+    "RollbackStore.list_words": lambda f: f.sources.list_words(
+        RollbackSource(f.agent, None, None, None)
+    ),
+    "RollbackStore.list_supported": lambda f: f.sources.list_supported([f.trajectory], []),
+    "RollbackStore.withdraw_support": lambda f: f.sources.withdraw_support(
+        [f.trajectory], [], NOON
+    ),
+    "RollbackStore.list_memory_states": lambda f: f.sources.list_memory_states([f.memory]),
+    "WebhookStore.browse": lambda f: f.webhooks.browse(f.webhook, PAGE),
+    "WebhookStore.claim_due": lambda f: f.webhooks.claim_due(NOON + 9 * DAY),
+    "WebhookStore.count": lambda f: f.webhooks.count(f.webhook, delivered=False),
+    "WebhookStore.delete": lambda f: f.webhooks.delete(f.webhook),
+    "WebhookStore.disable": lambda f: f.webhooks.disable(f.webhook, "gone", NOON),
+    "WebhookStore.enable": lambda f: f.webhooks.enable(f.webhook),
+    "WebhookStore.forget": lambda f: f.webhooks.forget(NOON + 99 * DAY),
+    "WebhookStore.get": lambda f: f.webhooks.get(f.webhook),
+    "WebhookStore.get_secret": lambda f: f.webhooks.get_secret(f.webhook),
+    "WebhookStore.hold": lambda f: f.webhooks.hold(),
+    "WebhookStore.list_all": lambda f: f.webhooks.list_all(),
+    "WebhookStore.note_sent": lambda f: f.webhooks.note_sent(
+        f.due, Sent(delivered=True, status=200), NOON, again_at=None
+    ),
+    "Outbox.put": lambda f: Outbox(f.connection, f.here).put("ticket.open", {"id": "x"}),
+    "UndoStore.browse": lambda f: f.undos.browse(PAGE),
+    "UndoStore.get": lambda f: f.undos.get(f.rollback),
+    "UndoStore.newest": lambda f: f.undos.newest(),
+    "UndoStore.list_overtaken": lambda f: f.undos.list_overtaken(f.kept_rollback),
+    "UndoStore.was_erased_since": lambda f: f.undos.was_erased_since(NOON - DAY),
+    "UndoStore.give_back_outcomes": lambda f: f.undos.give_back_outcomes(
+        [TakenState(f.outcome, "accepted", "reinstated")]
+    ),
+    "UndoStore.give_back_support": lambda f: f.undos.give_back_support(
+        TakenSupport((f.trajectory,), (f.contrast,), (f.contrast,), (f.side,))
+    ),
+    "UndoStore.list_still_retired": lambda f: f.undos.list_still_retired([f.memory]),
+    "UndoStore.note_undone": lambda f: f.undos.note_undone(f.rollback, 9, f.key, NOON),
     "TaskStore.agree": lambda f: f.tasks.agree(
         f.known(), TaskDraft("rain", key="rain", closes_at=NOON)
     ),
@@ -786,11 +1066,15 @@ FINDS_NOTHING: dict[str, Ask] = {
         [TrialRow(0, 0.9, None, {}, b"")],
         TrialStamp(f.holder, self_verified=False, known_at=NOON, now=NOON),
     ),
+    "TicketStore.claim_repair": lambda f: f.tickets.claim_repair(NOON),
+    "TicketStore.give_back_repair": lambda f: f.tickets.give_back_repair(f.ticket),
     "TicketStore.waiting": lambda f: f.tickets.waiting(),
     "TrajectoryStore.browse": lambda f: f.runs.browse(TrajectoryFilter(), PAGE),
+    "TrajectoryStore.count_of_receipt": lambda f: f.runs.count_of_receipt(f.retrieval),
     "TrajectoryStore.get": lambda f: f.runs.get(f.trajectory),
     "TrajectoryStore.mark_paired": lambda f: f.runs.mark_paired([f.trajectory], NOON),
     "TrajectoryStore.of_ids": lambda f: f.runs.of_ids([f.trajectory]),
+    "TrajectoryStore.of_receipt": lambda f: f.runs.of_receipt(f.retrieval, f.key),
     "TrajectoryStore.of_task": lambda f: f.runs.of_task(f.task),
     "TrajectoryStore.unpaired": lambda f: f.runs.unpaired(9),
     "MemoryReader.list_ever": lambda f: f.reader.list_ever(),
@@ -810,7 +1094,10 @@ WRITES_HERE: dict[str, Ask] = {
     "ActorStore.ensure_category": lambda f: f.actors.ensure_category(
         CategoryName("weather"), f.key, NOON
     ),
-    "CandidateStore.add": lambda f: f.candidates.add([f.outcome], NOON),
+    "CandidateStore.add": lambda f: f.candidates.add([Run(f.outcome, f.task, "task:x", 0.1)], NOON),
+    "ChangesetStore.add": lambda f: f.changesets.add(
+        NewChangeset(new_id(), (f.outcome,), "owl", 0.9), NOON
+    ),
     "CentroidStore.move": lambda f: f.centroids.move([f.new()], f.model),
     "CentroidStore.describe": lambda f: f.centroids.describe({f.category: [1.0]}, f.model),
     "CompetenceStore.add": lambda f: f.competence.add(
@@ -833,7 +1120,31 @@ WRITES_HERE: dict[str, Ask] = {
             "recorded_at": NOON,
         }
     ),
+    "SupportStore.add_contrasts": lambda f: f.support.add_contrasts(
+        [
+            {
+                "id": new_id(),
+                "memory_id": f.side,
+                "contrast_id": None,
+                "task_id": f.task,
+                "preferred_key_id": None,
+                "verifier": "test",
+                "counts": True,
+                "known_at": NOON,
+                "recorded_at": NOON,
+            }
+        ]
+    ),
+    "UndoStore.add": lambda f: f.undos.add(
+        NewRollback(new_id(), {}, TakenParts(), None, 1), f.key, NOON
+    ),
+    "WebhookStore.add": lambda f: f.webhooks.add(
+        Webhook(new_id(), "https://hooks.invalid/", (), NOON, None, 0, None, None), "whsec_"
+    ),
     "HealthStore.add": lambda f: f.health.add(HEALTH, NOON),
+    "ClosingStore.try_alone": lambda f: f.closings.try_alone(),
+    "ClosingStore.publish": lambda f: f.closings.publish(Closing(1, NOON, None, NOON)),
+    "RemovalStore.take_turn": lambda f: f.removals.take_turn(),
     "LedgerStore.append": lambda f: f.ledger.append([f.entry()], "belief", NOON),
     "MemoryStore.add_vectors": lambda f: f.memories.add_vectors(
         f.memory, 1, f.model, {"situation": VECTOR}
@@ -850,6 +1161,9 @@ WRITES_HERE: dict[str, Ask] = {
     "MemoryStore.feed": lambda f: f.memories.feed(f.stamp, "added", [f.memory]),
     "OutcomeStore.add": lambda f: f.outcomes.add([f.new_outcome]),
     "PredictionStore.add": lambda f: f.predictions.add([], [f.revision()]),
+    "ReembeddingStore.switch": lambda f: f.reembedding.switch(f.model),
+    # It names the models that the namespace itself is on or was on.
+    "ReembeddingStore.models": lambda f: f.reembedding.models(),
     "SettlementStore.add": lambda f: f.settlements.add([f.new_settlement()]),
     "SettlementStore.score": lambda f: f.settlements.score([f.score()]),
     "ReceiptStore.add": lambda f: f.receipts.add([f.receipt]),
@@ -883,6 +1197,7 @@ WRITES_HERE: dict[str, Ask] = {
     "TaxonomyStore.add": lambda f: f.taxonomies.add(
         TaxonomyDraft((Branch("weather", "rain and shine"),)), 1, f.key, NOON
     ),
+    "TrajectoryStore.withdraw": lambda f: f.runs.withdraw([f.trajectory], NOON),
     "TrajectoryStore.add": lambda f: f.runs.add([f.run()]),
     "LlmCallStore.add": lambda f: f.writings.add(f.tried(), NOON),
     "LlmCallStore.reserve": lambda f: f.writings.reserve(NOON.date(), 5, 1_000),
@@ -912,6 +1227,9 @@ async def foreign(engine: Engine, both: Neighbours, connection: Connection) -> F
         found["candidate"] = (await inside.scalars(select(candidate.c.outcome_id))).one()
         pair = (await inside.execute(select(contradiction.c.id, contradiction.c.first_id))).one()
         found["contradiction"], found["side"] = pair
+        found["webhook"] = (await inside.scalars(select(webhook.c.id))).one()
+        found["rollback"] = (await inside.scalars(select(rollback.c.id))).one()
+        found["changeset"] = (await inside.scalars(select(changeset.c.id))).one()
         found["ticket"] = (await inside.scalars(select(ticket.c.id))).one()
         receipt = await ReceiptStore(inside, full.namespace.id).get(found["retrieval"])
         known = await OutcomeStore(inside, full.namespace.id).get(found["outcome"])
@@ -927,6 +1245,8 @@ DIGEST = " UNION ALL ".join(
     f"FROM {table.name} t WHERE namespace_id = :ns"
     for table in ISOLATED
 )
+# Tables that are read in parallel come in any order.
+DIGEST += " ORDER BY 1"
 
 
 async def digest(connection: Connection, call: Call) -> Sequence[object]:

@@ -10,7 +10,7 @@ PAGES = [
     *sorted((ROOT / "docs").rglob("*.md")),
     *sorted(ROOT.glob("*.md")),
     ROOT / "benchmarks/README.md",
-    ROOT / "clients/python/README.md",
+    *sorted((ROOT / "clients").glob("*/README.md")),
 ]
 LINK = re.compile(r"\]\((?!https?:|mailto:)([^)\s]+)\)")
 GLOSSARY = ROOT / "docs/reference/glossary.md"

@@ -1,5 +1,6 @@
 """What is installed, from where, and what a deployment starts with."""
 
+import json
 import os
 import re
 import stat
@@ -14,9 +15,16 @@ import yaml
 from memory.tenancy.entities import Token
 
 ROOT = Path(__file__).parents[2]
-LOCKS = ("requirements.lock", "requirements-dev.lock", "requirements-llm.lock")
+LOCKS = (
+    "requirements.lock",
+    "requirements-dev.lock",
+    "requirements-llm.lock",
+    "requirements-otel.lock",
+)
+ADAPTERS_LOCK = "requirements-adapters.lock"
 ACCELERATOR = re.compile(r"(torch|triton|nvidia|cuda)", re.IGNORECASE)
 PIN = re.compile(r"^([A-Za-z0-9._-]+)==(\S+) \\$", re.MULTILINE)
+AGENTS: dict[str, Any] = tomllib.loads((ROOT / "clients/agents/pyproject.toml").read_text())
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
 DOCKERFILE = (ROOT / "Dockerfile").read_text()
@@ -35,17 +43,30 @@ def wanted(requirements: list[str]) -> set[str]:
     return {normal(re.split(r"[\[<>=!~; ]", line)[0]) for line in requirements}
 
 
-@pytest.mark.parametrize("lock", LOCKS)
+@pytest.mark.parametrize("lock", [*LOCKS, ADAPTERS_LOCK])
 def test_no_lock_names_torch_or_what_it_brings_for_a_device(lock: str) -> None:
     assert not ACCELERATOR.search((ROOT / lock).read_text())
 
 
-@pytest.mark.parametrize("lock", LOCKS)
+@pytest.mark.parametrize("lock", [*LOCKS, ADAPTERS_LOCK])
 def test_a_lock_holds_pins_and_hashes_and_nothing_of_the_machine_that_wrote_it(lock: str) -> None:
     lines = (ROOT / lock).read_text().splitlines()[1:]
     allowed = re.compile(r"[A-Za-z0-9._-]+==[\w.!]+ \\|    --hash=sha256:[0-9a-f]{64}( \\)?")
 
     assert [line for line in lines if not allowed.fullmatch(line)] == []
+
+
+def test_the_bill_of_materials_is_that_of_the_lock() -> None:
+    bill = json.loads((ROOT / "deploy/sbom.json").read_text())
+    listed = {one["name"]: one for one in bill["components"]}
+
+    assert (bill["bomFormat"], bill["specVersion"]) == ("CycloneDX", "1.6")
+    expected = pins("requirements.lock") | {"torch": "2.13.0"}
+    found = {normal(name): one["version"] for name, one in listed.items()}
+    assert found == expected, "run: make sbom"
+    for name, one in listed.items():
+        assert one["purl"] == f"pkg:pypi/{normal(name)}@{one['version']}"
+        assert one.get("externalReferences") or name == "torch"
 
 
 @pytest.mark.parametrize(
@@ -56,6 +77,11 @@ def test_a_lock_holds_pins_and_hashes_and_nothing_of_the_machine_that_wrote_it(l
         ("requirements-dev.lock", PROJECT["project"]["dependencies"]),
         ("requirements-llm.lock", PROJECT["project"]["optional-dependencies"]["llm"]),
         ("requirements-llm.lock", PROJECT["project"]["dependencies"]),
+        ("requirements-otel.lock", PROJECT["project"]["optional-dependencies"]["otel"]),
+        ("requirements-otel.lock", PROJECT["project"]["dependencies"]),
+        ("requirements-dev.lock", PROJECT["project"]["optional-dependencies"]["otel"]),
+        (ADAPTERS_LOCK, AGENTS["dependency-groups"]["test"]),
+        *((ADAPTERS_LOCK, one) for one in AGENTS["project"]["optional-dependencies"].values()),
     ],
 )
 def test_whatever_the_project_asks_for_is_locked(lock: str, requirements: list[str]) -> None:
@@ -109,6 +135,16 @@ def test_compose_gives_every_service_a_health_check_and_a_volume() -> None:
         assert service["healthcheck"]["test"]
         named = {volume.partition(":")[0] for volume in service["volumes"]}
         assert named & COMPOSE["volumes"].keys()
+
+
+def test_compose_bounds_every_service_and_leaves_it_no_right_to_more() -> None:
+    for name, service in COMPOSE["services"].items():
+        assert {"mem_limit", "pids_limit"} <= service.keys(), name
+        assert service["cap_drop"] == ["ALL"], name
+        assert service["security_opt"] == ["no-new-privileges:true"], name
+        assert service["read_only"] is True, name
+        assert "/tmp" in service["tmpfs"], name
+    assert "cap_add" not in COMPOSE["services"]["server"]
 
 
 def test_compose_calls_the_server_healthy_when_it_is_ready() -> None:

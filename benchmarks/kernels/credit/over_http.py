@@ -124,6 +124,8 @@ def _namespace(bench: Bench) -> str:
         "raw_gate": RAW_GATE,
         "score_floor": SCORE_GATE,
         "slot_rate": SLOT_RATE,
+        # The kernel that it is compared with tosses none.
+        "coins": False,
     }
     for number in count(1):
         slug = f"bench-credit-{number}"

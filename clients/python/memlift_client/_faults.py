@@ -1,9 +1,14 @@
 """What can go wrong between an agent and the server; reading the tree tells what to catch.
 
 MemLiftError
+├── ConfigurationError  this client cannot ask: its URL, its key or a number is none
+│   └── KeyRefused      the server does not know the key; a MemLiftProblem, too
 ├── MemLiftProblem      the server answered with a problem document
 ├── ConnectionFailed    no answer came, after every retry
 └── UnexpectedAnswer    an answer came that is not of the published contract
+
+Acting without advice is right after ConnectionFailed alone: after a ConfigurationError no later
+call will do better. No message holds a key.
 """
 
 from collections.abc import Mapping
@@ -56,6 +61,10 @@ class MemLiftError(Exception):
     """Base of everything this client raises on purpose."""
 
 
+class ConfigurationError(MemLiftError):
+    """What this client was given cannot work: to be set right by people, not to be tried again."""
+
+
 class MemLiftProblem(MemLiftError):
     """The server refused the call, and said why."""
 
@@ -69,6 +78,10 @@ class MemLiftProblem(MemLiftError):
         self.limit = problem.limit
         self.errors = problem.errors
         self.request_id = problem.request_id
+
+
+class KeyRefused(MemLiftProblem, ConfigurationError):
+    """The key is missing, unknown, expired or revoked."""
 
 
 class ConnectionFailed(MemLiftError):

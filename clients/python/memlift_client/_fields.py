@@ -34,6 +34,13 @@ class AgentFields(TypedDict, total=False):
     """How large it is, in its owner's words."""
 
 
+class ApplyFields(TypedDict, total=False):
+    """What is to be applied besides the outcomes that wait."""
+
+    retry: bool
+    """Whether to try those again that were set aside; needs the right to manage."""
+
+
 class BulkChangeFields(TypedDict, total=False):
     """One action on many memories."""
 
@@ -106,6 +113,20 @@ class KeyFields(TypedDict, total=False):
     """Slug of the namespace that it reaches; none for an operator's."""
     role: Required[Literal["agent", "evaluator", "reader", "admin", "operator"]]
     """What the key is for."""
+    verifies: Literal["human", "test", "judge", "self"] | None
+    """
+    The highest verifier that it may claim for a result; without one, what its role has:
+    `self` for agents and readers, `test` for evaluators, `human` for admins and operators.
+    """
+
+
+class MeasureFields(TypedDict, total=False):
+    """What a category's rewards are: free, where neither is given, until an outcome fixes both."""
+
+    metric: str | None
+    """What they are computed by."""
+    reward_kind: Literal["continuous", "binary"] | None
+    """Whether a reward is a degree, or 0 or 1."""
 
 
 class MemoryEditFields(TypedDict, total=False):
@@ -124,6 +145,15 @@ class MemoryEditFields(TypedDict, total=False):
     """Whether nothing retires it by itself."""
     situation: str | None
     """When it applies, in other words."""
+
+
+class MergeIntoFields(TypedDict, total=False):
+    """Which memory says the same and stays, and why."""
+
+    into: Required[str]
+    """The memory that stays; it takes over the evidence and the origins of the other."""
+    reason: str | None
+    """Why, for the audit trail."""
 
 
 class MetaGuidelineFields(TypedDict, total=False):
@@ -170,20 +200,34 @@ class MetaGuidelineEditFields(TypedDict, total=False):
 
 
 class NamespaceSettingsFields(TypedDict, total=False):
-    """Settings of one namespace; null leaves the server's default."""
+    """Settings of one namespace; null leaves the server's default, where nothing else is said."""
 
+    active_queries: bool
+    """Whether a language model may write queries to search for beside the task's text."""
     categories: Literal["open", "closed"]
     """Whether an unknown category is made at first use or refused."""
+    coins: bool
+    """Whether a memory may be left out now and then, so that memories are told apart."""
     control_rate: float | None
     """The share of retrievals that serve nothing, to measure lift; 0 switches it off."""
     daily_credits: int
     """How many outcomes of one agent's key count for one memory in a day."""
+    identifiers: bool
+    """
+    Whether a memory is also found by an identifier of the task that it holds, such as an error
+    code or a path.
+    """
     max_memories: int
     """The quota of living memories."""
     meta_guidelines: bool
-    """Whether a guideline is compiled under a meta-guideline."""
+    """Whether guidelines are compiled under meta-guidelines, and `reflect` makes new ones."""
     raw_gate: float | None
     """The least cosine at which a memory is considered; 0 switches the gate off."""
+    retention_days: int | None
+    """
+    How many days receipts, outcomes, texts of runs and calls of the language model are kept;
+    null: for ever. What was learned of them stays in either case.
+    """
     score_floor: float | None
     """The least score at which a memory is served; 0 switches the floor off."""
     slot_rate: float
@@ -230,15 +274,36 @@ class ResolutionFields(TypedDict, total=False):
     """Which of the two stays in use, and why."""
 
 
+class RetrievalFilterFields(TypedDict, total=False):
+    """
+    Which memories may be served: those that match every part that is given; one that is null is
+    not given. A name that nobody has matches nothing.
+    """
+
+    authors: Sequence[str] | None
+    """One of these agents learned it; `memlift-contrast` distilled constraints of pairs."""
+    category: str | None
+    """The category that it was learned in."""
+    kinds: Sequence[Literal["experience", "constraint", "meta_guideline"]] | None
+    """It is of one of these kinds. Meta-guidelines heed this part alone."""
+    subcategory: str | None
+    """The second level of it."""
+    tags: Sequence[str] | None
+    """It has one of these, in `tags` of its metadata."""
+
+
 class RollbackFields(TypedDict, total=False):
     """
     Whose word is taken back: of an agent, of a key, or of both.
 
-    Outcomes of their retrievals or reports leave the ledger, memories they wrote retire.
+    Outcomes of their retrievals or reports leave the ledger, memories they wrote retire, and their
+    verdicts on runs prove nothing any more. With `claims` only outcomes go that claim too much.
     """
 
     agent: str | None
-    """Name of the agent; it or a key is named."""
+    """Name of the agent; it, a key, or `claims` is named."""
+    claims: Literal["too_high"] | None
+    """Only outcomes that claim more than their keys verify today; memories stay."""
     dry_run: bool
     """Whether to only look what would change."""
     key_id: str | None
@@ -283,12 +348,25 @@ class StatusReasonFields(TypedDict, total=False):
 
 
 class StepFields(TypedDict, total=False):
-    """One step of a run."""
+    """
+    One step of a run: something said, thought or seen, or a call of a tool. A call and its
+    answer may be one step or two: `tool` with `arguments`, then `tool` with `result` or `error`.
+    """
 
+    arguments: Mapping[str, object] | None
+    """What the tool is called with: a JSON object, at most 20,000 bytes and 6 levels."""
+    error: str | None
+    """What the tool failed with, in its own words."""
     kind: str | None
     """In the caller's words: thought, action, observation, …"""
-    text: Required[str]
-    """What was thought, done or seen."""
+    result: str | None
+    """What the tool answered."""
+    role: Literal["system", "user", "assistant", "tool"] | None
+    """Whose step it is; who calls a tool is `assistant`, or `user` for a call by the user."""
+    text: str | None
+    """What was thought, said, done or seen; a call of a tool needs none."""
+    tool: str | None
+    """The tool that is called, or that answers."""
 
 
 class SubcategoryFields(TypedDict, total=False):
@@ -358,16 +436,22 @@ class TrajectoryFields(TypedDict, total=False):
     """What the run took, in the caller's unit; null: its number of steps counts."""
     known_at: datetime | None
     """When the run was known; set in `replay` namespaces alone."""
+    rationale: str | None
+    """Why, in the agent's own words."""
     result: str | None
     """What it came to."""
+    retrieval_id: str | None
+    """The receipt behind which this run stands: its agent ran, and its task was run."""
     reward: float | None
     """How well it went, in [0, 1]; null: no verdict."""
     steps: Sequence[StepFields]
     """What it did, in order."""
     task: TaskFields | None
-    """The task in the caller's words; give this or `task_id`."""
+    """The task in the caller's words; give this, `task_id` or `retrieval_id`."""
     task_id: str | None
-    """A task that is stored; give this or `task`."""
+    """A task that is stored."""
+    task_variant: str | None
+    """Which version of the task was run, where there are several; runs of two are no pair."""
     verifier: Literal["human", "test", "judge", "self", "none"]
     """Who vouches for the reward; `none`: no verdict."""
 
@@ -398,6 +482,29 @@ class VerificationFields(TypedDict, total=False):
     """A person, a test, a judging model, or nobody."""
 
 
+class WebhookFields(TypedDict, total=False):
+    """An address that is to hear of some events."""
+
+    kinds: Required[
+        Sequence[
+            Literal[
+                "job.failed",
+                "job.quarantined",
+                "cell.suspended",
+                "key.muted",
+                "ticket.open",
+                "memory.quarantined",
+                "outcome.set_aside",
+            ]
+        ]
+    ]
+    """Which events it hears of."""
+    secret: str | None
+    """What deliveries are signed with: `whsec_` and 24 to 64 bytes in Base64; made if not given."""
+    url: Required[str]
+    """Where events are posted: https, or what the operator's MEMLIFT_WEBHOOK_HOSTS names."""
+
+
 class WhatIfFields(TypedDict, total=False):
     """
     Another policy under which the recorded outcomes are folded; the bank is not touched.
@@ -405,48 +512,6 @@ class WhatIfFields(TypedDict, total=False):
     Which memories were served is taken as it was: another policy would have served others, and
     what would have come of that nobody knows.
     """
-
-
-class BatchedReportFields(TypedDict, total=False):
-    """
-    A report in a batch. Differs from `Report`: it names its receipt, which alone stands in the
-    path.
-    """
-
-    answers: Mapping[str, object]
-    """Where all rankers were asked, each one's own answer by its name."""
-    evaluator: str
-    """Who judged the run."""
-    full: RunResultFields | None
-    """The agent's result had memory been followed wholly."""
-    harmful: Sequence[str]
-    """Served memories that did harm."""
-    helpful: Sequence[str]
-    """Served memories that helped."""
-    known_at: datetime | None
-    """When it became known: required in `replay` namespaces, refused in `wall` ones."""
-    lesson: ReportedLessonFields | None
-    """What the reporter would do otherwise; that of a bad outcome becomes a candidate."""
-    metric: str | None
-    """What computes the reward of `value`, such as `brier`; left out where `reward` says it."""
-    retrieval_id: Required[str]
-    """The receipt it is for."""
-    reward: float | None
-    """The reward, 0 to 1, larger is better."""
-    reward_kind: Literal["continuous", "binary"]
-    """Whether a reward is a degree, or 0 or 1."""
-    stances: Mapping[str, object]
-    """What the agent would have answered by each memory alone; kept, not learned from."""
-    supersedes: str | None
-    """The outcome that this one corrects."""
-    truth: Mapping[str, object] | None
-    """What came true, in the form of the metric."""
-    value: Mapping[str, object] | None
-    """What the agent answered, in the form of the metric."""
-    verifier: Literal["human", "test", "judge", "self"]
-    """What the judgement rests on; a better verified report takes the place of another."""
-    without: RunResultFields | None
-    """The same agent's result without the guideline."""
 
 
 class BranchFields(TypedDict, total=False):
@@ -520,7 +585,7 @@ class ExperienceFields(TypedDict, total=False):
     visibility: Literal["agent", "namespace"]
     """Who may see it."""
     weight: float
-    """Where it starts; 1 is neutral."""
+    """Where it starts: a claim. 1 is neutral, and the most that a key of role `agent` may say."""
 
 
 class HistoryFields(TypedDict, total=False):
@@ -569,7 +634,7 @@ class NamespaceFields(TypedDict, total=False):
     """Whether facts are known when they come, or when their caller says."""
     learning: Literal["on", "frozen"]
     """Whether outcomes move anything."""
-    policy: Literal["belief", "paper", "steps", "delta"]
+    policy: Literal["belief", "paper", "paper-strict", "steps", "delta"]
     """The rule by which it learns."""
     settings: NamespaceSettingsFields
     """What shall differ from the server's defaults."""
@@ -598,48 +663,21 @@ class PredictionFields(TypedDict, total=False):
     """The window; its `group_key` is its event."""
     task_id: str | None
     """The window, where it is known."""
-
-
-class ReportFields(TypedDict, total=False):
-    """The result of an attempt: `reward`, or `metric` with `value`."""
-
-    answers: Mapping[str, object]
-    """Where all rankers were asked, each one's own answer by its name."""
-    evaluator: str
-    """Who judged the run."""
-    full: RunResultFields | None
-    """The agent's result had memory been followed wholly."""
-    harmful: Sequence[str]
-    """Served memories that did harm."""
-    helpful: Sequence[str]
-    """Served memories that helped."""
-    known_at: datetime | None
-    """When it became known: required in `replay` namespaces, refused in `wall` ones."""
-    lesson: ReportedLessonFields | None
-    """What the reporter would do otherwise; that of a bad outcome becomes a candidate."""
-    metric: str | None
-    """What computes the reward of `value`, such as `brier`; left out where `reward` says it."""
-    reward: float | None
-    """The reward, 0 to 1, larger is better."""
-    reward_kind: Literal["continuous", "binary"]
-    """Whether a reward is a degree, or 0 or 1."""
-    stances: Mapping[str, object]
-    """What the agent would have answered by each memory alone; kept, not learned from."""
-    supersedes: str | None
-    """The outcome that this one corrects."""
-    truth: Mapping[str, object] | None
-    """What came true, in the form of the metric."""
-    value: Mapping[str, object] | None
-    """What the agent answered, in the form of the metric."""
-    verifier: Literal["human", "test", "judge", "self"]
-    """What the judgement rests on; a better verified report takes the place of another."""
-    without: RunResultFields | None
-    """The same agent's result without the guideline."""
+    used: Sequence[str] | None
+    """
+    Memories of the receipt that the agent acted on; empty where it acted on none, null or left
+    out where nothing is known of it; the nil UUID for a private one.
+    """
 
 
 class RetrievalFields(TypedDict, total=False):
     """What an agent asks before it acts; it names exactly one of `task` and `task_id`."""
 
+    active_queries: bool
+    """
+    Whether a language model, where there is one, may write queries to search for beside the
+    task's text.
+    """
     agent: Required[str]
     """Who asks; made at first use."""
     all_rankers: bool
@@ -652,12 +690,20 @@ class RetrievalFields(TypedDict, total=False):
     """Seconds after which the outcome moves nothing."""
     explain: bool
     """Show how it came about; with purpose act or preview."""
-    format: Literal["guideline", "memories"]
-    """Prose, or the memories as data."""
-    k: int
-    """The most experiences that are wanted."""
+    explore: bool
+    """Whether a memory may be left out or tried at random, so that memories are told apart."""
+    filter: RetrievalFilterFields | None
+    """Which memories may be served; all that the agent may see where it is left out."""
+    format: Literal["brief", "full", "memories"]
+    """Prose for an agent, the same with its sources for people, or the memories as data."""
+    gates: Literal["on", "off"]
+    """Whether the floors keep memories out; off gives the k that come first."""
+    k: int | None
+    """The most experiences that are wanted; 3 where it is left out, 5 under `paper-strict`."""
     max_tokens: int
     """The budget of the guideline; 0 leaves it empty."""
+    past_error: bool
+    """Whether to show what went wrong when this agent tried a task like this one."""
     purpose: Literal["act", "paired", "replay", "preview"]
     """`paired` promises a run with memory and one without; `preview` stores nothing."""
     queries: Sequence[QueryFields]
@@ -666,6 +712,19 @@ class RetrievalFields(TypedDict, total=False):
     """What is to be done, in the agent's words."""
     task_id: str | None
     """A task that is stored already."""
+    trace_id: str | None
+    """The caller's own id of the trace that the run belongs to: a result may be reported by it."""
+
+
+class RunTraceFields(TypedDict, total=False):
+    """What an agent did and came to: at most 1,000 steps and 400,000 characters."""
+
+    rationale: str | None
+    """Why, in the agent's own words."""
+    result: str | None
+    """What it came to."""
+    steps: Sequence[StepFields]
+    """What it did, in order."""
 
 
 class TaxonomyPutFields(TypedDict, total=False):
@@ -695,9 +754,168 @@ class TrialReportFields(TypedDict, total=False):
     """How they went."""
 
 
+class BatchedReportFields(TypedDict, total=False):
+    """
+    A report in a batch. Differs from `Report`: it names its receipt, which alone stands in the
+    path.
+    """
+
+    answers: Mapping[str, object]
+    """Where all rankers were asked, each one's own answer by its name."""
+    evaluator: str
+    """Who judged the run."""
+    full: RunResultFields | None
+    """The agent's result had memory been followed wholly."""
+    harmful: Sequence[str]
+    """Served memories that did harm."""
+    helpful: Sequence[str]
+    """Served memories that helped."""
+    keep: bool
+    """Keep it as a note where its category is measured otherwise, instead of refusing it."""
+    known_at: datetime | None
+    """When it became known: required in `replay` namespaces, refused in `wall` ones."""
+    lesson: ReportedLessonFields | None
+    """What the reporter would do otherwise; that of a bad outcome becomes a candidate."""
+    metric: str | None
+    """What computes the reward of `value`, such as `brier`; left out where `reward` says it."""
+    retrieval_id: Required[str]
+    """The receipt it is for."""
+    reward: float | None
+    """The reward, 0 to 1, larger is better."""
+    reward_kind: Literal["continuous", "binary"]
+    """Whether a reward is a degree, or 0 or 1."""
+    run: RunTraceFields | None
+    """
+    What the agent did: kept beside other runs, and lessons are drawn from it. It may come later,
+    with the same report again.
+    """
+    stances: Mapping[str, object]
+    """What the agent would have answered by each memory alone; kept, not learned from."""
+    supersedes: str | None
+    """The outcome that this one corrects."""
+    truth: Mapping[str, object] | None
+    """What came true, in the form of the metric."""
+    used: Sequence[str] | None
+    """
+    Served memories that the agent acted on, as far as its own text says; empty where it acted on
+    none, left out where nothing is known of it.
+    """
+    value: Mapping[str, object] | None
+    """What the agent answered, in the form of the metric."""
+    verifier: Literal["human", "test", "judge", "self"]
+    """What the judgement rests on; a better verified report takes the place of another."""
+    without: RunResultFields | None
+    """The same agent's result without the guideline."""
+
+
+class KeyedReportFields(TypedDict, total=False):
+    """A report by who does not hold the receipt: it names the task by its key, or the trace."""
+
+    agent: str | None
+    """Whose run it is; needed where several agents ran under the key."""
+    answers: Mapping[str, object]
+    """Where all rankers were asked, each one's own answer by its name."""
+    evaluator: str
+    """Who judged the run."""
+    full: RunResultFields | None
+    """The agent's result had memory been followed wholly."""
+    harmful: Sequence[str]
+    """Served memories that did harm."""
+    helpful: Sequence[str]
+    """Served memories that helped."""
+    keep: bool
+    """Keep it as a note where its category is measured otherwise, instead of refusing it."""
+    known_at: datetime | None
+    """When it became known: required in `replay` namespaces, refused in `wall` ones."""
+    lesson: ReportedLessonFields | None
+    """What the reporter would do otherwise; that of a bad outcome becomes a candidate."""
+    metric: str | None
+    """What computes the reward of `value`, such as `brier`; left out where `reward` says it."""
+    policy: Literal["all_open", "latest"]
+    """Of several open receipts: each gets the outcome (`all_open`), or the newest (`latest`)."""
+    reward: float | None
+    """The reward, 0 to 1, larger is better."""
+    reward_kind: Literal["continuous", "binary"]
+    """Whether a reward is a degree, or 0 or 1."""
+    run: RunTraceFields | None
+    """
+    What the agent did: kept beside other runs, and lessons are drawn from it. It may come later,
+    with the same report again.
+    """
+    stances: Mapping[str, object]
+    """What the agent would have answered by each memory alone; kept, not learned from."""
+    supersedes: str | None
+    """The outcome that this one corrects."""
+    trace_id: str | None
+    """The trace, as the retrieval named it."""
+    truth: Mapping[str, object] | None
+    """What came true, in the form of the metric."""
+    used: Sequence[str] | None
+    """
+    Served memories that the agent acted on, as far as its own text says; empty where it acted on
+    none, left out where nothing is known of it.
+    """
+    value: Mapping[str, object] | None
+    """What the agent answered, in the form of the metric."""
+    verifier: Literal["human", "test", "judge", "self"]
+    """What the judgement rests on; a better verified report takes the place of another."""
+    without: RunResultFields | None
+    """The same agent's result without the guideline."""
+
+
+class ReportFields(TypedDict, total=False):
+    """The result of an attempt: `reward`, or `metric` with `value`."""
+
+    answers: Mapping[str, object]
+    """Where all rankers were asked, each one's own answer by its name."""
+    evaluator: str
+    """Who judged the run."""
+    full: RunResultFields | None
+    """The agent's result had memory been followed wholly."""
+    harmful: Sequence[str]
+    """Served memories that did harm."""
+    helpful: Sequence[str]
+    """Served memories that helped."""
+    keep: bool
+    """Keep it as a note where its category is measured otherwise, instead of refusing it."""
+    known_at: datetime | None
+    """When it became known: required in `replay` namespaces, refused in `wall` ones."""
+    lesson: ReportedLessonFields | None
+    """What the reporter would do otherwise; that of a bad outcome becomes a candidate."""
+    metric: str | None
+    """What computes the reward of `value`, such as `brier`; left out where `reward` says it."""
+    reward: float | None
+    """The reward, 0 to 1, larger is better."""
+    reward_kind: Literal["continuous", "binary"]
+    """Whether a reward is a degree, or 0 or 1."""
+    run: RunTraceFields | None
+    """
+    What the agent did: kept beside other runs, and lessons are drawn from it. It may come later,
+    with the same report again.
+    """
+    stances: Mapping[str, object]
+    """What the agent would have answered by each memory alone; kept, not learned from."""
+    supersedes: str | None
+    """The outcome that this one corrects."""
+    truth: Mapping[str, object] | None
+    """What came true, in the form of the metric."""
+    used: Sequence[str] | None
+    """
+    Served memories that the agent acted on, as far as its own text says; empty where it acted on
+    none, left out where nothing is known of it.
+    """
+    value: Mapping[str, object] | None
+    """What the agent answered, in the form of the metric."""
+    verifier: Literal["human", "test", "judge", "self"]
+    """What the judgement rests on; a better verified report takes the place of another."""
+    without: RunResultFields | None
+    """The same agent's result without the guideline."""
+
+
 __all__ = [
     "AgentChangeFields",
     "AgentFields",
+    "ApplyFields",
     "BatchedReportFields",
     "BranchFields",
     "BulkChangeFields",
@@ -710,7 +928,10 @@ __all__ = [
     "HistoryFields",
     "JobFields",
     "KeyFields",
+    "KeyedReportFields",
+    "MeasureFields",
     "MemoryEditFields",
+    "MergeIntoFields",
     "MetaGuidelineEditFields",
     "MetaGuidelineFields",
     "NamespaceChangeFields",
@@ -723,8 +944,10 @@ __all__ = [
     "ReportedLessonFields",
     "ResolutionFields",
     "RetrievalFields",
+    "RetrievalFilterFields",
     "RollbackFields",
     "RunResultFields",
+    "RunTraceFields",
     "SettlementFields",
     "StatusReasonFields",
     "StepFields",
@@ -738,5 +961,6 @@ __all__ = [
     "TrialResultFields",
     "TrustChangeFields",
     "VerificationFields",
+    "WebhookFields",
     "WhatIfFields",
 ]

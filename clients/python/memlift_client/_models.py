@@ -12,30 +12,6 @@ from memlift_client._answers import HasReadiness, HasReceipt
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class AddedConstraint:
-    """The result of adding a constraint; `deduplicated`: it supports one that says the same."""
-
-    bank_version: int
-    """The version of the bank that has it."""
-    deduplicated: bool
-    """Whether a memory already said the same, so that nothing new was stored."""
-    echo: bool
-    """Whether it only repeats what this key was served lately."""
-    echoes: tuple[str, ...]
-    """The memories, served to this key lately, that it only repeats: no evidence of anything."""
-    id: str
-    """The memory; of an echo the one that it repeats most."""
-    lint: tuple[str, ...]
-    """Why it was rejected; empty where it was not."""
-    memory_status: Literal[
-        "proposed", "verifying", "active", "rejected", "probation", "suspended", "retired"
-    ]
-    """The memory's status."""
-    version: int
-    """The current version of its text."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class AddedTrajectory:
     """A run that was kept."""
 
@@ -110,6 +86,8 @@ class Applied:
     """The version of the bank that was reached."""
     pending: int
     """Outcomes that still wait."""
+    set_aside: int
+    """Outcomes that could not be applied, and wait until they are asked for with `retry`."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -129,7 +107,10 @@ class AuditEntry:
     action: str
     """What was done, such as `memory.trust`."""
     detail: Mapping[str, object]
-    """What else is to be known of it, never the text itself."""
+    """
+    What else is to be known of it, never the text itself; nothing of a private memory, and no
+    reason once that was erased.
+    """
     id: str
     """Names the entry for ever; later entries have larger ids."""
     key_id: str | None
@@ -137,7 +118,17 @@ class AuditEntry:
     recorded_at: datetime
     """When it was done."""
     subject: str
-    """The id or the slug of what it was done to."""
+    """The id or the slug of what it was done to; the nil UUID for a private memory."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class BelievedEffect:
+    """What a memory is believed to add to the reward against an empty place."""
+
+    mean: float
+    """Mean of the belief, in reward."""
+    standard_deviation: float
+    """Its standard deviation."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -161,16 +152,71 @@ class Category:
 
     created_at: datetime
     """When it was first used or described."""
+    fixed_by: Literal["outcomes", "admin"] | None
+    """
+    Who fixed both: outcomes, and then they are free again when none that counts is left, or an
+    admin.
+    """
     id: str
     """Names the category for ever."""
     metric: str | None
-    """What its rewards measure; fixed by its first outcome."""
+    """What its rewards are computed by; fixed by the first outcome that counts, or by an admin."""
     name: str
     """Its name among those of its level."""
     parent: str | None
     """The category it is a subcategory of."""
-    reward_kind: str | None
-    """How its rewards are scaled; fixed by its first outcome."""
+    reward_kind: Literal["continuous", "binary"] | None
+    """Whether a reward is a degree, or 0 or 1; fixed with the metric."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Change:
+    """One change of a set. An edit puts a new memory in the place of an old one."""
+
+    change: Literal["create", "edit", "retire"]
+    """What is done."""
+    lesson: str | None
+    """What it says to do."""
+    memory_id: str | None
+    """The new memory, a candidate until the set is applied; null where one is only retired."""
+    old_lesson: str | None
+    """What that says to do."""
+    old_situation: str | None
+    """When the memory that retires applies."""
+    replaces: str | None
+    """The memory that retires; null where one is only created."""
+    situation: str | None
+    """When the new memory applies; null once erased, or where the key may not read it."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Changeset:
+    """Changes that are tried together, and are applied together or not at all."""
+
+    category: str
+    """The category of the failures."""
+    changes: tuple[Change, ...]
+    """What it changes; empty while it waits."""
+    claims: int
+    """How often it was worked on."""
+    family: str
+    """The family of the agents that failed, or `agent NAME` where none is declared."""
+    finished_at: datetime | None
+    """When it had its end."""
+    id: str
+    """Names the set for ever."""
+    outcome_ids: tuple[str, ...]
+    """The failures it was made from."""
+    reason: str | None
+    """Why it has this state."""
+    recorded_at: datetime
+    """When the failures were found to be alike."""
+    similarity: float
+    """The least cosine between the tasks of the failures and the one in their midst."""
+    state: Literal["waiting", "proposed", "applied", "rejected", "nothing", "quarantined", "undone"]
+    """Where it stands."""
+    ticket_id: str | None
+    """The ticket under which it is tried."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -181,6 +227,20 @@ class Check:
     """What was found, in words."""
     ok: bool
     """Whether it is met."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Companion:
+    """A memory that comes up with this one, and is hardly ever served without it or it without."""
+
+    apart: int
+    """Retrievals with memory that served one of the two without the other."""
+    lesson: str | None
+    """Its lesson; null for a private one."""
+    memory_id: str
+    """Names the memory; the nil UUID for a private one."""
+    together: int
+    """Retrievals with memory in which both came up, served or left out."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -284,7 +344,7 @@ class Cut:
     """A memory that did not enter the guideline."""
 
     memory_id: str
-    """Which memory."""
+    """Which memory; the nil UUID for a private one that the key may not read."""
     reason: Literal[
         "budget", "quarantined", "empty", "left_out", "category", "disagreement", "max_memories"
     ]
@@ -408,7 +468,7 @@ class ErasureReach:
     derived: tuple[Derived, ...]
     """Memories that would lose support, those that lose most first."""
     memory_ids: tuple[str, ...]
-    """Memories that would lose their text."""
+    """Memories that would lose their text; the nil UUID for a private one."""
     retrieval_ids: tuple[str, ...]
     """Receipts that would lose lines, the newest first."""
 
@@ -439,6 +499,19 @@ class Estimate:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Exposure:
+    """How far a memory could have acted on an outcome."""
+
+    exposure: float
+    """
+    0 not at all, 1 wholly: so far the outcome moves it. Of a meta-guideline, whether it was
+    followed (1 or 0) less the probability of its coin; 0 where none was tossed.
+    """
+    memory_id: str
+    """Which memory; the nil UUID for a private one."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Gates:
     """
     Floors that keep memories out; 0 is off.
@@ -450,30 +523,56 @@ class Gates:
     raw: float
     """The floor on similarity."""
     score: float
-    """The floor on effective weight times relevance."""
+    """The floor on effective weight times nearness: relevance, or more where a name found it."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class HalfOfTasks:
+    """The tasks of one half that tell something, by the side that they speak for."""
+
+    failing: int
+    """On how many the failing run alone violates it."""
+    winning: int
+    """On how many the winning run alone violates it."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Item:
-    """
-    One memory in a receipt, also one that a control arm kept back, with the numbers it was
-    chosen by.
-    """
+    """One memory in a receipt, served or kept back, with the numbers it was chosen by."""
 
     cited: bool
     """Whether the guideline says it, so that it can be credited."""
+    contender: bool
+    """
+    Whether it would have a place if its coin kept it, given the coins before it; false where the
+    retrieval tosses none.
+    """
     effective_weight: float
     """What learning has made of it for this agent; 1 is neutral."""
     exploration_slot: bool
     """Whether it was drawn into the last place for having been credited least."""
+    identifiers: tuple[str, ...]
+    """Names of the task by which it was found, whatever its cosine; empty once erased."""
+    inclusion: float | None
+    """
+    The probability with which its coin keeps it, 1 where none was spent on it; null where the
+    retrieval tosses none.
+    """
     kind: Literal["experience", "constraint", "meta_guideline"]
     """What kind of memory it is."""
+    left_out: bool
+    """Whether its coin left it out: nobody got it, and the next in the order has its place."""
     memory_id: str
-    """Which memory."""
+    """Which memory; the nil UUID for a private one that the key may not read."""
     propensity: float
-    """The probability it had of being selected."""
+    """The probability it had of being selected, given what stands before it."""
+    query: int | None
+    """Which of several queries it is nearest to: 0 is the task's text, or the caller's first."""
     rank: int
-    """Its place, from 1; constraints and the meta-guideline stand behind experiences."""
+    """
+    Its place, from 1; constraints and the meta-guideline stand behind experiences. Of a memory
+    that its coin left out, the place that it would have had.
+    """
     ranking_weight: float
     """The weight by which it was ordered."""
     relevance: float
@@ -485,7 +584,10 @@ class Item:
     sentence: str | None
     """Why it stands where it stands, where that was asked."""
     served: bool
-    """Whether the agent got it; a control arm records what it would have got."""
+    """
+    Whether the agent got it; a control arm records what it would have got, and a memory that its
+    coin left out is recorded too.
+    """
     similarity: float
     """Cosine to the task, from 0 to 1."""
     version: int
@@ -519,13 +621,15 @@ class JobRun:
     now: datetime
     """When it is about."""
     period: str
-    """The period that it is the run of: a job has one run in each."""
+    """The period in which it ran: the timetable runs a job once in each, a hand whenever asked."""
+    reason: str | None
+    """Why it failed, in a sentence; null where it did not."""
     result: Mapping[str, object] | None
     """What it did: counts, and each memory that it examined and changed."""
     started_at: datetime
     """When it began, by the server's clock."""
     state: Literal["running", "done", "failed"]
-    """Whether it is under way (`running`) or `done`."""
+    """Whether it is under way (`running`), `done`, or `failed` and left nothing but this record."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -550,6 +654,8 @@ class Key:
     """When it was ended by hand."""
     role: Literal["agent", "evaluator", "reader", "admin", "operator"]
     """What the key is for."""
+    verifies: Literal["human", "test", "judge", "self"]
+    """The highest verifier that it may claim for a result: self < judge < test < human."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -576,6 +682,38 @@ class KeyCreated:
     """What the key is for."""
     token: str = field(repr=False)
     """What a caller sends as `Authorization: Bearer`; nobody can read it again."""
+    verifies: Literal["human", "test", "judge", "self"]
+    """The highest verifier that it may claim for a result: self < judge < test < human."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class KeyInfluence:
+    """A key that reported here, and how far its party moved memories that others wrote."""
+
+    agents: tuple[str, ...] | None
+    """The agents that it speaks for; null where it is bound to none."""
+    alert: bool
+    """Whether it moved three or more memories of others alone, and further than counts."""
+    alone: int
+    """Those of them that no other party moved the same way."""
+    effect: float
+    """The sum of its effects, whichever way, in weight."""
+    key_id: str
+    """The key; `POST …/rollbacks` with it and `dry_run` false takes back all that it said."""
+    lowered: int
+    """Those of them that it lowered."""
+    memories: int
+    """Memories of others that its party moved plainly: by .2 of weight or more."""
+    name: str
+    """Its name among people."""
+    outcomes: int
+    """Its outcomes that are applied."""
+    party: str | None
+    """The first key of its party; null for a key that judges others, whose word is not bounded."""
+    raised: int
+    """Those of them that it raised."""
+    role: Literal["agent", "evaluator", "reader", "admin", "operator"]
+    """What it is for."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -584,10 +722,12 @@ class LessonCandidate:
 
     claims: int
     """How often it was worked on."""
+    expected: float | None
+    """The reward that was expected of its agent at such tasks; null where nothing was."""
     finished_at: datetime | None
     """When it was done with."""
     memory_id: str | None
-    """The memory made of it, or the twin that was there."""
+    """The memory made of it, or the twin that was there; the nil UUID for a private one."""
     outcome_id: str
     """The bad outcome."""
     reason: str | None
@@ -603,9 +743,12 @@ class Line:
     """One line of a guideline."""
 
     memory_ids: tuple[str, ...]
-    """The memories it cites, strongest first."""
+    """The memories it cites, the one that is quoted first; the nil UUID for a private one."""
     text: str
-    """The line as it was shown."""
+    """
+    The line as it was shown, with all lines of a block; `- (a private memory)` where the key may
+    not read all it cites.
+    """
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -621,10 +764,15 @@ class ListedMemory:
     """The version of the bank in which it was last changed."""
     category: str
     """The kind of task it was learned on."""
+    contradicts: tuple[str, ...]
+    """The memories that it speaks against; the nil UUID for a private one."""
     credited: int
     """How many outcomes moved what is believed of it until now."""
     effective_weight: float
-    """What it has earned, for no agent in particular, aged to the time of reading."""
+    """
+    Its weight for no agent in particular, aged to the time of reading: where it started, and
+    what it has earned since.
+    """
     evidence: int
     """How often the same was brought."""
     id: str
@@ -645,6 +793,8 @@ class ListedMemory:
     """In how many retrievals it was served until now."""
     situation: str
     """When it applies."""
+    start_weight: float
+    """Where it started: the claim of who wrote it, nothing that it earned."""
     status: Literal[
         "proposed", "verifying", "active", "rejected", "probation", "suspended", "retired"
     ]
@@ -680,7 +830,7 @@ class LlmCall:
     attempt: int
     """Which attempt at the same question this is, from 1."""
     detail: str | None
-    """The fault in words."""
+    """The fault in words; `implausible_tokens: …` where the provider's count was not believed."""
     duration_ms: float
     """How long it took, in milliseconds."""
     erased_at: datetime | None
@@ -692,9 +842,9 @@ class LlmCall:
     key_id: str | None
     """The key that caused it; null for what a job asked."""
     memory_id: str | None
-    """The candidate that resulted."""
+    """The candidate that resulted; the nil UUID for a private one."""
     memory_ids: tuple[str, ...]
-    """The memories that its prompt tells of."""
+    """The memories that its prompt tells of; the nil UUID for a private one."""
     model: str
     """The model, as its provider calls it."""
     private: bool
@@ -705,8 +855,13 @@ class LlmCall:
     """When it was made."""
     retrieval_id: str | None
     """The receipt whose guideline it was to compile."""
-    role: Literal["compile", "reflect", "summarise", "distil"]
-    """What it was asked for: `compile`, `reflect`, `summarise` or `distil`."""
+    role: Literal[
+        "compile", "reflect", "summarise", "distil", "search", "revise", "repair", "judge"
+    ]
+    """
+    What it was asked for: `search` and `compile` by a retrieval, `summarise`, `repair`,
+    `revise`, `reflect`, `distil` and `judge` by jobs.
+    """
     status: Literal["done", "failed", "stopped"]
     """`stopped`: the day's tokens were spent, so nothing was sent."""
     task_id: str | None
@@ -714,7 +869,10 @@ class LlmCall:
     ticket_id: str | None
     """The ticket under which the candidate is tried."""
     tokens: int
-    """What it cost, as the provider counts; else what was set aside."""
+    """
+    What it cost, as the provider counts, but at most four times what its words suggest; else
+    what was set aside.
+    """
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -737,6 +895,8 @@ class Me:
     """Slug of the one namespace that it reaches; null for an operator's, which reaches all."""
     role: Literal["agent", "evaluator", "reader", "admin", "operator"]
     """What the key is for."""
+    verifies: Literal["human", "test", "judge", "self"]
+    """The highest verifier that it may claim for a result: self < judge < test < human."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -749,8 +909,13 @@ class Memory:
     """The version of the bank in which it was last changed."""
     category: str
     """The kind of task it was learned on."""
+    contradicts: tuple[str, ...]
+    """The memories that it speaks against; the nil UUID for a private one."""
     effective_weight: float
-    """What it has earned, for no agent in particular, aged to the time of reading."""
+    """
+    Its weight for no agent in particular, aged to the time of reading: where it started, and
+    what it has earned since.
+    """
     evidence: int
     """How often the same was brought."""
     id: str
@@ -769,6 +934,8 @@ class Memory:
     """When it was stored here."""
     situation: str
     """When it applies."""
+    start_weight: float
+    """Where it started: the claim of who wrote it, nothing that it earned."""
     status: Literal[
         "proposed", "verifying", "active", "rejected", "probation", "suspended", "retired"
     ]
@@ -903,7 +1070,7 @@ class MetaGuidelineServed:
     learned_at: datetime
     """When it was learned."""
     memory_id: str
-    """Which memory."""
+    """Which memory; the nil UUID for a private one that the key may not read."""
     ranking_weight: float
     """The weight by which it was ordered."""
     relevance: float
@@ -919,21 +1086,51 @@ class MetaGuidelineServed:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class NamespaceSettings:
-    """Settings of one namespace; null leaves the server's default."""
+class MovedMemory:
+    """A memory of others that a party moved, in weight."""
 
+    alone: bool
+    """Whether no other party moved it the same way."""
+    clipped: float
+    """What does not."""
+    counted: float
+    """What of that counts for everybody."""
+    effect: float
+    """How far the party's word alone moved it."""
+    memory_id: str
+    """Names the memory."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NamespaceSettings:
+    """Settings of one namespace; null leaves the server's default, where nothing else is said."""
+
+    active_queries: bool
+    """Whether a language model may write queries to search for beside the task's text."""
     categories: Literal["open", "closed"]
     """Whether an unknown category is made at first use or refused."""
+    coins: bool
+    """Whether a memory may be left out now and then, so that memories are told apart."""
     control_rate: float | None
     """The share of retrievals that serve nothing, to measure lift; 0 switches it off."""
     daily_credits: int
     """How many outcomes of one agent's key count for one memory in a day."""
+    identifiers: bool
+    """
+    Whether a memory is also found by an identifier of the task that it holds, such as an error
+    code or a path.
+    """
     max_memories: int
     """The quota of living memories."""
     meta_guidelines: bool
-    """Whether a guideline is compiled under a meta-guideline."""
+    """Whether guidelines are compiled under meta-guidelines, and `reflect` makes new ones."""
     raw_gate: float | None
     """The least cosine at which a memory is considered; 0 switches the gate off."""
+    retention_days: int | None
+    """
+    How many days receipts, outcomes, texts of runs and calls of the language model are kept;
+    null: for ever. What was learned of them stays in either case.
+    """
     score_floor: float | None
     """The least score at which a memory is served; 0 switches the floor off."""
     slot_rate: float
@@ -994,10 +1191,15 @@ class Outcome:
     """Who judged the run."""
     evidence: Literal["paired", "control", "single", "none"]
     """What kind of comparison it offers."""
+    exposure: tuple[Exposure, ...] | None
+    """
+    How far each memory could have acted, decided when the outcome was applied; null where it was
+    not, or no longer is, and under a policy to which that is nothing.
+    """
     harmful: tuple[str, ...]
-    """Served memories that were called harmful."""
+    """Served memories that were called harmful; the nil UUID for a private one."""
     helpful: tuple[str, ...]
-    """Served memories that were called helpful."""
+    """Served memories that were called helpful; the nil UUID for a private one."""
     id: str
     """Names the outcome for ever."""
     known_at: datetime
@@ -1024,10 +1226,17 @@ class Outcome:
     """Whether a reward is a degree, or 0 or 1."""
     reward_without: float | None
     """The reward of the same run without memory, where one is known."""
+    set_aside_at: datetime | None
+    """When it was found that it cannot be applied, `reason` says why; null where it can."""
     status: Literal["accepted", "applied", "ignored", "superseded"]
     """Whether it waits, was applied, was ignored, or was taken out of effect."""
     supersedes: str | None
     """The outcome whose place it took."""
+    used: tuple[str, ...] | None
+    """
+    Served memories that the agent acted on, as the report says; null where it does not; the nil
+    UUID for a private one.
+    """
     verifier: Literal["human", "test", "judge", "self"]
     """What the judgement rests on."""
     withdrawn_version: int | None
@@ -1039,7 +1248,9 @@ class OutcomeCoverage:
     """How many receipts of the last 30 days have an outcome."""
 
     answered: int
-    """Those of them with an effective outcome."""
+    """Those of them with an outcome in effect, their own or that of their pair."""
+    noted: int
+    """Those of which something was reported that moves nothing."""
     receipts: int
     """Receipts of the last 30 days, replays aside."""
     share: float | None
@@ -1047,20 +1258,62 @@ class OutcomeCoverage:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class OutcomeTaken:
+class OutcomeWarning:
+    """What a reporter should know of an outcome that was taken and does not do what it seems to."""
+
+    code: str
+    """The reason for which it moves nothing, or what of it does not count."""
+    detail: str
+    """The same in words."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PartyInfluence:
+    """How far one party has moved a memory by its own word, and how far that counts for others."""
+
+    agents: tuple[str, ...] | None
+    """The agents that this key speaks for; null where it is bound to none."""
+    clipped: float
+    """What does not, in weight: one party counts within a bound of .2."""
+    counted: float
+    """What of it counts for everybody, in weight."""
+    effect: float
+    """Its net effect, in weight; the party itself feels it whole."""
+    party: str
+    """The first key of the party: keys that may speak for the same agent."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PastError:
     """
-    The result of a report. Differs from `Outcome`: its progress is read at
-    `/outcomes/{outcome_id}`.
+    What went wrong when the same agent tried a task like this one, shown beside the notes. It is
+    no memory: nothing is credited to it.
     """
 
-    evidence: str
-    """What kind of comparison it offers."""
+    known_at: datetime
+    """When that was known."""
     outcome_id: str
-    """Names the outcome."""
-    reason: str | None
-    """Why it was ignored or moves nothing."""
-    status: Literal["accepted", "applied", "ignored", "superseded"]
-    """Whether it waits, was applied, or was ignored."""
+    """The outcome that says so."""
+    retrieval_id: str
+    """The receipt of the run that failed."""
+    reward: float
+    """The reward it brought."""
+    said_by: Literal["reporter", "run"]
+    """Whose words they are: those of the outcome's lesson, or what its run shows plainly."""
+    shown: bool
+    """
+    Whether the guideline says it: it may take a third of the budget and no place of the
+    strongest note; memories as data have no guideline.
+    """
+    similarity: float
+    """Cosine of that task's text to this one's."""
+    task_id: str
+    """The task that was tried."""
+    text: str | None
+    """
+    What the guideline says of it; null once its words were erased, or where they may repeat a
+    private memory that the key may not read.
+    """
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -1071,6 +1324,41 @@ class PastWeight:
     """What it had earned by then, from .1 to 2; 1 is neutral."""
     memory_id: str
     """Names the memory."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PlaceEffect:
+    """
+    What keeping a memory among what is served added to the reward, against leaving it out.
+
+    `effect` and what belongs to it are null until there are ten outcomes on either side and enough
+    overlap.
+    """
+
+    effect: float | None
+    """Mean reward above the baseline where it was kept, less that where it was left out."""
+    high: float | None
+    """Upper end of the 95 % interval."""
+    information: float
+    """The sum of p (1 - p) over the outcomes, halved in 90 days; an effect is told from 5."""
+    kept: int
+    """Outcomes of retrievals in which its coin kept it."""
+    kept_missing: int
+    """Retrievals that kept it and have no outcome that counts."""
+    left_out: int
+    """Outcomes of retrievals in which its coin left it out."""
+    left_out_missing: int
+    """Retrievals that left it out and have no outcome that counts."""
+    low: float | None
+    """Lower end of the 95 % interval."""
+    standard_error: float | None
+    """Standard error of the effect; null below two units."""
+    unit: Literal["date", "group"]
+    """Whether the units are feedback dates or groups of tasks."""
+    units: int
+    """What the error is made of: so many feedback dates, or groups of tasks below ten dates."""
+    vacant: int
+    """Of the outcomes that left it out, those in which nothing took its place."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -1099,6 +1387,16 @@ class PredictionScore:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Query:
+    """One angle of search."""
+
+    target: Literal["situation", "lesson"]
+    """Which text of a memory it is compared with."""
+    text: str
+    """What to look for."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class RankerRecord:
     """The guard's record of one category, or of the whole namespace."""
 
@@ -1123,7 +1421,10 @@ class RankerView:
         "raw_gate",
         "score_floor",
         "group",
+        "look_alike",
         "probation",
+        "author_share",
+        "left_out",
         "beyond_k",
     ]
     """What it would do with the candidate."""
@@ -1135,34 +1436,46 @@ class RankerView:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Ready(HasReadiness):
-    """Ready when every check is."""
+    """Ready when every check is that requests depend on."""
 
     checks: Mapping[str, Check]
     """What was looked at, by name."""
+    degraded: tuple[str, ...]
+    """
+    What does not go on beside the requests: `no leader`, `jobs fail`, `namespaces of another
+    model`, which are refused alone.
+    """
     status: Literal["ready", "not_ready"]
-    """Whether every check is met."""
+    """Whether requests are served."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Remembered:
-    """The result of adding a draft: a new memory, or one that already said the same."""
+class RememberedWarning:
+    """What the writer of a memory is to know of it, though it was stored."""
 
-    bank_version: int
-    """The version of the bank that has it."""
-    deduplicated: bool
-    """Whether a memory already said the same, so that nothing new was stored."""
-    echo: bool
-    """Whether it only repeats what this key was served lately."""
-    echoes: tuple[str, ...]
-    """The memories, served to this key lately, that it only repeats: no evidence of anything."""
-    id: str
-    """The memory; of an echo the one that it repeats most."""
-    memory_status: Literal[
-        "proposed", "verifying", "active", "rejected", "probation", "suspended", "retired"
-    ]
-    """The memory's status."""
-    version: int
-    """The current version of its text."""
+    code: str
+    """`unknown_script` or `says_nothing`."""
+    detail: str
+    """The same in a sentence."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RetrievalFilter:
+    """
+    Which memories may be served: those that match every part that is given; one that is null is
+    not given. A name that nobody has matches nothing.
+    """
+
+    authors: tuple[str, ...] | None
+    """One of these agents learned it; `memlift-contrast` distilled constraints of pairs."""
+    category: str | None
+    """The category that it was learned in."""
+    kinds: tuple[Literal["experience", "constraint", "meta_guideline"], ...] | None
+    """It is of one of these kinds. Meta-guidelines heed this part alone."""
+    subcategory: str | None
+    """The second level of it."""
+    tags: tuple[str, ...] | None
+    """It has one of these, in `tags` of its metadata."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -1187,6 +1500,52 @@ class Revision:
     """The receipt that the agent was advised by."""
     revision: int
     """Which one it is, counted from 1."""
+    used: tuple[str, ...] | None
+    """
+    Memories of the receipt that the agent acted on; empty where it acted on none, null or left
+    out where nothing is known of it; the nil UUID for a private one.
+    """
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RollbackRecord:
+    """
+    A rollback on record: whose word was taken back, how much of it there was, whether it was
+    undone.
+    """
+
+    agent: str | None
+    """Name of the agent whose word was taken back."""
+    bank_version: int
+    """The version of the bank after it."""
+    can_undo: bool
+    """Whether it is the newest that stands: only that one can be undone."""
+    claims: Literal["too_high"] | None
+    """`too_high` where only outcomes went that claimed too much."""
+    id: str
+    """Names the rollback."""
+    key_id: str | None
+    """Names the key whose word was taken back."""
+    memories: int
+    """How many memories retired."""
+    outcomes: int
+    """How many outcomes were withdrawn."""
+    recorded_at: datetime
+    """When it was done."""
+    recorded_by: str | None
+    """The key that did it."""
+    since: datetime | None
+    """Only what was recorded at this time or later."""
+    trajectories: int
+    """How many runs lost their verdict."""
+    undone_at: datetime | None
+    """When it was undone; null where it stands."""
+    undone_by: str | None
+    """The key that undid it."""
+    until: datetime | None
+    """Only what was recorded before this time."""
+    weakened: int
+    """How many constraints lost support."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -1202,6 +1561,34 @@ class Routing:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Search:
+    """What was searched for. A memory's similarity is that to the query nearest to it."""
+
+    by: Literal["task", "caller", "model"]
+    """Whose queries they were."""
+    cached: bool
+    """Whether they were written for an earlier retrieval about the same text."""
+    filter: RetrievalFilter | None
+    """Which memories might be served, where the caller narrowed that."""
+    queries: tuple[Query, ...]
+    """Those of a model, beside the task's text; empty once their words were erased."""
+    reason: str | None
+    """Why no model's queries were searched for: a word, or the fault of the model."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Sent:
+    """What came of one try."""
+
+    delivered: bool
+    """Whether it was answered with a status from 200 to 299."""
+    fault: str | None
+    """Why there was none."""
+    status: int | None
+    """The HTTP status of the answer; null where there was none."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class ServedMemory:
     """A served memory: its texts, and the numbers it was chosen by."""
 
@@ -1213,6 +1600,8 @@ class ServedMemory:
     """Whether the guideline says it, so that it can be credited."""
     effective_weight: float
     """What learning has made of it for this agent; 1 is neutral."""
+    identifiers: tuple[str, ...]
+    """Names of the task by which it was found, whatever its cosine; it holds them too."""
     learned_at: datetime
     """When it was learned."""
     lesson: str
@@ -1222,7 +1611,7 @@ class ServedMemory:
     metadata: Mapping[str, object]
     """What its author attached."""
     propensity: float
-    """The probability it had of being selected."""
+    """The probability it had of being selected, given what stands before it."""
     rank: int
     """Its place, from 1."""
     ranking_weight: float
@@ -1276,12 +1665,25 @@ class SettlementScore:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Step:
-    """One step of a run."""
+    """
+    One step of a run: something said, thought or seen, or a call of a tool. A call and its
+    answer may be one step or two: `tool` with `arguments`, then `tool` with `result` or `error`.
+    """
 
-    text: str
-    """What was thought, done or seen."""
+    arguments: Mapping[str, object] | None = None
+    """What the tool is called with: a JSON object, at most 20,000 bytes and 6 levels."""
+    error: str | None = None
+    """What the tool failed with, in its own words."""
     kind: str | None = None
     """In the caller's words: thought, action, observation, …"""
+    result: str | None = None
+    """What the tool answered."""
+    role: Literal["system", "user", "assistant", "tool"] | None = None
+    """Whose step it is; who calls a tool is `assistant`, or `user` for a call by the user."""
+    text: str | None = None
+    """What was thought, said, done or seen; a call of a tool needs none."""
+    tool: str | None = None
+    """The tool that is called, or that answers."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -1315,7 +1717,7 @@ class Support:
     contrast_id: str | None
     """The pair of runs; null for its author's word."""
     counts: bool
-    """Whether it counts: verified by others, and not made by one key alone."""
+    """Whether it counts: a test or more stands behind both runs, and not one party alone."""
     id: str
     """Names the piece for ever."""
     known_at: datetime
@@ -1356,6 +1758,8 @@ class SupportCounts:
     """Distinct families of models of what counts."""
     keys: int
     """Distinct keys behind what counts."""
+    parties: int
+    """Distinct parties whose runs count: a key, with those that may speak for the same agent."""
     tasks: int
     """Distinct tasks of what counts."""
 
@@ -1450,10 +1854,16 @@ class Trajectory:
     """When the run was known."""
     n_steps: int
     """How many steps the run has."""
+    rationale: str | None
+    """Why, in the agent's own words."""
     recorded_at: datetime
     """When it was stored."""
+    refused: str | None
+    """Why it is compared with no other run of its task: what it is about is something else."""
     result: str | None
     """What it came to."""
+    retrieval_id: str | None
+    """The receipt behind which it stands."""
     reward: float | None
     """How well it went, in [0, 1]."""
     right: bool | None
@@ -1468,8 +1878,12 @@ class Trajectory:
     """The task that was run."""
     task_key: str | None
     """The caller's own id of the task."""
+    task_variant: str | None
+    """Which version of the task was run."""
     verifier: Literal["human", "test", "judge", "self", "none"]
     """Who vouches for the reward."""
+    withdrawn_at: datetime | None
+    """When a rollback took its verdict back; from then on it proves nothing."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -1494,6 +1908,8 @@ class TrajectorySummary:
     """How many steps the run has."""
     recorded_at: datetime
     """When it was stored."""
+    retrieval_id: str | None
+    """The receipt behind which it stands."""
     reward: float | None
     """How well it went, in [0, 1]."""
     right: bool | None
@@ -1506,8 +1922,12 @@ class TrajectorySummary:
     """The task that was run."""
     task_key: str | None
     """The caller's own id of the task."""
+    task_variant: str | None
+    """Which version of the task was run."""
     verifier: Literal["human", "test", "judge", "self", "none"]
     """Who vouches for the reward."""
+    withdrawn_at: datetime | None
+    """When a rollback took its verdict back; from then on it proves nothing."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -1553,6 +1973,109 @@ class WaitingByAge:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Webhook:
+    """An address that hears of some events."""
+
+    created_at: datetime
+    """When it was made."""
+    disabled_at: datetime | None
+    """Since when nothing is sent there; null where it hears of events."""
+    disabled_reason: Literal["failures", "gone"] | None
+    """`failures`: five deliveries in a row failed; `gone`: it answered 410."""
+    failures: int
+    """Deliveries in a row that failed after all their tries."""
+    id: str
+    """Names the webhook."""
+    key_id: str | None
+    """The key that made it."""
+    kinds: tuple[
+        Literal[
+            "job.failed",
+            "job.quarantined",
+            "cell.suspended",
+            "key.muted",
+            "ticket.open",
+            "memory.quarantined",
+            "outcome.set_aside",
+        ],
+        ...,
+    ]
+    """Which events it hears of."""
+    url: str
+    """Where events are posted."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class WebhookCreated:
+    """A webhook with its secret, which is shown this once."""
+
+    created_at: datetime
+    """When it was made."""
+    disabled_at: datetime | None
+    """Since when nothing is sent there; null where it hears of events."""
+    disabled_reason: Literal["failures", "gone"] | None
+    """`failures`: five deliveries in a row failed; `gone`: it answered 410."""
+    failures: int
+    """Deliveries in a row that failed after all their tries."""
+    id: str
+    """Names the webhook."""
+    key_id: str | None
+    """The key that made it."""
+    kinds: tuple[
+        Literal[
+            "job.failed",
+            "job.quarantined",
+            "cell.suspended",
+            "key.muted",
+            "ticket.open",
+            "memory.quarantined",
+            "outcome.set_aside",
+        ],
+        ...,
+    ]
+    """Which events it hears of."""
+    secret: str
+    """What deliveries are signed with."""
+    url: str
+    """Where events are posted."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class WebhookDelivery:
+    """One event on its way to one address; its id is the header `webhook-id`."""
+
+    attempts: int
+    """How often it was tried."""
+    data: Mapping[str, object]
+    """Ids and codes; no texts."""
+    fault: str | None
+    """Why the last try failed without one."""
+    finished_at: datetime | None
+    """When it arrived or failed for good."""
+    id: str
+    """Names the delivery; the same at every try."""
+    kind: Literal[
+        "job.failed",
+        "job.quarantined",
+        "cell.suspended",
+        "key.muted",
+        "ticket.open",
+        "memory.quarantined",
+        "outcome.set_aside",
+        "webhook.test",
+    ]
+    """What happened."""
+    next_at: datetime | None
+    """When it is tried next."""
+    recorded_at: datetime
+    """When it happened."""
+    state: Literal["waiting", "delivered", "failed"]
+    """Whether it arrived, failed for good, or waits for the next try."""
+    status: int | None
+    """The HTTP status of the last answer."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Weight:
     """A memory's weight for one agent, or for none in particular, aged to the time of reading."""
 
@@ -1565,9 +2088,11 @@ class Weight:
     effective_weight: float
     """What it has earned, from .1 to 2; 1 is neutral."""
     harmful: int
-    """Reports that named it harmful."""
+    """Reports that named it harmful, by those whose word is not bounded."""
     helpful: int
-    """Reports that named it helpful."""
+    """Reports that named it helpful, by those whose word is not bounded."""
+    influences: tuple[PartyInfluence, ...]
+    """Who moved it, the party of the largest effect first; evaluators and admins are in none."""
     memory_id: str
     """Names the memory."""
     ranking_weight: float
@@ -1594,7 +2119,10 @@ class WeightChange:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class WeightEvent:
-    """One entry of the ledger: what moved a memory's belief or an agent's deviation from it."""
+    """
+    One entry of the ledger: what moved a memory's belief, an agent's deviation from it or a
+    party's influence on it.
+    """
 
     agent: str | None
     """Name of the agent that deviates."""
@@ -1606,7 +2134,9 @@ class WeightEvent:
     """When its cause was known."""
     outcome_id: str | None
     """The outcome that moved it."""
-    policy: Literal["belief", "paper", "steps", "delta"]
+    party: str | None
+    """The first key of the party whose influence moved."""
+    policy: Literal["belief", "paper", "paper-strict", "steps", "delta"]
     """The policy by which it moved."""
     position: int
     """Its place within that version, from 0."""
@@ -1620,8 +2150,11 @@ class WeightEvent:
     """The policy's numbers after; empty where it is at its start again."""
     state_before: tuple[float, ...] | None
     """The policy's numbers before; null at its start."""
-    subject: Literal["memory", "deviation"]
-    """Whether the memory's own state moved, or an agent's deviation from it."""
+    subject: Literal["memory", "deviation", "influence"]
+    """
+    Whether the memory's own state moved, an agent's deviation from it, or how far one party
+    alone has moved it: its net effect and what of that counts, in added reward.
+    """
     superseded_by: int | None
     """The version of the bank in which a correction took it back."""
     weight_after: float | None
@@ -1669,6 +2202,82 @@ class WeightShares:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Worth:
+    """
+    What serving one memory added, against what took its place: what suspending it would cost.
+
+    An audit beside the belief, whose question is what the memory adds against an empty place. It
+    moves, ranks and retires nothing.
+    """
+
+    believed: BelievedEffect | None
+    """What its belief says; null under a policy that does not say how sure it is."""
+    came_up: int
+    """The newest retrievals with memory in which it was served or left out; 1,000 at most."""
+    companions: tuple[Companion, ...]
+    """
+    Memories that it cannot be told apart from by what was served, the closest first; at most
+    eight, and none once an effect is told.
+    """
+    memory_id: str
+    """Names the memory."""
+    place: PlaceEffect
+    """The comparison, over the text as it stands now."""
+    served: int
+    """Those of them that served it."""
+    summary: str
+    """The same in sentences, with the numbers that it rests on."""
+    verdict: Literal["unknown", "helps", "harms", "no_difference"]
+    """What can be said of it."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class WorthByWeight:
+    """What serving memories of one class of weight added, against what took their places."""
+
+    below: float | None
+    """The weights of the class are less than this; null for the class up to the upper bound."""
+    lowest: float
+    """The least effective weight of the class, as it was at the retrieval."""
+    memories: int
+    """Memories that had a coin at such a weight."""
+    place: PlaceEffect
+    """The comparison."""
+    summary: str
+    """The same in a sentence."""
+    verdict: Literal["unknown", "helps", "harms", "no_difference"]
+    """What can be said of the class."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AddedConstraint:
+    """The result of adding a constraint; `deduplicated`: it supports one that says the same."""
+
+    bank_version: int
+    """The version of the bank that has it."""
+    contradicts: tuple[str, ...]
+    """The memories, served to this key lately, that it speaks against."""
+    deduplicated: bool
+    """Whether a memory already said the same, so that nothing new was stored."""
+    echo: bool
+    """Whether it only repeats what this key was served lately."""
+    echoes: tuple[str, ...]
+    """The memories, served to this key lately, that it only repeats: no evidence of anything."""
+    id: str
+    """The memory; of an echo the one that it repeats most."""
+    lint: tuple[str, ...]
+    """Why it was rejected; empty where it was not."""
+    memory_status: Literal[
+        "proposed", "verifying", "active", "rejected", "probation", "suspended", "retired"
+    ]
+    """The memory's status."""
+    version: int
+    """The current version of its text."""
+    warnings: tuple[RememberedWarning, ...]
+    """What keeps it from being found or used as another would be."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class BankDifference:
     """What two states of the bank differ in, the largest changes first."""
 
@@ -1699,6 +2308,40 @@ class Branch:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class CheckEvidence:
+    """
+    What recorded runs of a category say of a constraint: right and wrong runs of one task are
+    compared, with what agents differ in anyway taken out.
+    """
+
+    against_itself: bool
+    """Whether runs of one agent against itself are among them."""
+    failing: int
+    """On how many of them the failing run alone violates it."""
+    families: int
+    """Families of models among the runs that tell something."""
+    halves: tuple[HalfOfTasks, ...]
+    """The same by halves of the tasks; the sign has to hold in both."""
+    name: str
+    """The observable check, with the tool that it is about behind a colon where there is one."""
+    p: float | None
+    """The chance of as much where nothing is behind it; null: too few tasks to be tried."""
+    q: float | None
+    """
+    The rate of false discoveries over all that was tried in the category; at most .1 is let in.
+
+    """
+    reason: str | None
+    """Why it is not let in; null where the test lets it in."""
+    tasks: int
+    """Tasks with a right and a wrong run to which it applies."""
+    winning: int
+    """On how many the winning run alone violates it."""
+    words: str
+    """The evidence in a sentence."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Considered:
     """
     A candidate, and whether it was served.
@@ -1713,6 +2356,8 @@ class Considered:
     """The category it was learned in."""
     cited: bool
     """Whether the guideline says it."""
+    contender: bool
+    """Whether it would have a place if its coin kept it, given the coins before it."""
     credited: int
     """How many outcomes have credited it."""
     deviation: float
@@ -1726,10 +2371,20 @@ class Considered:
         "raw_gate",
         "score_floor",
         "group",
+        "look_alike",
         "probation",
+        "author_share",
+        "left_out",
         "beyond_k",
     ]
     """What became of it."""
+    identifiers: tuple[str, ...]
+    """Names of the task by which it was found, whatever its cosine; it holds them too."""
+    inclusion: float | None
+    """
+    The probability with which a coin keeps it; null where no coin is tossed. A preview tosses
+    none, and says with which probability an agent that acts would get it.
+    """
     learned_at: datetime
     """When it was learned."""
     lesson: str | None
@@ -1741,7 +2396,7 @@ class Considered:
     probation: bool
     """Whether it is on probation and counts half."""
     propensity: float
-    """The probability it had of being selected."""
+    """The probability it had of being selected, given what stands before it."""
     rankers: Mapping[str, RankerView]
     """What each ranker makes of it, by name."""
     ranking_weight: float
@@ -1778,6 +2433,8 @@ class Constraint:
     """The version of the bank that changed it last."""
     category: str
     """Where it applies."""
+    check: CheckEvidence | None
+    """What recorded runs say of it; null where it was not tested on them."""
     effective_weight: float
     """What it counts for no agent in particular, aged to the time of reading."""
     enforce: str | None
@@ -1792,8 +2449,8 @@ class Constraint:
     """What its wording fails, where it was rejected."""
     metadata: Mapping[str, object]
     """Free JSON of its author's."""
-    origin: Literal["distilled", "written"]
-    """Whether it comes from a contrast or from a caller."""
+    origin: Literal["distilled", "written", "checked"]
+    """Whether a language model made it of a contrast, a check of runs, or a caller."""
     pinned: bool
     """Whether it is kept whatever it weighs."""
     recorded_at: datetime
@@ -1839,12 +2496,14 @@ class ConstraintServed:
     """what it counts for the agent that asks"""
     enforce: str | None
     """what to do then"""
+    evidence: str | None
+    """what recorded runs say for it, if they were asked"""
     learned_at: datetime
     """when it was learned"""
     memory_id: str
     """names the constraint for ever"""
-    origin: Literal["distilled", "written"]
-    """whether it comes from a contrast or from a caller"""
+    origin: Literal["distilled", "written", "checked"]
+    """whether a contrast, a check of runs or a caller gave it"""
     rank: int
     """its place among all that was served"""
     ranking_weight: float
@@ -1916,7 +2575,7 @@ class Explanation:
     head: int
     """How many of them were candidates."""
     matching: int
-    """How many memories the agent may see."""
+    """How many memories the agent may see and the filter leaves."""
     routing: Routing
     """How the category was found."""
     shares: Mapping[str, float]
@@ -1929,6 +2588,8 @@ class Explanation:
 class Guideline:
     """Advice compiled for one task; what was selected is cited by a line or named once in `cut`."""
 
+    citations: Mapping[str, str]
+    """Which memory each citation of the text names: `m1` stands for `[m1]`."""
     counter: str
     """Which tokenizer counted."""
     cut: tuple[Cut, ...]
@@ -1950,20 +2611,21 @@ class LearningHealth:
     duplicates: DuplicateTexts
     """Whether texts come in again."""
     egl: Mapping[str, float | None]
-    """
-    Memories admitted for a thousand retrievals, by category; null before the first retrieval.
-    It falls while the bank suffices, and rises when tasks drift.
-    """
+    """Memories admitted for a thousand retrievals, by category; it rises when tasks drift."""
     evidence: Mapping[str, int]
     """Effective outcomes of the last 30 days by kind of evidence."""
+    expired_receipts: int
+    """Receipts that expired within the last 30 days without a report."""
     item_variance: ItemVariance
     """Whether weights carry a signal."""
     known_at: datetime
     """When it was counted, by the namespace's clock."""
+    lone_parties: int
+    """Parties that moved three or more memories of others alone, and further than counts."""
     pending_outcomes: WaitingByAge
     """Outcomes that wait to be applied."""
     pending_receipts: WaitingByAge
-    """Receipts that have not expired and wait for an outcome."""
+    """Receipts that have not expired and of which nothing was reported yet."""
     suspended_cells: int
     """Pairs of agent and category from which memory is withheld."""
     weights: WeightShares
@@ -1988,7 +2650,7 @@ class Namespace:
     """Whether outcomes move anything."""
     newest_known_at: datetime | None
     """The latest time of an outcome that was applied."""
-    policy: Literal["belief", "paper", "steps", "delta"]
+    policy: Literal["belief", "paper", "paper-strict", "steps", "delta"]
     """The rule by which it learns."""
     settings: NamespaceSettings
     """The settings in force."""
@@ -1996,6 +2658,55 @@ class Namespace:
     """Its name in paths."""
     version: int
     """Grows with each change of the settings; the ETag."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class OutcomeBound:
+    """The result of a report by key, for one of the receipts that it was bound to."""
+
+    agent: str
+    """Whose run it was."""
+    evidence: str
+    """What kind of comparison it offers."""
+    outcome_id: str
+    """Names the outcome."""
+    reason: str | None
+    """Why it was ignored or moves nothing."""
+    retrieval_id: str
+    """The receipt."""
+    run_id: str | None
+    """
+    The trajectory that is kept of its `run`; null where it brought none, or the task was
+    erased.
+    """
+    status: Literal["accepted", "applied", "ignored", "superseded"]
+    """Whether it waits, was applied, or was ignored."""
+    warnings: tuple[OutcomeWarning, ...]
+    """Why it moves nothing, or for what it does not count; empty where it counts for all."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class OutcomeTaken:
+    """
+    The result of a report. Differs from `Outcome`: its progress is read at
+    `/outcomes/{outcome_id}`.
+    """
+
+    evidence: str
+    """What kind of comparison it offers."""
+    outcome_id: str
+    """Names the outcome."""
+    reason: str | None
+    """Why it was ignored or moves nothing."""
+    run_id: str | None
+    """
+    The trajectory that is kept of its `run`; null where it brought none, or the task was
+    erased.
+    """
+    status: Literal["accepted", "applied", "ignored", "superseded"]
+    """Whether it waits, was applied, or was ignored."""
+    warnings: tuple[OutcomeWarning, ...]
+    """Why it moves nothing, or for what it does not count; empty where it counts for all."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -2035,6 +2746,8 @@ class Prediction:
     """The window that it is about."""
     task_key: str | None
     """The caller's key of the window."""
+    used: tuple[str, ...] | None
+    """Memories of the receipt that the agent acted on; null where nothing is known of it."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -2073,6 +2786,8 @@ class PredictionHistory:
     """The window that it is about."""
     task_key: str | None
     """The caller's key of the window."""
+    used: tuple[str, ...] | None
+    """Memories of the receipt that the agent acted on; null where nothing is known of it."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -2101,14 +2816,19 @@ class Receipt(HasReceipt):
     """Whether anything passed the gates."""
     expires_at: datetime
     """From when on an outcome moves nothing."""
-    format: Literal["guideline", "memories"]
+    format: Literal["brief", "full", "memories"]
     """Whether prose or data was asked for."""
+    formats: Mapping[str, str] | None
+    """The guideline as it was served and in the other format of prose; null in lists."""
     gates: Gates
     """The floors in force."""
     guideline: Guideline
     """The advice, and what was left out of it."""
     items: tuple[Item, ...]
-    """The memories that were selected, by rank; empty in lists."""
+    """
+    The memories that were selected, by rank, and behind them those that their coins left out;
+    empty in lists.
+    """
     k: int
     """The most experiences that were wanted."""
     key_id: str | None
@@ -2117,7 +2837,9 @@ class Receipt(HasReceipt):
     """When it happened: the server's clock, or the stream's."""
     max_tokens: int
     """The budget of the guideline."""
-    policy: Literal["belief", "paper", "steps", "delta"]
+    past_error: PastError | None
+    """This agent's failure at a task like this, where that was asked and there is one."""
+    policy: Literal["belief", "paper", "paper-strict", "steps", "delta"]
     """How weights were learned."""
     propensity: float
     """The probability that chance gave to the arm."""
@@ -2131,6 +2853,7 @@ class Receipt(HasReceipt):
         Literal[
             "caller_wants_off",
             "nothing_to_serve",
+            "left_out",
             "caller_pairs",
             "caller_wants_on",
             "preview",
@@ -2145,6 +2868,13 @@ class Receipt(HasReceipt):
     """When it was stored."""
     retrieval_id: str
     """Names the retrieval; an outcome is reported under it."""
+    same_rankers: tuple[str, ...] | None
+    """
+    The rankers that would have served the same memories, by name, the one that ordered among
+    them; null where none was drawn, and in receipts of earlier releases.
+    """
+    search: Search | None
+    """What was searched for; null in receipts of earlier releases."""
     strength: float
     """How far memory was to be followed, from 0 to 1."""
     subcategory: str | None
@@ -2153,6 +2883,34 @@ class Receipt(HasReceipt):
     """The task it was about; null for a preview."""
     timings: Timings
     """How long it took."""
+    trace_id: str | None
+    """The caller's own id of the trace that the run belongs to."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Remembered:
+    """The result of adding a draft: a new memory, or one that already said the same."""
+
+    bank_version: int
+    """The version of the bank that has it."""
+    contradicts: tuple[str, ...]
+    """The memories, served to this key lately, that it speaks against."""
+    deduplicated: bool
+    """Whether a memory already said the same, so that nothing new was stored."""
+    echo: bool
+    """Whether it only repeats what this key was served lately."""
+    echoes: tuple[str, ...]
+    """The memories, served to this key lately, that it only repeats: no evidence of anything."""
+    id: str
+    """The memory; of an echo the one that it repeats most."""
+    memory_status: Literal[
+        "proposed", "verifying", "active", "rejected", "probation", "suspended", "retired"
+    ]
+    """The memory's status."""
+    version: int
+    """The current version of its text."""
+    warnings: tuple[RememberedWarning, ...]
+    """What keeps it from being found or used as another would be."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -2194,7 +2952,9 @@ class Retrieval(HasReceipt):
     """The served experiences, with their texts."""
     meta_guideline: MetaGuidelineServed | None
     """The meta-guideline that the guideline was compiled by."""
-    policy: Literal["belief", "paper", "steps", "delta"]
+    past_error: PastError | None
+    """What went wrong when this agent tried a task like this one, where that was asked."""
+    policy: Literal["belief", "paper", "paper-strict", "steps", "delta"]
     """How weights were learned."""
     propensity: float
     """The probability that chance gave to the arm."""
@@ -2208,6 +2968,7 @@ class Retrieval(HasReceipt):
         Literal[
             "caller_wants_off",
             "nothing_to_serve",
+            "left_out",
             "caller_pairs",
             "caller_wants_on",
             "preview",
@@ -2220,6 +2981,8 @@ class Retrieval(HasReceipt):
     """Why it has this arm."""
     retrieval_id: str | None
     """Names the retrieval; an outcome is reported under it."""
+    search: Search
+    """What was searched for; null in receipts of earlier releases."""
     strength: float
     """How far memory was to be followed, from 0 to 1."""
     subcategory: str | None
@@ -2248,6 +3011,34 @@ class RollbackResult:
     """The outcomes that are withdrawn."""
     retired: tuple[str, ...]
     """The memories that retire."""
+    rollback_id: str | None
+    """By which it can be undone; null where nothing was taken back."""
+    trajectories: tuple[str, ...]
+    """The runs whose verdicts are withdrawn."""
+    weakened: tuple[str, ...]
+    """The constraints that lose support; those that are proven no more wait again."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RollbackUndone:
+    """What the undoing of a rollback gave back."""
+
+    bank_version: int
+    """The version of the bank afterwards."""
+    difference: BankDifference
+    """What that changed in the bank."""
+    left: tuple[str, ...]
+    """Those that are left as they are: changed or erased since, or another says the same now."""
+    outcomes: tuple[str, ...]
+    """The outcomes that stand again; those that had not been applied wait for it."""
+    restored: tuple[str, ...]
+    """The memories that are as they were before the rollback."""
+    rollback_id: str
+    """The rollback that was undone."""
+    supported: tuple[str, ...]
+    """The constraints that got their support back."""
+    trajectories: tuple[str, ...]
+    """The runs whose verdicts stand again."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -2274,6 +3065,8 @@ class Settlement:
     """The scores of the predictions of its windows."""
     superseded_by: str | None
     """The settlement that took its place."""
+    warnings: tuple[OutcomeWarning, ...]
+    """When it is settled: why outcomes that came of it move nothing, or less than they seem to."""
     windows: tuple[str, ...]
     """The windows that it resolves: keys of their tasks."""
 
@@ -2328,6 +3121,8 @@ class Ticket:
     """When it was made."""
     reward_kind: str
     """Whether a reward is a degree (`continuous`), or 0 or 1 (`binary`)."""
+    rule: Literal["gain", "wins"]
+    """How its trials decide: by the gain they show or, of a changeset, by wins and losses."""
     state: Literal["open", "leased", "decided", "expired", "quarantined"]
     """Whether it waits, is leased, or has its end."""
     subcategory: str | None
@@ -2350,7 +3145,7 @@ class WhatIfResult:
     """The policy of the namespace."""
     outcomes: int
     """How many recorded outcomes were folded."""
-    policy: Literal["belief", "paper", "steps", "delta"]
+    policy: Literal["belief", "paper", "paper-strict", "steps", "delta"]
     """The policy that was tried."""
 
 
@@ -2363,10 +3158,15 @@ __all__ = [
     "ArmMean",
     "AuditEntry",
     "BankDifference",
+    "BelievedEffect",
     "Branch",
     "BulkItem",
     "Category",
+    "Change",
+    "Changeset",
     "Check",
+    "CheckEvidence",
+    "Companion",
     "Competence",
     "Considered",
     "Constraint",
@@ -2386,13 +3186,16 @@ __all__ = [
     "ErasureReach",
     "Estimate",
     "Explanation",
+    "Exposure",
     "Gates",
     "Guideline",
+    "HalfOfTasks",
     "Item",
     "ItemVariance",
     "JobRun",
     "Key",
     "KeyCreated",
+    "KeyInfluence",
     "LearningHealth",
     "LessonCandidate",
     "Line",
@@ -2405,26 +3208,39 @@ __all__ = [
     "MemoryVersion",
     "MetaGuideline",
     "MetaGuidelineServed",
+    "MovedMemory",
     "Namespace",
     "NamespaceSettings",
     "NearCategory",
     "Neighbour",
     "Outcome",
+    "OutcomeBound",
     "OutcomeCoverage",
     "OutcomeTaken",
+    "OutcomeWarning",
+    "PartyInfluence",
+    "PastError",
     "PastWeight",
+    "PlaceEffect",
     "Prediction",
     "PredictionHistory",
     "PredictionScore",
+    "Query",
     "RankerRecord",
     "RankerView",
     "Ready",
     "Receipt",
     "Remembered",
+    "RememberedWarning",
     "Retrieval",
+    "RetrievalFilter",
     "Revision",
+    "RollbackRecord",
     "RollbackResult",
+    "RollbackUndone",
     "Routing",
+    "Search",
+    "Sent",
     "ServedMemory",
     "Settlement",
     "SettlementScore",
@@ -2443,10 +3259,15 @@ __all__ = [
     "TrajectorySummary",
     "TrialSlot",
     "WaitingByAge",
+    "Webhook",
+    "WebhookCreated",
+    "WebhookDelivery",
     "Weight",
     "WeightChange",
     "WeightEvent",
     "WeightRow",
     "WeightShares",
     "WhatIfResult",
+    "Worth",
+    "WorthByWeight",
 ]

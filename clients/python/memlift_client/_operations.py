@@ -19,7 +19,7 @@ def live() -> Call[m.Live]:
 
 
 def ready() -> Call[m.Ready]:
-    """Whether requests would be served, and what is missing."""
+    """Whether requests would be served, as of the last second, and what is missing. What exactly was found is told on loopback, and to a key that may inspect."""
     return call("GET", "/health/ready", one(m.Ready), scoped=False, accepted=frozenset({503}))
 
 
@@ -42,6 +42,7 @@ def create_key(
     agents: Sequence[str] | None = None,
     expires_at: datetime | None = None,
     namespace: str | None = None,
+    verifies: Literal["human", "test", "judge", "self"] | None = None,
 ) -> Call[m.KeyCreated]:
     """Make a key; its token is shown this once."""
     return call(
@@ -54,6 +55,7 @@ def create_key(
             "agents": agents,
             "expires_at": expires_at,
             "namespace": namespace,
+            "verifies": verifies,
         },
         scoped=False,
     )
@@ -87,7 +89,7 @@ def create_namespace(
     *,
     clock: Literal["wall", "replay"] | None = None,
     learning: Literal["on", "frozen"] | None = None,
-    policy: Literal["belief", "paper", "steps", "delta"] | None = None,
+    policy: Literal["belief", "paper", "paper-strict", "steps", "delta"] | None = None,
     settings: f.NamespaceSettingsFields | None = None,
 ) -> Call[m.Namespace]:
     """Make a namespace: the boundary that no data crosses."""
@@ -248,7 +250,7 @@ def list_candidates(
 
 
 def retry_candidate(outcome_id: str) -> Call[m.LessonCandidate]:
-    """Work on a quarantined candidate again."""
+    """Work on a quarantined candidate again, or free a waiting one from its claim."""
     return call("POST", f"/candidates/{part(outcome_id)}/retry", one(m.LessonCandidate), body={})
 
 
@@ -264,6 +266,52 @@ def add_category(name: str, subcategory: str | None = None) -> Call[m.Category]:
     return call(
         "POST", "/categories", one(m.Category), body={"name": name, "subcategory": subcategory}
     )
+
+
+def set_measure(
+    category_id: str,
+    *,
+    metric: str | None = None,
+    reward_kind: Literal["continuous", "binary"] | None = None,
+) -> Call[m.Category]:
+    """Fix what later outcomes of a category are measured by; an empty body leaves it to them."""
+    return call(
+        "PUT",
+        f"/categories/{part(category_id)}/measure",
+        one(m.Category),
+        body={"metric": metric, "reward_kind": reward_kind},
+    )
+
+
+def list_changesets(
+    *,
+    limit: int | None = None,
+    cursor: str | None = None,
+    state: Literal["waiting", "proposed", "applied", "rejected", "nothing", "quarantined", "undone"]
+    | None = None,
+) -> Call[Page[m.Changeset]]:
+    """What a language model would change about the notes, after several failures alike."""
+    return call(
+        "GET",
+        "/changesets",
+        page(m.Changeset),
+        query={"limit": limit, "cursor": cursor, "state": state},
+    )
+
+
+def get_changeset(changeset_id: str) -> Call[m.Changeset]:
+    """A changeset with the words before and after: what it would do, or did."""
+    return call("GET", f"/changesets/{part(changeset_id)}", one(m.Changeset))
+
+
+def retry_changeset(changeset_id: str) -> Call[m.Changeset]:
+    """Work on a quarantined changeset again, or free a waiting one from its claim."""
+    return call("POST", f"/changesets/{part(changeset_id)}/retry", one(m.Changeset), body={})
+
+
+def undo_changeset(changeset_id: str) -> Call[m.Changeset]:
+    """Take an applied changeset back: what it brought retires, what it retired returns."""
+    return call("POST", f"/changesets/{part(changeset_id)}/undo", one(m.Changeset), body={})
 
 
 def list_competences(
@@ -288,7 +336,7 @@ def list_constraints(
     ]
     | None = None,
     category: str | None = None,
-    origin: Literal["distilled", "written"] | None = None,
+    origin: Literal["distilled", "written", "checked"] | None = None,
 ) -> Call[Page[m.Constraint]]:
     """Browse the bank of constraints, oldest first."""
     return call(
@@ -347,7 +395,7 @@ def get_constraint(memory_id: str) -> Call[m.Constraint]:
 
 
 def restore_constraint(memory_id: str, reason: str | None = None) -> Call[m.Constraint]:
-    """Use a constraint again; without support that counts it waits as proposed."""
+    """Use a constraint again; while it is not proven it waits as proposed."""
     return call(
         "POST",
         f"/constraints/{part(memory_id)}/restore",
@@ -382,6 +430,13 @@ def suspend_constraint(memory_id: str, reason: str | None = None) -> Call[m.Cons
         f"/constraints/{part(memory_id)}/suspend",
         one(m.Constraint),
         body={"reason": reason},
+    )
+
+
+def vouch_for_constraint(memory_id: str, reason: str | None = None) -> Call[m.Constraint]:
+    """Bring a proposal into use on a manager's word."""
+    return call(
+        "POST", f"/constraints/{part(memory_id)}/vouch", one(m.Constraint), body={"reason": reason}
     )
 
 
@@ -617,6 +672,16 @@ def erase_experience(memory_id: str) -> Call[m.Erased]:
     return call("DELETE", f"/experiences/{part(memory_id)}", one(m.Erased))
 
 
+def merge_experience(memory_id: str, reason: str | None = None, *, into: str) -> Call[m.Memory]:
+    """Retire a memory into another that says the same; restoring it takes them apart again."""
+    return call(
+        "POST",
+        f"/experiences/{part(memory_id)}/merge",
+        one(m.Memory),
+        body={"into": into, "reason": reason},
+    )
+
+
 def refine_experience(
     memory_id: str,
     version: int,
@@ -680,8 +745,18 @@ def list_weight_events(
     )
 
 
+def list_influences() -> Call[tuple[m.KeyInfluence, ...]]:
+    """How far each key that reported moved memories of others."""
+    return call("GET", "/influences", rows(m.KeyInfluence))
+
+
+def list_moved_memories(key_id: str) -> Call[tuple[m.MovedMemory, ...]]:
+    """The memories of others that a key's party moved."""
+    return call("GET", f"/influences/{part(key_id)}/memories", rows(m.MovedMemory))
+
+
 def list_runs(*, limit: int | None = None, cursor: str | None = None) -> Call[Page[m.JobRun]]:
-    """Runs of jobs on this namespace."""
+    """Runs of jobs on this namespace, newest first."""
     return call("GET", "/jobs/runs", page(m.JobRun), query={"limit": limit, "cursor": cursor})
 
 
@@ -715,7 +790,10 @@ def list_llm_calls(
     *,
     limit: int | None = None,
     cursor: str | None = None,
-    role: Literal["compile", "reflect", "summarise", "distil"] | None = None,
+    role: Literal[
+        "compile", "reflect", "summarise", "distil", "search", "revise", "repair", "judge"
+    ]
+    | None = None,
     status: Literal["done", "failed", "stopped"] | None = None,
     retrieval_id: str | None = None,
     memory_id: str | None = None,
@@ -840,6 +918,11 @@ def change_trust(
         one(m.Memory),
         body={"trust": trust, "reason": reason},
     )
+
+
+def get_worth(memory_id: str) -> Call[m.Worth]:
+    """What serving the memory added, against what took its place when a coin left it out."""
+    return call("GET", f"/memories/{part(memory_id)}/worth", one(m.Worth))
 
 
 def list_meta_guidelines(
@@ -968,6 +1051,7 @@ def list_outcomes(
     cursor: str | None = None,
     state: Literal["accepted", "applied", "ignored", "superseded"] | None = None,
     retrieval_id: str | None = None,
+    claims: Literal["too_high"] | None = None,
     order: Literal["oldest", "newest"] | None = None,
 ) -> Call[Page[m.Outcome]]:
     """Outcomes, also those that were superseded or ignored."""
@@ -980,14 +1064,74 @@ def list_outcomes(
             "cursor": cursor,
             "state": state,
             "retrieval_id": retrieval_id,
+            "claims": claims,
             "order": order,
         },
     )
 
 
-def apply_outcomes() -> Call[m.Applied]:
+def report_by_key(
+    task_key: str | None = None,
+    *,
+    agent: str | None = None,
+    answers: Mapping[str, object] | None = None,
+    evaluator: str | None = None,
+    full: f.RunResultFields | None = None,
+    harmful: Sequence[str] | None = None,
+    helpful: Sequence[str] | None = None,
+    keep: bool | None = None,
+    known_at: datetime | None = None,
+    lesson: f.ReportedLessonFields | None = None,
+    metric: str | None = None,
+    policy: Literal["all_open", "latest"] | None = None,
+    reward: float | None = None,
+    reward_kind: Literal["continuous", "binary"] | None = None,
+    run: f.RunTraceFields | None = None,
+    stances: Mapping[str, object] | None = None,
+    supersedes: str | None = None,
+    trace_id: str | None = None,
+    truth: Mapping[str, object] | None = None,
+    used: Sequence[str] | None = None,
+    value: Mapping[str, object] | None = None,
+    verifier: Literal["human", "test", "judge", "self"] | None = None,
+    without: f.RunResultFields | None = None,
+) -> Call[tuple[m.OutcomeBound, ...]]:
+    """Says to which receipts it was bound; 200 where all of them had the same report before."""
+    return call(
+        "POST",
+        "/outcomes",
+        rows(m.OutcomeBound),
+        body={
+            "agent": agent,
+            "answers": answers,
+            "evaluator": evaluator,
+            "full": full,
+            "harmful": harmful,
+            "helpful": helpful,
+            "keep": keep,
+            "known_at": known_at,
+            "lesson": lesson,
+            "metric": metric,
+            "policy": policy,
+            "reward": reward,
+            "reward_kind": reward_kind,
+            "run": run,
+            "stances": stances,
+            "supersedes": supersedes,
+            "task_key": task_key,
+            "trace_id": trace_id,
+            "truth": truth,
+            "used": used,
+            "value": value,
+            "verifier": verifier,
+            "without": without,
+        },
+    )
+
+
+def apply_outcomes(*, retry: bool | None = None) -> Call[m.Applied]:
     """Apply the outcomes that wait, now instead of within a second."""
-    return call("POST", "/outcomes/apply", one(m.Applied), body={})
+    return call("POST", "/outcomes/apply", one(m.Applied), body={"retry": retry})
 
 
 def report_outcomes(
@@ -1031,6 +1175,7 @@ def predict(
     retrieval_id: str | None = None,
     task: f.TaskFields | None = None,
     task_id: str | None = None,
+    used: Sequence[str] | None = None,
 ) -> Call[m.Prediction]:
     """Forecast a window of an event; 200 where it was revised or is unchanged."""
     return call(
@@ -1048,6 +1193,7 @@ def predict(
             "retrieval_id": retrieval_id,
             "task": task,
             "task_id": task_id,
+            "used": used,
         },
     )
 
@@ -1074,12 +1220,14 @@ def list_retrievals(
     limit: int | None = None,
     cursor: str | None = None,
     agent: str | None = None,
-    state: Literal["pending", "answered", "expired", "all"] | None = None,
+    state: Literal["pending", "answered", "noted", "expired", "all"] | None = None,
     category: str | None = None,
     arm: Literal[
         "on", "control", "forced_on", "forced_off", "paired", "empty", "suspended", "retest"
     ]
     | None = None,
+    task_key: str | None = None,
+    trace_id: str | None = None,
     order: Literal["oldest", "newest"] | None = None,
 ) -> Call[Page[m.Receipt]]:
     """Receipts; `state=pending` are those an outcome is still awaited for."""
@@ -1094,6 +1242,8 @@ def list_retrievals(
             "state": state,
             "category": category,
             "arm": arm,
+            "task_key": task_key,
+            "trace_id": trace_id,
             "order": order,
         },
     )
@@ -1102,18 +1252,24 @@ def list_retrievals(
 def create_retrieval(
     *,
     agent: str,
+    active_queries: bool | None = None,
     all_rankers: bool | None = None,
     arm: Literal["auto", "on", "off"] | None = None,
     as_of: datetime | None = None,
     expires_in: float | None = None,
     explain: bool | None = None,
-    format: Literal["guideline", "memories"] | None = None,
+    explore: bool | None = None,
+    filter: f.RetrievalFilterFields | None = None,
+    format: Literal["brief", "full", "memories"] | None = None,
+    gates: Literal["on", "off"] | None = None,
     k: int | None = None,
     max_tokens: int | None = None,
+    past_error: bool | None = None,
     purpose: Literal["act", "paired", "replay", "preview"] | None = None,
     queries: Sequence[f.QueryFields] | None = None,
     task: f.TaskFields | None = None,
     task_id: str | None = None,
+    trace_id: str | None = None,
 ) -> Call[m.Retrieval]:
     """A preview answers 200 and stores nothing."""
     return call(
@@ -1122,18 +1278,24 @@ def create_retrieval(
         one(m.Retrieval),
         body={
             "agent": agent,
+            "active_queries": active_queries,
             "all_rankers": all_rankers,
             "arm": arm,
             "as_of": as_of,
             "expires_in": expires_in,
             "explain": explain,
+            "explore": explore,
+            "filter": filter,
             "format": format,
+            "gates": gates,
             "k": k,
             "max_tokens": max_tokens,
+            "past_error": past_error,
             "purpose": purpose,
             "queries": queries,
             "task": task,
             "task_id": task_id,
+            "trace_id": trace_id,
         },
     )
 
@@ -1163,14 +1325,17 @@ def report_outcome(
     full: f.RunResultFields | None = None,
     harmful: Sequence[str] | None = None,
     helpful: Sequence[str] | None = None,
+    keep: bool | None = None,
     known_at: datetime | None = None,
     lesson: f.ReportedLessonFields | None = None,
     metric: str | None = None,
     reward: float | None = None,
     reward_kind: Literal["continuous", "binary"] | None = None,
+    run: f.RunTraceFields | None = None,
     stances: Mapping[str, object] | None = None,
     supersedes: str | None = None,
     truth: Mapping[str, object] | None = None,
+    used: Sequence[str] | None = None,
     value: Mapping[str, object] | None = None,
     verifier: Literal["human", "test", "judge", "self"] | None = None,
     without: f.RunResultFields | None = None,
@@ -1186,14 +1351,17 @@ def report_outcome(
             "full": full,
             "harmful": harmful,
             "helpful": helpful,
+            "keep": keep,
             "known_at": known_at,
             "lesson": lesson,
             "metric": metric,
             "reward": reward,
             "reward_kind": reward_kind,
+            "run": run,
             "stances": stances,
             "supersedes": supersedes,
             "truth": truth,
+            "used": used,
             "value": value,
             "verifier": verifier,
             "without": without,
@@ -1201,9 +1369,19 @@ def report_outcome(
     )
 
 
+def list_rollbacks(
+    *, limit: int | None = None, cursor: str | None = None
+) -> Call[Page[m.RollbackRecord]]:
+    """Rollbacks on record, the newest first."""
+    return call(
+        "GET", "/rollbacks", page(m.RollbackRecord), query={"limit": limit, "cursor": cursor}
+    )
+
+
 def rollback(
     *,
     agent: str | None = None,
+    claims: Literal["too_high"] | None = None,
     dry_run: bool | None = None,
     key_id: str | None = None,
     since: datetime | None = None,
@@ -1214,8 +1392,20 @@ def rollback(
         "POST",
         "/rollbacks",
         one(m.RollbackResult),
-        body={"agent": agent, "dry_run": dry_run, "key_id": key_id, "since": since, "until": until},
+        body={
+            "agent": agent,
+            "claims": claims,
+            "dry_run": dry_run,
+            "key_id": key_id,
+            "since": since,
+            "until": until,
+        },
     )
+
+
+def undo_rollback(rollback_id: str) -> Call[m.RollbackUndone]:
+    """Give back what the newest rollback took; every weight is then as if it had never been."""
+    return call("POST", f"/rollbacks/{part(rollback_id)}/undo", one(m.RollbackUndone), body={})
 
 
 def list_settlements(
@@ -1417,6 +1607,7 @@ def list_trajectories(
     task_id: str | None = None,
     category: str | None = None,
     verifier: Literal["human", "test", "judge", "self", "none"] | None = None,
+    retrieval_id: str | None = None,
 ) -> Call[Page[m.TrajectorySummary]]:
     """Runs, oldest first, without their words."""
     return call(
@@ -1430,6 +1621,7 @@ def list_trajectories(
             "task_id": task_id,
             "category": category,
             "verifier": verifier,
+            "retrieval_id": retrieval_id,
         },
     )
 
@@ -1439,11 +1631,14 @@ def add_trajectory(
     agent: str,
     cost: float | None = None,
     known_at: datetime | None = None,
+    rationale: str | None = None,
     result: str | None = None,
+    retrieval_id: str | None = None,
     reward: float | None = None,
     steps: Sequence[f.StepFields] | None = None,
     task: f.TaskFields | None = None,
     task_id: str | None = None,
+    task_variant: str | None = None,
     verifier: Literal["human", "test", "judge", "self", "none"] | None = None,
 ) -> Call[m.AddedTrajectory]:
     """Keep a run of a task."""
@@ -1455,11 +1650,14 @@ def add_trajectory(
             "agent": agent,
             "cost": cost,
             "known_at": known_at,
+            "rationale": rationale,
             "result": result,
+            "retrieval_id": retrieval_id,
             "reward": reward,
             "steps": steps,
             "task": task,
             "task_id": task_id,
+            "task_variant": task_variant,
             "verifier": verifier,
         },
     )
@@ -1475,6 +1673,58 @@ def add_trajectories(
 def get_trajectory(trajectory_id: str) -> Call[m.Trajectory]:
     """A run with its words."""
     return call("GET", f"/trajectories/{part(trajectory_id)}", one(m.Trajectory))
+
+
+def list_webhooks() -> Call[tuple[m.Webhook, ...]]:
+    """The webhooks of the namespace, without their secrets."""
+    return call("GET", "/webhooks", rows(m.Webhook))
+
+
+def create_webhook(
+    *,
+    kinds: Sequence[
+        Literal[
+            "job.failed",
+            "job.quarantined",
+            "cell.suspended",
+            "key.muted",
+            "ticket.open",
+            "memory.quarantined",
+            "outcome.set_aside",
+        ]
+    ],
+    url: str,
+    secret: str | None = None,
+) -> Call[m.WebhookCreated]:
+    """Let an address hear of events; the secret that signs them is shown this once."""
+    return call(
+        "POST",
+        "/webhooks",
+        one(m.WebhookCreated),
+        body={"kinds": kinds, "url": url, "secret": secret},
+    )
+
+
+def delete_webhook(webhook_id: str) -> Call[None]:
+    """End a webhook; what waits for it is not sent."""
+    return call("DELETE", f"/webhooks/{part(webhook_id)}", nothing)
+
+
+def list_deliveries(
+    webhook_id: str, *, limit: int | None = None, cursor: str | None = None
+) -> Call[Page[m.WebhookDelivery]]:
+    """What was sent to a webhook or waits for it, the newest first."""
+    return call(
+        "GET",
+        f"/webhooks/{part(webhook_id)}/deliveries",
+        page(m.WebhookDelivery),
+        query={"limit": limit, "cursor": cursor},
+    )
+
+
+def try_webhook(webhook_id: str) -> Call[m.Sent]:
+    """Send an event `webhook.test` now; if it arrives, a disabled webhook hears of events again."""
+    return call("POST", f"/webhooks/{part(webhook_id)}/test", one(m.Sent), body={})
 
 
 def list_weights(
@@ -1493,8 +1743,13 @@ def list_weights(
     )
 
 
+def list_worth_by_weight() -> Call[tuple[m.WorthByWeight, ...]]:
+    """What serving memories added against what took their places, by class of weight."""
+    return call("GET", "/weights/worth", rows(m.WorthByWeight))
+
+
 def what_if(
-    policy: Literal["belief", "paper", "steps", "delta"], limit: int | None = None
+    policy: Literal["belief", "paper", "paper-strict", "steps", "delta"], limit: int | None = None
 ) -> Call[m.WhatIfResult]:
     """What the recorded outcomes would have made of the bank under another policy."""
     return call("POST", "/what-if", one(m.WhatIfResult), body={"policy": policy, "limit": limit})

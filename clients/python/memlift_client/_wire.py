@@ -1,13 +1,21 @@
 """Requests and answers as values: what is sent and what comes back, without sending anything."""
 
 import json
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from typing import Generic, TypeVar, cast
 from urllib.parse import quote
+from uuid import UUID
 
-from memlift_client._faults import MemLiftProblem, Problem, UnexpectedAnswer
+from memlift_client._faults import (
+    ConfigurationError,
+    KeyRefused,
+    MemLiftProblem,
+    Problem,
+    UnexpectedAnswer,
+)
 
 Result = TypeVar("Result")
 Other = TypeVar("Other")
@@ -91,13 +99,18 @@ class Call(Generic[Result]):
         return replace(self, request=replace(self.request, parameters=parameters))
 
     def result(self, reply: Reply) -> Result:
-        """The typed result. Raises MemLiftProblem where the server refused."""
+        """The typed result. Raises MemLiftProblem where the server refused, KeyRefused where it
+        refused the key.
+        """
+        if reply.status == UNAUTHORIZED:
+            raise KeyRefused(reply.problem())
         if reply.status >= FIRST_PROBLEM and reply.status not in self.accepted:
             raise MemLiftProblem(reply.problem())
         return self.read(reply)
 
 
 FIRST_PROBLEM = 300
+UNAUTHORIZED = 401
 NO_STATUS: frozenset[int] = frozenset()
 
 
@@ -119,13 +132,32 @@ def call(  # noqa: PLR0913 - all that an operation may need, by name
 
 
 def part(value: str) -> str:
-    """A value as one part of a path: it may hold any sign, a path may not."""
+    """A value as one part of a path: it may hold any sign, a path may not. Raises TypeError for
+    what is no text, such as the whole answer in place of its id.
+    """
+    if isinstance(value, UUID):
+        value = str(value)
+    if not isinstance(value, str):  # pyright: ignore[reportUnnecessaryIsInstance] - not every caller checks types
+        kind = type(value).__name__
+        raise TypeError(
+            f"expected an id, such as the `receipt` of what was retrieved, not a {kind}"
+        )
     return quote(value, safe="")
 
 
 def encoded(fields: Mapping[str, object]) -> bytes:
-    """A JSON body; times in RFC 3339, parts that are None left out."""
+    """A JSON body; times in RFC 3339, parts that are None left out. Raises ConfigurationError for
+    a number that JSON cannot say.
+    """
     return json.dumps(_plain(fields), allow_nan=False, separators=(",", ":")).encode()
+
+
+def finite(number: float, name: str = "reward") -> float:
+    """The number. Raises ConfigurationError where it is none, or without end."""
+    if math.isfinite(number):
+        return number
+    kind = "a number from 0 to 1" if name.endswith("reward") else "a finite number"
+    raise ConfigurationError(f"{name} must be {kind}, not {number}")
 
 
 def parameters(filters: Mapping[str, object]) -> dict[str, Parameter]:
@@ -143,21 +175,26 @@ def _parameter(value: object) -> Parameter:
             return encoded(cast("Mapping[str, object]", value)).decode()
 
 
-def _plain(value: object) -> object:
+def _plain(value: object, name: str = "") -> object:
     match value:
         case Mapping():
             items = cast("Mapping[str, object]", value).items()
-            return {name: _plain(part) for name, part in items if part is not None}
+            return {n: _plain(part, _within(name, n)) for n, part in items if part is not None}
         case str():
             return value
         case Sequence():
-            return [_plain(part) for part in cast("Sequence[object]", value)]
-        case datetime():
-            return _moment(value)
+            parts = cast("Sequence[object]", value)
+            return [_plain(part, _within(name, n)) for n, part in enumerate(parts)]
+        case float():
+            return finite(value, name)
         case date():
-            return value.isoformat()
+            return _moment(value) if isinstance(value, datetime) else value.isoformat()
         case _:
             return value
+
+
+def _within(name: str, part: object) -> str:
+    return f"{name}.{part}" if name else str(part)
 
 
 def _moment(value: datetime) -> str:

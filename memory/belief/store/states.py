@@ -34,10 +34,12 @@ from memory.belief.states import State
 from memory.belief.tables import (
     cell,
     effect_day,
+    influence,
     memory_weight,
     noise,
     ranker_record,
     strength,
+    usage,
     weight_deviation,
 )
 from memory.kernel.ids import new_id
@@ -48,11 +50,13 @@ _LOCK = text("SELECT pg_advisory_xact_lock(hashtextextended(:name, 0))")
 _TABLES: Mapping[str, Table] = {
     "memory": memory_weight,
     "deviation": weight_deviation,
+    "influence": influence,
     "cell": cell,
     "noise": noise,
     "strength": strength,
     "effect": effect_day,
     "record": ranker_record,
+    "usage": usage,
 }
 """Where the states of each kind of subject are."""
 
@@ -69,14 +73,14 @@ class StateStore:
         await self._connection.execute(_LOCK, {"name": f"states:{self._namespace_id}"})
 
     async def load(self, memory_ids: Iterable[UUID], days: Iterable[date] = ()) -> Learned:
-        """States of these memories with all their deviations, the effects of these days, and
-        every cell, noise, strength and record.
+        """States of these memories with all their deviations and influences, the effects of these
+        days, and every cell, noise, strength, record and usage.
         """
         wanted = sorted(set(memory_ids))
         states: dict[Subject, State] = {}
-        for kind in ("memory", "deviation"):
+        for kind in ("memory", "deviation", "influence"):
             states |= await self._read(kind, _TABLES[kind].c.memory_id.in_(wanted))
-        for kind in ("cell", "noise", "strength", "record"):
+        for kind in ("cell", "noise", "strength", "record", "usage"):
             states |= await self._read(kind)
         states |= await self._read("effect", effect_day.c.day.in_(sorted(set(days))))
         return collect_states(states)
@@ -91,6 +95,11 @@ class StateStore:
         scope = ranker_record.c.category_id
         records = await self._read("record", or_(scope == category_id, scope.is_(None)))
         return collect_states(ours | records)
+
+    async def load_usage(self, agent_id: UUID, category_id: UUID) -> State | None:
+        """Which of the cell's last outcomes named what was used."""
+        here = (usage.c.agent_id == agent_id) & (usage.c.category_id == category_id)
+        return next(iter((await self._read("usage", here)).values()), None)
 
     async def load_cells(self) -> Learned:
         """Strengths, effects of every feedback date, and the rankers' records."""
@@ -157,7 +166,13 @@ class StateStore:
     async def count(self, counts: Mapping[UUID, MemoryCounters]) -> None:
         """Add to the counters of memories, in id order."""
         rows = [
-            {"id": memory_id, "credited": c.credited, "helpful": c.helpful, "harmful": c.harmful}
+            {
+                "id": memory_id,
+                "credited": c.credited,
+                "helpful": c.helpful,
+                "harmful": c.harmful,
+                "absent": c.absent,
+            }
             for memory_id, c in sorted(counts.items())
         ]
         if rows:
@@ -176,22 +191,27 @@ class StateStore:
         """For each memory: its counters, and how often it was served."""
         rows = await self._connection.execute(_COUNTS, {"ids": list(memory_ids)})
         return {
-            row.memory_id: MemoryCounters(row.n_credited, row.n_helpful, row.n_harmful, row.served)
+            row.memory_id: MemoryCounters(
+                row.n_credited, row.n_helpful, row.n_harmful, row.served, row.n_absent
+            )
             for row in rows
         }
 
 
 _COUNT = text("""
     UPDATE memory_weight SET n_credited = n_credited + :credited,
-        n_helpful = n_helpful + :helpful, n_harmful = n_harmful + :harmful
+        n_helpful = n_helpful + :helpful, n_harmful = n_harmful + :harmful,
+        n_absent = n_absent + :absent
     WHERE memory_id = :id
 """)
 
 
 _COUNTS = text("""
-    SELECT w.memory_id, w.n_credited, w.n_helpful, w.n_harmful,
+    SELECT w.memory_id, w.n_credited, w.n_helpful, w.n_harmful, w.n_absent,
         (SELECT count(*) FROM retrieval_item i WHERE i.namespace_id = w.namespace_id
-            AND i.memory_id = w.memory_id AND i.served) AS served
+            AND i.memory_id = w.memory_id AND i.served)
+        + coalesce((SELECT t.n FROM receipt_tally t WHERE t.namespace_id = w.namespace_id
+            AND t.kind = 'memory' AND t.subject_id = w.memory_id), 0) AS served
     FROM memory_weight w WHERE w.memory_id = ANY(:ids)
 """)
 

@@ -71,6 +71,7 @@ class CompetenceStore:
             (trajectory.c.namespace_id == self._namespace_id)
             & trajectory.c.verifier.in_(SUPPORTING)
             & trajectory.c.reward.is_not(None)
+            & trajectory.c.withdrawn_at.is_(None)
         )
         if as_of is not None:
             verified &= trajectory.c.known_at <= as_of

@@ -120,9 +120,11 @@ class ConstraintStore:
             .limit(1)
         )
 
-    async def open_up(self, memory_id: UUID, trust: Trust | None, stamp: Stamp) -> bool:
-        """Every agent may see it from now on; and `trust` is what is thought of its source. False
-        where another that all agents see says the same.
+    async def open_up(
+        self, memory_id: UUID, trust: Trust | None, stamp: Stamp
+    ) -> CategoryIds | None:
+        """Every agent may see it from now on; and `trust` is what is thought of its source. Answers
+        where it is; None where another that all agents see says the same.
         """
         values: dict[str, object] = {
             "owner": ANY_AGENT,
@@ -134,10 +136,12 @@ class ConstraintStore:
         here = (memory.c.namespace_id == self._namespace_id) & (memory.c.id == memory_id)
         try:
             async with self._connection.begin_nested():
-                done = await self._connection.execute(update(memory).where(here).values(**values))
+                opened = update(memory).where(here).values(**values)
+                place = (memory.c.category_id, memory.c.subcategory_id)
+                row = (await self._connection.execute(opened.returning(*place))).first()
         except IntegrityError:
-            return False
-        return done.rowcount > 0
+            return None
+        return None if row is None else CategoryIds(row.category_id, row.subcategory_id)
 
     async def tasks_without_vector(
         self, task_ids: Sequence[UUID], model_id: UUID

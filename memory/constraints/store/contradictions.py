@@ -145,7 +145,11 @@ class ContradictionStore:
         )
         found = rows.mappings().first()
         if found is None:
-            raise NotFound("no such contradiction", code="contradiction_not_found", field="id")
+            raise NotFound(
+                f"no such contradiction: {contradiction_id}",
+                code="contradiction_not_found",
+                field="id",
+            )
         return _to_contradiction(found)
 
     async def sides(self, memory_ids: Sequence[UUID]) -> dict[UUID, ContradictionSide]:

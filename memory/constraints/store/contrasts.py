@@ -174,7 +174,9 @@ class ContrastStore:
     async def get(self, contrast_id: UUID) -> Contrast:
         found = await self._read("AND c.id = :id", {"id": contrast_id})
         if not found:
-            raise NotFound("no such contrast", code="contrast_not_found", field="id")
+            raise NotFound(
+                f"no such contrast: {contrast_id}", code="contrast_not_found", field="id"
+            )
         return found[0]
 
     async def of_pairs(self, pairs: Sequence[RunPair]) -> list[Contrast]:

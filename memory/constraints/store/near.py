@@ -11,9 +11,11 @@ from sqlalchemy import RowMapping, column, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from memory.constraints.entities import SupportCounts
+from memory.constraints.proof import TASKS
 from memory.constraints.store.support import to_support_counts
 from memory.kernel.postgres.rows import RowMapper
 from memory.memories.entities import ANY_AGENT
+from memory.memories.store.filtering import condition_of
 from memory.memories.tables import LIVING
 from memory.meta_guidelines.store import BUCKET, Neighbourhood
 
@@ -58,8 +60,14 @@ class NearConstraint:
     state: tuple[float, ...]
     touched_at: datetime | None
     n_credited: int
+    n_helpful: int
+    n_harmful: int
+    n_absent: int
+    pinned: bool
     deviation: tuple[float, ...] | None
     deviation_touched_at: datetime | None
+    influence: tuple[float, ...] | None
+    influence_touched_at: datetime | None
 
 
 class NearConstraintStore:
@@ -74,9 +82,7 @@ class NearConstraintStore:
         owners = [ANY_AGENT, str(wanted.agent_id)] if wanted.private else [ANY_AGENT]
         values = wanted.values(self._namespace_id) | {"owners": owners, "tasks": NEAREST_TASKS}
         await self._connection.execute(_HASH)
-        places = await self._connection.execute(
-            text(_places(len(wanted.vectors), past=wanted.past)), values
-        )
+        places = await self._connection.execute(text(_places(wanted)), values)
         await self._connection.execute(_ANY)
         found = [dict(row) for row in places.mappings()]
         if not found:
@@ -108,12 +114,13 @@ _CURRENT = f"""m.version AS shown FROM memory m
     WHERE {_VISIBLE} AND {LIVING} AND m.status IN ('active', 'probation')"""
 
 
-# In the past: what nobody vouches for was no constraint before support that counts was known.
+# In the past: what no manager vouches for was no constraint before it was known of enough tasks.
 _PAST = f"""(SELECT max(v.version) FROM memory_version v
         WHERE v.memory_id = m.id AND v.known_at <= :as_of) AS shown FROM memory m
     WHERE {_VISIBLE} AND m.status IN ('active', 'probation', 'retired', 'suspended')
-      AND (m.owner <> '*' OR m.trust = 'trusted' OR EXISTS (
-        SELECT FROM constraint_support s
+      AND (m.owner <> '*' OR m.trust = 'trusted' OR (
+        SELECT count(DISTINCT s.task_id) >= {TASKS} OR count(*) > count(s.contrast_id)
+        FROM constraint_support s
         WHERE s.memory_id = m.id AND s.counts AND s.known_at <= :as_of))"""  # noqa: S608 - constants
 
 
@@ -125,21 +132,26 @@ _SUPPORT = """
             WHERE s.counts AND s.preferred_agent_id <> s.unpreferred_agent_id) AS agent_pairs,
         count(DISTINCT side.family) FILTER (WHERE s.counts) AS families,
         count(DISTINCT side.key_id) FILTER (WHERE s.counts) AS keys,
-        coalesce(bool_or(side.agent_id IN (SELECT id FROM same_model)), false) AS participates
+        count(DISTINCT coalesce(k.party_id, side.agent_id)) FILTER (
+            WHERE s.counts AND s.contrast_id IS NOT NULL) AS parties,
+        coalesce(bool_or(side.agent_id IN (SELECT id FROM same_model)) FILTER (
+            WHERE s.counts OR m.owner <> '*'), false) AS participates
     FROM constraint_support s CROSS JOIN LATERAL (VALUES
         (s.preferred_agent_id, s.preferred_family, s.preferred_key_id),
         (s.unpreferred_agent_id, s.unpreferred_family, s.unpreferred_key_id)
-    ) AS side (agent_id, family, key_id)
+    ) AS side (agent_id, family, key_id) LEFT JOIN api_key k ON k.id = side.key_id
     WHERE s.memory_id = m.id AND s.known_at <= :as_of
 """
 
 
-# The distance is taken in a materialised step without an order, so that no index of vectors, which
-# would find only some of the tasks, can serve it.
+# A task leads to what all agents see only where its support counts, or anyone could say where it
+# is served. The distance is taken in a materialised step without an order, so that no index of
+# vectors, which would find only some of the tasks, can serve it.
 _PLACED = """
     linked AS MATERIALIZED (
         SELECT DISTINCT s.memory_id, s.task_id FROM seen m JOIN constraint_support s
         ON s.namespace_id = :ns AND s.memory_id = m.id AND s.known_at <= :as_of
+          AND (s.counts OR m.owner <> '*')
     ),
     angle AS MATERIALIZED (
         SELECT e.task_id, greatest(0, {angles}) AS similarity FROM task_embedding e
@@ -166,12 +178,15 @@ _PLACED = """
 """
 
 
-def _places(vectors: int, *, past: bool) -> str:
+def _places(wanted: Neighbourhood) -> str:
     """Which constraints come of the nearest tasks of each bucket, and by which tasks."""
-    angles = ", ".join(f"1 - (e.vector <=> CAST(:q{i} AS halfvec))" for i in range(vectors))
+    angles = ", ".join(
+        f"1 - (e.vector <=> CAST(:q{i} AS halfvec))" for i in range(len(wanted.vectors))
+    )
+    seen = (_PAST if wanted.past else _CURRENT) + condition_of(wanted.filter, ":{}")
     placed = _PLACED.format(angles=angles, bucket=BUCKET)
     return f"""
-    WITH seen AS MATERIALIZED (SELECT m.*, {_PAST if past else _CURRENT}), {placed}
+    WITH seen AS MATERIALIZED (SELECT m.*, {seen}), {placed}
     SELECT m.id, m.shown AS version, n.bucket, h.held, n.task_ids, n.similarities
     FROM near n JOIN held h ON h.bucket = n.bucket JOIN seen m ON m.id = n.memory_id
     ORDER BY m.id
@@ -185,8 +200,10 @@ _CONTENT = text(f"""
     )
     SELECT m.id, h.version, m.status, m.trust, v.situation, v.lesson, m.detail,
         a.name AS agent, c.name AS category, sub.name AS subcategory, m.start_weight, m.learned_at,
-        s.*, w.state, w.touched_at, w.n_credited,
-        d.state AS deviation, d.touched_at AS deviation_touched_at
+        s.*, w.state, w.touched_at, w.n_credited, w.n_helpful, w.n_harmful,
+        w.n_absent, m.pinned,
+        d.state AS deviation, d.touched_at AS deviation_touched_at,
+        f.state AS influence, f.touched_at AS influence_touched_at
     FROM unnest(CAST(:ids AS uuid[]), CAST(:versions AS int[])) AS h (id, version)
     JOIN memory m ON m.namespace_id = :ns AND m.id = h.id AND m.erased_at IS NULL
     JOIN memory_version v ON v.memory_id = h.id AND v.version = h.version
@@ -195,6 +212,7 @@ _CONTENT = text(f"""
     JOIN memory_weight w ON w.memory_id = h.id
     LEFT JOIN category sub ON sub.id = m.subcategory_id
     LEFT JOIN weight_deviation d ON d.memory_id = h.id AND d.agent_id = :agent
+    LEFT JOIN influence f ON f.memory_id = h.id AND f.party_id = CAST(:party AS uuid)
     CROSS JOIN LATERAL ({_SUPPORT}) AS s
 """)  # noqa: S608 - assembled from the constant above; every value is a parameter
 
@@ -202,7 +220,17 @@ _CONTENT = text(f"""
 _COLUMNS = (
     *("id", "version", "status", "trust", "situation", "lesson", "detail", "agent", "category"),
     *("subcategory", "start_weight", "learned_at", "bucket", "held", "participates", "state"),
-    *("touched_at", "n_credited", "deviation", "deviation_touched_at"),
+    *(
+        "touched_at",
+        "n_credited",
+        "n_helpful",
+        "n_harmful",
+        "n_absent",
+        "pinned",
+        "deviation",
+        "deviation_touched_at",
+    ),
+    *("influence", "influence_touched_at"),
 )
 
 

@@ -4,11 +4,13 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from uuid import UUID
 
-from sqlalchemy import column, text
+from sqlalchemy import RowMapping, column, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from memory.constraints.contrast_entities import RunSketch
+from memory.constraints.proof import Voice
 from memory.kernel.postgres.rows import RowMapper
+from memory.tenancy.entities import Role
 
 GROUP = 200
 """Besides those that are new, so many of a task's runs are looked at, the newest."""
@@ -48,20 +50,33 @@ class PairingStore:
 
 _COLUMNS = (
     *("id", "task_id", "agent_id", "agent", "family", "reward", "verifier", "cost"),
-    *("n_steps", "wordless", "known_at", "key_id", "in_charge", "fresh"),
+    *("n_steps", "wordless", "known_at", "fresh", "variant", "refused"),
 )
 
 
-_to_sketch = RowMapper(RunSketch, map(column, _COLUMNS))
+def to_voice(row: RowMapping, prefix: str = "") -> Voice | None:
+    """Of a row with the columns of a key; None where there is no such key."""
+    key_id, role, agents, party_id, verifies = (row[f"{prefix}{name}"] for name in VOICE)
+    if key_id is None:
+        return None
+    names = None if agents is None else tuple(agents)
+    return Voice(key_id, Role(role), names, party_id, verifies)
+
+
+VOICE = ("key_id", "role", "agents", "party_id", "verifies")
+
+
+_to_sketch = RowMapper(RunSketch, map(column, _COLUMNS), computed={"voice": to_voice})
 
 
 _RUN = """
-    SELECT t.id, t.task_id, t.agent_id, a.name AS agent, a.family, t.reward, t.verifier, t.cost,
+    SELECT t.id, t.task_id, t.agent_id, a.name AS agent, a.family, t.reward, t.cost,
+        CASE WHEN t.withdrawn_at IS NULL THEN t.verifier ELSE 'none' END AS verifier,
         jsonb_array_length(t.steps) AS n_steps,
         jsonb_array_length(t.steps) = 0 AND t.result IS NULL AS wordless,
-        t.known_at, t.key_id,
-        coalesce(k.role IN ('evaluator', 'admin', 'operator'), false) AS in_charge,
-        t.paired_at IS NULL AS fresh
+        t.known_at, k.id AS key_id, k.role, k.agents, k.party_id, k.verifies,
+        t.paired_at IS NULL AS fresh, t.task_variant AS variant,
+        t.examined ->> 'refused' AS refused
 """
 
 

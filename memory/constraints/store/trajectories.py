@@ -45,14 +45,22 @@ _NAMES = (
 
 
 def _to_steps(row: RowMapping) -> tuple[Step, ...]:
-    return tuple(Step.stored(step["text"], step["kind"]) for step in row["steps"])
+    return tuple(Step.stored(step) for step in row["steps"])
 
 
 # A page of whole runs could be eighty megabytes: a list tells how long they are.
 _to_summary = RowMapper(TrajectorySummary, [*_NAMES, trajectory])
 
 
-_to_trajectory = RowMapper(Trajectory, [*_NAMES, trajectory], computed={"steps": _to_steps})
+def _to_refused(row: RowMapping) -> str | None:
+    return row["examined"] and row["examined"]["refused"]
+
+
+_to_trajectory = RowMapper(
+    Trajectory,
+    [*_NAMES, trajectory],
+    computed={"steps": _to_steps, "refused": _to_refused},
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,11 +93,14 @@ class TrajectoryStore:
             "namespace_id": self._namespace_id,
             "task_id": new.task_id,
             "agent_id": new.agent_id,
-            "steps": [{"text": step.text, "kind": step.kind} for step in draft.steps],
+            "steps": [step.as_stored() for step in draft.steps],
             "result": draft.result,
+            "rationale": draft.rationale,
             "reward": draft.reward,
             "verifier": draft.verifier,
             "cost": draft.cost,
+            "task_variant": draft.task_variant,
+            "retrieval_id": draft.retrieval_id,
             "known_at": new.written.known_at,
             "recorded_at": new.written.recorded_at,
             "key_id": new.written.key_id,
@@ -98,7 +109,9 @@ class TrajectoryStore:
     async def get(self, trajectory_id: UUID) -> Trajectory:
         found = await self._read(trajectory.c.id == trajectory_id)
         if not found:
-            raise NotFound("no such trajectory", code="trajectory_not_found", field="id")
+            raise NotFound(
+                f"no such trajectory: {trajectory_id}", code="trajectory_not_found", field="id"
+            )
         return found[0]
 
     async def of_ids(self, trajectory_ids: Sequence[UUID]) -> list[Trajectory]:
@@ -109,6 +122,32 @@ class TrajectoryStore:
         """Every run of a task that still has its words, by id."""
         return await self._read(
             (trajectory.c.task_id == task_id) & trajectory.c.erased_at.is_(None)
+        )
+
+    async def of_receipt(self, retrieval_id: UUID, key_id: UUID) -> list[Trajectory]:
+        """Runs behind a receipt that this key brought and that have a verdict, by id."""
+        return await self._read(
+            (trajectory.c.retrieval_id == retrieval_id)
+            & (trajectory.c.key_id == key_id)
+            & trajectory.c.erased_at.is_(None)
+            & trajectory.c.withdrawn_at.is_(None)
+        )
+
+    async def count_of_receipt(self, retrieval_id: UUID) -> int:
+        """How many runs stand behind a receipt, whoever brought them, withdrawn ones among them."""
+        found = await self._connection.scalar(
+            select(func.count())
+            .select_from(trajectory)
+            .where(self._here, trajectory.c.retrieval_id == retrieval_id)
+        )
+        return found or 0
+
+    async def withdraw(self, trajectory_ids: Sequence[UUID], now: datetime) -> None:
+        """These runs prove nothing any more: their verdict was taken back."""
+        await self._connection.execute(
+            update(trajectory)
+            .where(self._here, trajectory.c.id.in_(trajectory_ids))
+            .values(withdrawn_at=now)
         )
 
     async def unpaired(self, limit: int) -> list[Trajectory]:
@@ -124,12 +163,15 @@ class TrajectoryStore:
         )
 
     async def browse(self, wanted: TrajectoryFilter, page: Page) -> Listed[TrajectorySummary]:
-        """Oldest first, without the words of the runs."""
+        """Without the words of the runs."""
         condition = self._here & _matching(wanted)
+        order = trajectory.c.id.desc() if wanted.newest_first else trajectory.c.id
         rows = select(*_to_summary.columns).select_from(_RUNS).where(condition)
-        rows = rows.order_by(trajectory.c.id).limit(page.limit + 1)
+        rows = rows.order_by(order).limit(page.limit + 1)
         if page.after is not None:
-            rows = rows.where(trajectory.c.id > UUID(str(page.after[0])))
+            last = UUID(str(page.after[0]))
+            below, above = trajectory.c.id < last, trajectory.c.id > last
+            rows = rows.where(below if wanted.newest_first else above)
         found = [_to_summary(row) for row in (await self._connection.execute(rows)).mappings()]
         total = await self._connection.scalar(
             select(func.count()).select_from(_RUNS).where(condition)
@@ -139,7 +181,9 @@ class TrajectoryStore:
     async def _read(
         self, condition: ColumnElement[bool], limit: int | None = None
     ) -> list[Trajectory]:
-        whole = select(*_to_trajectory.columns, trajectory.c.steps).select_from(_RUNS)
+        whole = select(
+            *_to_trajectory.columns, trajectory.c.steps, trajectory.c.examined
+        ).select_from(_RUNS)
         rows = await self._connection.execute(
             whole.where(self._here, condition).order_by(trajectory.c.id).limit(limit)
         )
@@ -156,4 +200,6 @@ def _matching(wanted: TrajectoryFilter) -> ColumnElement[bool]:
         condition &= category.c.name == wanted.category
     if wanted.verifier is not None:
         condition &= trajectory.c.verifier == wanted.verifier
+    if wanted.retrieval_id is not None:
+        condition &= trajectory.c.retrieval_id == wanted.retrieval_id
     return condition

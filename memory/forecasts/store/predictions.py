@@ -30,7 +30,7 @@ from memory.forecasts.tables import prediction, prediction_revision, prediction_
 from memory.kernel.errors import NotFound
 from memory.kernel.paging import Page
 from memory.kernel.postgres.rows import RowMapper
-from memory.receipts.entities import AgentTask
+from memory.receipts.key_entities import AgentTask
 from memory.tasks.tables import agent, task
 
 _NAMED = prediction.join(agent, agent.c.id == prediction.c.agent_id).join(
@@ -125,19 +125,24 @@ class PredictionStore:
     async def get(self, prediction_id: UUID) -> RevisedPrediction:
         found = await self.some([prediction_id])
         if prediction_id not in found:
-            raise NotFound("no such prediction", code="prediction_not_found", field="prediction_id")
+            raise NotFound(
+                f"no such prediction: {prediction_id}",
+                code="prediction_not_found",
+                field="prediction_id",
+            )
         return found[prediction_id]
 
     async def browse(
         self, wanted: PredictionFilter, page: Page
     ) -> tuple[list[RevisedPrediction], int]:
-        """Oldest first, one row more than the page, with their newest revision alone; and how many
-        match.
-        """
+        """One row more than the page, with their newest revision alone; and how many match."""
         condition = self._here(_matching(wanted))
-        rows = _PREDICTIONS.where(condition).order_by(prediction.c.id).limit(page.limit + 1)
+        order = prediction.c.id.desc() if wanted.newest_first else prediction.c.id
+        rows = _PREDICTIONS.where(condition).order_by(order).limit(page.limit + 1)
         if page.after is not None:
-            rows = rows.where(prediction.c.id > UUID(str(page.after[0])))
+            last = UUID(str(page.after[0]))
+            below, above = prediction.c.id < last, prediction.c.id > last
+            rows = rows.where(below if wanted.newest_first else above)
         found = await self._read(rows, newest=True)
         total = await self._connection.scalar(
             select(func.count()).select_from(_NAMED).where(condition)
@@ -229,6 +234,7 @@ def revision_row(prediction_id: UUID, revision: Revision) -> dict[str, object]:
         "baseline_probabilities": revision.baseline_probabilities,
         "full_probabilities": revision.full_probabilities,
         "answers": revision.answers,
+        "used": None if revision.used is None else list(revision.used),
         "rationale": revision.rationale,
         "known_at": revision.known_at,
         "recorded_at": revision.recorded_at,

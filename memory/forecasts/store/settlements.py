@@ -30,7 +30,9 @@ _to_score = RowMapper(
 
 
 _to_settlement = RowMapper(
-    Settlement, [settlement], computed={"windows": lambda _: (), "scores": lambda _: ()}
+    Settlement,
+    [settlement],
+    computed=dict.fromkeys(("windows", "scores", "warnings"), lambda _: ()),
 )
 """Without its windows and scores, which are read apart."""
 
@@ -74,17 +76,25 @@ class SettlementStore:
     async def get(self, settlement_id: UUID) -> Settlement:
         found = await self.some([settlement_id])
         if settlement_id not in found:
-            raise NotFound("no such settlement", code="settlement_not_found", field="settlement_id")
+            raise NotFound(
+                f"no such settlement: {settlement_id}",
+                code="settlement_not_found",
+                field="settlement_id",
+            )
         return found[settlement_id]
 
-    async def browse(self, event: str | None, page: Page) -> tuple[list[Settlement], int]:
-        """Oldest first, one row more than the page; and how many match."""
+    async def browse(
+        self, event: str | None, page: Page, *, newest_first: bool = False
+    ) -> tuple[list[Settlement], int]:
+        """One row more than the page; and how many match."""
         condition: ColumnElement[bool] = settlement.c.namespace_id == self._namespace_id
         if event is not None:
             condition &= settlement.c.event == event
-        ids = select(settlement.c.id).where(condition).order_by(settlement.c.id)
+        order = settlement.c.id.desc() if newest_first else settlement.c.id
+        ids = select(settlement.c.id).where(condition).order_by(order)
         if page.after is not None:
-            ids = ids.where(settlement.c.id > UUID(str(page.after[0])))
+            last = UUID(str(page.after[0]))
+            ids = ids.where(settlement.c.id < last if newest_first else settlement.c.id > last)
         some = list(await self._connection.scalars(ids.limit(page.limit + 1)))
         found = await self.some(some)
         total = await self._connection.scalar(

@@ -33,9 +33,10 @@ from memory.belief.tables import memory_weight
 from memory.kernel.paging import Page
 from memory.memories.browse_entities import Browse, MemoryCriteria, Sort
 from memory.memories.entities import Viewer
+from memory.memories.store.queries import may_see
 from memory.memories.store.snapshots import Snapshot
 from memory.memories.tables import memory, memory_version
-from memory.receipts.tables import retrieval_item
+from memory.receipts.tables import receipt_tally, retrieval_item
 from memory.tasks.tables import agent, category
 
 RowKey = datetime | int | float
@@ -74,7 +75,7 @@ class BrowsingStore:
     def __init__(self, connection: AsyncConnection, namespace_id: UUID, viewer: Viewer) -> None:
         self._connection = connection
         self._namespace_id = namespace_id
-        self._owners = viewer.owners
+        self._owners, self._seen = viewer.owners, may_see(viewer)
 
     async def part(self, browse: Browse, page: Page) -> tuple[list[SortedId], int]:
         """Ids in order with what they are sorted by, one more than the page; and how many match.
@@ -137,7 +138,13 @@ class BrowsingStore:
                     item.memory_id == memory.c.id,
                     item.served,
                 )
-                return served.scalar_subquery()
+                tally = receipt_tally.c
+                removed = select(tally.n).where(
+                    tally.namespace_id == self._namespace_id,
+                    tally.kind == "memory",
+                    tally.subject_id == memory.c.id,
+                )
+                return served.scalar_subquery() + func.coalesce(removed.scalar_subquery(), 0)
             case Sort.CREDITED:
                 return memory_weight.c.n_credited
             case Sort.RECORDED | Sort.WEIGHT:
@@ -145,7 +152,7 @@ class BrowsingStore:
 
     def _matching(self, criteria: MemoryCriteria, rows: _Rows) -> ColumnElement[bool]:
         here = memory.c.namespace_id == self._namespace_id
-        condition = here & memory.c.erased_at.is_(None) & memory.c.owner.in_(self._owners)
+        condition = here & memory.c.erased_at.is_(None) & self._seen
         if criteria.kind is not None:
             condition &= memory.c.kind == criteria.kind
         if criteria.trust is not None:

@@ -13,7 +13,13 @@ from memory.receipts.tables import outcome
 from memory.tasks.tables import agent
 
 _to_event = RowMapper(
-    WeightEvent, [weight_event, agent.c.name.label("agent"), outcome.c.retrieval_id]
+    WeightEvent,
+    [
+        weight_event,
+        agent.c.name.label("agent"),
+        weight_event.c.party_id.label("party"),
+        outcome.c.retrieval_id,
+    ],
 )
 
 
@@ -25,7 +31,9 @@ class WeightEventStore:
         self._namespace_id = namespace_id
 
     async def of_memory(self, memory_id: UUID, page: Page) -> tuple[list[WeightEvent], int]:
-        """Events of one memory and its deviations, oldest first, one more than the page."""
+        """Events of one memory, its deviations and influences, oldest first, one more than the
+        page.
+        """
         condition: ColumnElement[bool] = (weight_event.c.namespace_id == self._namespace_id) & (
             weight_event.c.memory_id == memory_id
         )

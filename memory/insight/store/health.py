@@ -12,7 +12,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from memory.belief.states import State
 from memory.belief.tables import strength
-from memory.insight.entities import LearningHealth, WaitingByAge
+from memory.insight.entities import LearningHealth, OutcomeCoverage, WaitingByAge
+from memory.insight.rules import share
 from memory.insight.tables import health_sample
 from memory.kernel.paging import Listed, Page, listed
 
@@ -46,10 +47,13 @@ class HealthStore:
             for row in await self._rows(_LIVING, now)
         ]
 
-    async def coverage(self, now: datetime) -> tuple[int, int]:
-        """Receipts of the last 30 days, and how many of them have an effective outcome."""
+    async def coverage(self, now: datetime) -> OutcomeCoverage:
+        """Receipts of the last 30 days, and what was reported of them."""
         [row] = await self._rows(_COVERAGE, now)
-        return row["receipts"], row["answered"]
+        answered, receipts = row["answered"], row["receipts"]
+        return OutcomeCoverage(
+            receipts, answered, share(answered, receipts), row["reported"] - answered
+        )
 
     async def pending_outcomes(self, now: datetime) -> WaitingByAge:
         """Outcomes that wait to be applied, by age."""
@@ -60,6 +64,11 @@ class HealthStore:
         """Receipts that have not expired and still wait for an outcome, by age."""
         [row] = await self._rows(_PENDING_RECEIPTS, now)
         return WaitingByAge(**row)
+
+    async def expired_receipts(self, now: datetime) -> int:
+        """Receipts that expired within the last 30 days without a report."""
+        [row] = await self._rows(_EXPIRED_RECEIPTS, now)
+        return row["n"]
 
     async def duplicates(self, now: datetime) -> tuple[int, int]:
         """How often something was remembered, and how often it was there already or was merged.
@@ -125,6 +134,16 @@ class HealthStore:
         found = row.mappings().first()
         return None if found is None else _to_health(found)
 
+    async def newest_samples(self, most: int) -> list[LearningHealth]:
+        """The last so many, oldest first."""
+        rows = await self._connection.execute(
+            select(health_sample)
+            .where(health_sample.c.namespace_id == self._namespace_id)
+            .order_by(health_sample.c.known_at.desc())
+            .limit(most)
+        )
+        return [_to_health(row) for row in reversed(rows.mappings().all())]
+
     async def samples(self, page: Page) -> Listed[LearningHealth]:
         """Oldest first."""
         here = health_sample.c.namespace_id == self._namespace_id
@@ -158,11 +177,16 @@ _LIVING = text("""
 
 # A replayed task hangs on nobody's outcome.
 _ANSWERED = """EXISTS (SELECT 1 FROM outcome o WHERE o.retrieval_id = r.id
-    AND o.status IN ('accepted', 'applied'))"""
+    AND (o.status IN ('accepted', 'applied') OR o.reason = 'half_of_pair'))"""
+
+
+_REPORTED = """EXISTS (SELECT 1 FROM outcome o WHERE o.retrieval_id = r.id
+    AND o.status <> 'superseded')"""
 
 
 _COVERAGE = text(f"""
-    SELECT count(*) AS receipts, count(*) FILTER (WHERE {_ANSWERED}) AS answered
+    SELECT count(*) AS receipts, count(*) FILTER (WHERE {_ANSWERED}) AS answered,
+        count(*) FILTER (WHERE {_REPORTED}) AS reported
     FROM retrieval r WHERE r.namespace_id = :ns AND r.purpose <> 'replay'
       AND r.known_at > :since AND r.known_at <= :now
 """)  # noqa: S608 - assembled from the constant above; every value is a parameter
@@ -177,14 +201,21 @@ _AGES = """count(*) FILTER (WHERE age < interval '1 hour') AS hour,
 
 _PENDING_OUTCOMES = text(f"""
     SELECT {_AGES} FROM (SELECT CAST(:now AS timestamptz) - known_at AS age FROM outcome
-        WHERE namespace_id = :ns AND applied_at IS NULL) AS waiting
+        WHERE namespace_id = :ns AND applied_at IS NULL AND set_aside_at IS NULL) AS waiting
 """)  # noqa: S608 - assembled from the constant above; every value is a parameter
 
 
 _PENDING_RECEIPTS = text(f"""
     SELECT {_AGES} FROM (SELECT CAST(:now AS timestamptz) - r.known_at AS age FROM retrieval r
         WHERE r.namespace_id = :ns AND r.purpose <> 'replay' AND r.known_at <= :now
-          AND r.expires_at > :now AND NOT {_ANSWERED}) AS waiting
+          AND r.expires_at > :now AND NOT {_REPORTED}) AS waiting
+""")  # noqa: S608 - assembled from the constants above; every value is a parameter
+
+
+_EXPIRED_RECEIPTS = text(f"""
+    SELECT count(*) AS n FROM retrieval r
+    WHERE r.namespace_id = :ns AND r.purpose <> 'replay'
+      AND r.expires_at > :since AND r.expires_at <= :now AND NOT {_REPORTED}
 """)  # noqa: S608 - assembled from the constants above; every value is a parameter
 
 
@@ -210,7 +241,9 @@ _GROWTH = text("""
             AND m.status NOT IN ('proposed', 'verifying', 'rejected') AND m.learned_at <= :now
         ) AS admitted,
         (SELECT count(*) FROM retrieval r WHERE r.namespace_id = :ns AND r.category_id = c.id
-            AND r.purpose <> 'replay' AND r.known_at <= :now) AS retrievals
+            AND r.purpose <> 'replay' AND r.known_at <= :now)
+        + coalesce((SELECT t.n FROM receipt_tally t WHERE t.namespace_id = :ns
+            AND t.kind = 'category' AND t.subject_id = c.id), 0) AS retrievals
     FROM category c WHERE c.namespace_id = :ns AND c.parent_id IS NULL
 """)
 

@@ -2,16 +2,32 @@
 
 Every transaction runs as the application's role, inside one namespace (or none), set in the same
 round trip. Faults of the driver become faults of the memory here and nowhere else.
+
+A call that is to have its effect once only (`deferring`) has one transaction of effect: it ends
+well and is committed later, with the record of the answer in it.
 """
 
-from collections.abc import AsyncGenerator, Generator
-from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass
-from datetime import timedelta
+import asyncio
+import json
+import os
+import socket
+from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
+from contextlib import (
+    AbstractAsyncContextManager,
+    asynccontextmanager,
+    contextmanager,
+    suppress,
+)
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
 from uuid import UUID
 
 import psycopg
-from sqlalchemy import text
+from psycopg.rows import dict_row
+from sqlalchemy import ClauseElement, Table, text
+from sqlalchemy.dialects.postgresql.psycopg import dialect as psycopg_dialect
 from sqlalchemy.exc import DBAPIError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncConnection, create_async_engine
@@ -29,16 +45,180 @@ _ENTER = text("""
 """)
 
 
+_READ_ONLY = text("SET TRANSACTION READ ONLY")
+
+
+_ENTER_DRIVER = b"""
+    SELECT set_config('role', %(role)s, true), set_config('memlift.namespace', %(namespace)s, true),
+        set_config('TimeZone', 'UTC', true)
+"""
+
+
 # Codes after which the same transaction, run again, may well succeed.
 _CONTENTION = frozenset({"40001", "40P01", "55P03"})
+
+
+# What a server that runs out of something says of itself: it can be reached, and takes no more.
+_FULL = {
+    "53100": ("the database's disk is full: make room on it", "database_disk_full"),
+    "53200": ("the database has no memory left", "database_full"),
+    "53300": ("the database takes no more connections", "database_full"),
+    "53400": ("the database is at a limit of its configuration", "database_full"),
+}
+FULL_RETRY = 10.0
+"""Seconds: sooner, nobody has made room."""
+
+
+POOL_EXHAUSTED = "pool_exhausted"
+
+
+DATABASE = "database"
+
+
+# A peer that is gone is noticed in some 20 seconds, not in hours.
+KEEPALIVE = {
+    "keepalives_idle": 5,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 20_000,
+}
+
+
+def process_name() -> str:
+    """What this process is called among people, and among the database's connections."""
+    return f"memlift {socket.gethostname()}:{os.getpid()}"
 
 
 class UniqueTextTaken(Exception):
     """Another living memory has the text already; the transaction goes on from before the write."""
 
 
+class Declined(Exception):
+    """What is stored does not admit a statement of an exchange; nothing of it was kept."""
+
+
 Connection = AsyncConnection
 """What a store is born with; use cases pass it on and never look inside."""
+
+
+Driver = psycopg.AsyncConnection[Any]
+
+
+Rows = list[dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """What the driver is given as it stands, with values by name."""
+
+    text: bytes
+    values: Mapping[str, object]
+
+
+class Prepared:
+    """A statement of SQLAlchemy, written out once for the driver; its bound values by name."""
+
+    def __init__(self, statement: ClauseElement) -> None:
+        compiled = statement.compile(dialect=psycopg_dialect())
+        self._text = str(compiled).encode()
+        self._constants: dict[str, object] = {**(compiled.params or {})}
+
+    def of(self, **values: object) -> Statement:
+        return Statement(self._text, self._constants | values)
+
+
+def insert_rows(
+    table: Table, rows: Sequence[Mapping[str, object]], *, unless_there: bool = False
+) -> Statement:
+    """Writes rows of the same columns as one document, whose types the database reads; rows that
+    are `unless_there` left out where a key of theirs stands already.
+    """
+    columns = ", ".join(rows[0])
+    conflict = "ON CONFLICT DO NOTHING" if unless_there else ""
+    text_ = f"""INSERT INTO {table.name} ({columns}) SELECT {columns}
+        FROM json_populate_recordset(NULL::{table.name}, %(rows)s::json) {conflict}"""  # noqa: S608 - names of the schema
+    return Statement(text_.encode(), {"rows": json.dumps(list(rows), default=_as_text)})
+
+
+def _as_text(value: object) -> str:
+    if isinstance(value, bytes):
+        return f"\\x{value.hex()}"
+    return value.isoformat() if isinstance(value, datetime) else str(value)
+
+
+async def execute(connection: Connection, statement: Statement) -> None:
+    """A statement of the driver, inside a transaction."""
+    await connection.exec_driver_sql(statement.text.decode(), dict(statement.values))
+
+
+async def driver_of(connection: Connection) -> Driver:
+    """The driver's own connection, for what SQLAlchemy would only slow down."""
+    raw = await connection.get_raw_connection()
+    driver: Driver | None = raw.driver_connection
+    assert driver is not None
+    return driver
+
+
+@dataclass(slots=True)
+class DeferredCommit:
+    """The transaction of a call's effect, which ended well and waits to be committed."""
+
+    connection: Connection | None = None
+    _block: AbstractAsyncContextManager[Connection] | None = None
+    _task: "asyncio.Task[object] | None" = None
+    _afterwards: list[Callable[[], object]] = field(default_factory=list[Callable[[], object]])
+
+    def hold(self, block: AbstractAsyncContextManager[Connection], connection: Connection) -> None:
+        self.connection, self._block, self._task = connection, block, asyncio.current_task()
+
+    def require_free(self) -> None:
+        """A second transaction could wait for the locks of the first for ever, and would not see
+        what it wrote: the effect comes last.
+        """
+        if self._block is not None and self._task is asyncio.current_task():
+            raise RuntimeError("a transaction was opened after that of the call's effect")
+
+    def afterwards(self, action: Callable[[], object]) -> None:
+        self._afterwards.append(action)
+
+    async def keep(self) -> None:
+        """What was held stands from now on; nothing happens where nothing was."""
+        if (block := self._taken()) is not None:
+            await block.__aexit__(None, None, None)
+        for action in self._afterwards:
+            action()
+        self._afterwards.clear()
+
+    async def undo(self) -> None:
+        """As if it had never been."""
+        self._afterwards.clear()
+        if (block := self._taken()) is not None:
+            with suppress(_Undone):
+                await block.__aexit__(_Undone, _Undone(), None)
+
+    def _taken(self) -> AbstractAsyncContextManager[Connection] | None:
+        block, self._block, self.connection = self._block, None, None
+        return block
+
+
+class _Undone(Exception):
+    """Thrown into a held transaction, so that it rolls back."""
+
+
+_deferred: ContextVar[DeferredCommit | None] = ContextVar("deferred_commit", default=None)
+
+
+@contextmanager
+def deferring() -> Generator[DeferredCommit]:
+    """Inside the block a transaction of effect is held; whoever opened the block commits or undoes
+    it before the block ends.
+    """
+    deferred = DeferredCommit()
+    token = _deferred.set(deferred)
+    try:
+        yield deferred
+    finally:
+        _deferred.reset(token)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +240,9 @@ class Database:
             pool_size=settings.size,
             max_overflow=settings.overflow,
             pool_timeout=settings.timeout.total_seconds(),
+            # Faults go into logs, and what was asked or stored does not.
+            hide_parameters=True,
+            connect_args=KEEPALIVE | {"application_name": process_name()},
         )
 
     @asynccontextmanager
@@ -67,6 +250,8 @@ class Database:
         self, namespace_id: UUID | None = None
     ) -> AsyncGenerator[AsyncConnection]:
         """One transaction inside a namespace; None sees only the tables that hold no memory."""
+        if (deferred := _deferred.get()) is not None:
+            deferred.require_free()
         with translated():
             async with self._engine.begin() as connection:
                 await connection.execute(
@@ -74,6 +259,73 @@ class Database:
                     {"role": ROLE, "namespace": "" if namespace_id is None else str(namespace_id)},
                 )
                 yield connection
+
+    @asynccontextmanager
+    async def snapshot(self, namespace_id: UUID) -> AsyncGenerator[AsyncConnection]:
+        """One transaction that writes nothing, and to which nothing changes that it has not read
+        yet: for reading all of a namespace.
+        """
+        with translated():
+            async with self._engine.connect() as connection:
+                await connection.execution_options(isolation_level="REPEATABLE READ")
+                async with connection.begin():
+                    await connection.execute(_READ_ONLY)
+                    here = {"role": ROLE, "namespace": str(namespace_id)}
+                    await connection.execute(_ENTER, here)
+                    yield connection
+
+    async def exchange(
+        self, statements: Sequence[Statement], namespace_id: UUID | None = None
+    ) -> list[Rows]:
+        """The rows of each statement, all in one transaction and one round trip. Raises Declined,
+        and nothing is kept, where what is stored does not admit one of them.
+        """
+        if (deferred := _deferred.get()) is not None:
+            deferred.require_free()
+        here = "" if namespace_id is None else str(namespace_id)
+        entering = Statement(_ENTER_DRIVER, {"role": ROLE, "namespace": here})
+        with translated():
+            async with self._engine.connect() as connection:
+                driver = await driver_of(connection)
+                try:
+                    return await _exchange(driver, [entering, *statements])
+                except (psycopg.IntegrityError, psycopg.DataError) as fault:
+                    raise Declined from fault
+                except BaseException:
+                    # What a pipeline that broke off has left may not meet the next transaction.
+                    await connection.invalidate()
+                    raise
+
+    @property
+    def is_deferring(self) -> bool:
+        """Whether the effect of the call at hand is held, to be committed with its answer."""
+        return _deferred.get() is not None
+
+    @asynccontextmanager
+    async def effect(self, namespace_id: UUID | None = None) -> AsyncGenerator[AsyncConnection]:
+        """The last transaction of a use case, which creates what the call is about. Inside
+        `deferring` it is committed with the record of the call, else at the end of the block.
+        """
+        deferred = _deferred.get()
+        if deferred is None:
+            async with self.transaction(namespace_id) as connection:
+                yield connection
+            return
+        block = self.transaction(namespace_id)
+        connection = await block.__aenter__()
+        try:
+            yield connection
+        except BaseException as fault:
+            await block.__aexit__(type(fault), fault, fault.__traceback__)
+            raise
+        deferred.hold(block, connection)
+
+    def afterwards(self, action: Callable[[], object]) -> None:
+        """Do this when the effect is committed: at once, unless it is held."""
+        if (deferred := _deferred.get()) is None:
+            action()
+        else:
+            deferred.afterwards(action)
 
     @asynccontextmanager
     async def login(self) -> AsyncGenerator[AsyncConnection]:
@@ -96,6 +348,15 @@ class Database:
         await self._engine.dispose()
 
 
+async def _exchange(driver: Driver, statements: Sequence[Statement]) -> list[Rows]:
+    async with driver.pipeline():
+        cursors = [driver.cursor(binary=True, row_factory=dict_row) for _ in statements]
+        for cursor, statement in zip(cursors, statements, strict=True):
+            await cursor.execute(statement.text, statement.values, prepare=True)
+        await driver.commit()
+        return [await c.fetchall() if c.description else [] for c in cursors][1:]
+
+
 @asynccontextmanager
 async def undone(connection: Connection) -> AsyncGenerator[None]:
     """What the block writes is taken back at its end, while the transaction goes on."""
@@ -113,7 +374,7 @@ def translated() -> Generator[None]:
         yield
     except PoolTimeout as fault:
         raise Unavailable(
-            "every database connection is busy", code="pool_exhausted", retry_after=1
+            "every database connection is busy", code=POOL_EXHAUSTED, retry_after=1
         ) from fault
     except OperationalError as fault:
         raise _operational(fault) from fault
@@ -121,7 +382,7 @@ def translated() -> Generator[None]:
         raise _operational(fault) from fault
     except DBAPIError as fault:
         if fault.connection_invalidated:
-            raise Unavailable("the database went away", code="database", retry_after=1) from fault
+            raise Unavailable("the database went away", code=DATABASE, retry_after=1) from fault
         raise
 
 
@@ -130,4 +391,7 @@ def _operational(fault: OperationalError | psycopg.Error) -> Overloaded | Unavai
     state = getattr(driver, "sqlstate", None)
     if state in _CONTENTION:
         return Overloaded("another writer was faster", code="contention", retry_after=1)
-    return Unavailable("the database cannot be reached", code="database", retry_after=1)
+    if state in _FULL:
+        detail, code = _FULL[state]
+        return Unavailable(detail, code=code, retry_after=FULL_RETRY)
+    return Unavailable("the database cannot be reached", code=DATABASE, retry_after=1)

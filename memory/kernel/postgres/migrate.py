@@ -7,6 +7,7 @@ while the others wait, then find nothing to do. A schema newer than this code is
 
 from collections.abc import Generator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 
 from alembic import command
@@ -35,17 +36,18 @@ def sqlalchemy_url(url: str) -> str:
     return url
 
 
-def upgrade(url: str) -> None:
-    """Bring the database at `url` to head. Raises Unavailable, in one line, when it cannot be
-    brought there.
+def upgrade(url: str) -> str:
+    """Bring the database at `url` to head, and say which that is. Raises Unavailable, in one line,
+    when it cannot be brought there.
     """
     with _connected(url, autocommit=True) as waiting:
         waiting.execute(text("SELECT pg_advisory_lock(:lock)"), {"lock": LOCK})
-        _refuse_newer(waiting)
+        refuse_newer(_current(waiting), "the database")
         with _connected(url) as connection:
             command.upgrade(_config(connection), "head")
         if not at_head(waiting):
             raise Unavailable("the migration ran and did not reach the head", code="migration")
+    return head()
 
 
 def heads(url: str) -> tuple[str | None, str]:
@@ -54,6 +56,7 @@ def heads(url: str) -> tuple[str | None, str]:
         return _current(connection), head()
 
 
+@cache
 def head() -> str:
     """The newest revision; two heads are a fault of the repository, refused by a test."""
     found = _scripts().get_current_head()
@@ -80,12 +83,12 @@ def _connected(url: str, *, autocommit: bool = False) -> Generator[Connection]:
         engine.dispose()
 
 
-def _refuse_newer(connection: Connection) -> None:
-    current = _current(connection)
+def refuse_newer(current: str | None, what: str) -> None:
+    """Raises Unavailable for a revision of `what` that this code does not know."""
     known = {script.revision for script in _scripts().walk_revisions()}
     if current is not None and current not in known:
         raise Unavailable(
-            f"the database is at revision {current}, which this version of memlift does not know; "
+            f"{what} is at revision {current}, which this version of memlift does not know; "
             "start the newer version that made it",
             code="schema_newer",
         )

@@ -25,7 +25,7 @@ class RowMapper(Generic[Noun]):
         noun: type[Noun],
         source: Iterable[FromClause | ColumnElement[Any]],
         *,
-        computed: Mapping[str, Callable[[RowMapping], object]] | None = None,
+        computed: Mapping[str, Callable[[Any], object]] | None = None,
     ) -> None:
         self._noun = noun
         self._computed = dict(computed or {})
@@ -45,7 +45,7 @@ class RowMapper(Generic[Noun]):
         hints = get_type_hints(noun, include_extras=True)
         self._readers = [(name, _reader(hints[name])) for name in stored]
 
-    def __call__(self, row: RowMapping) -> Noun:
+    def __call__(self, row: RowMapping | Mapping[str, Any]) -> Noun:
         values = {
             name: row[name] if reader is None else reader(row[name])
             for name, reader in self._readers

@@ -9,6 +9,7 @@ from sqlalchemy import (
     Column,
     DateTime,
     ForeignKey,
+    Identity,
     Index,
     MetaData,
     Table,
@@ -94,15 +95,22 @@ job_run = Table(
     moment("started_at"),
     moment("finished_at", nullable=True),
     Column("result", JSONB),
+    # Why it failed.
+    Column("reason", Text),
     Column("key_id", Uuid),
     one_of("state", ("running", "done", "failed")),
+    # What came last of a job of a namespace.
+    Index("ix_job_run_namespace_id_job_id", "namespace_id", "job", "id"),
+    # The applier asks at every turn what failed; hardly any run did.
+    Index("ix_job_run_failed", "namespace_id", "job", postgresql_where=text("state = 'failed'")),
     Index(
         "uq_job_run_job_namespace_id_period",
         "job",
         "namespace_id",
         "period",
         unique=True,
-        postgresql_where=text("NOT dry_run"),
+        # A run by hand has a key, and is one of its own; one that failed is tried again.
+        postgresql_where=text("NOT dry_run AND key_id IS NULL AND state <> 'failed'"),
     ),
 )
 
@@ -115,4 +123,21 @@ change = Table(
     Column("kind", Text, nullable=False),
     Column("subjects", JSONB, nullable=False),
     moment("recorded_at"),
+)
+
+
+# Fed by triggers on whatever a retrieval reads, and followed by resident copies: a copy that holds
+# what one snapshot saw asks for what the next one sees beside it.
+row_change = Table(
+    "row_change",
+    metadata,
+    Column("id", BigInteger, Identity(), primary_key=True),
+    namespace_id(),
+    # The transaction that wrote: a full transaction id.
+    Column("xid", BigInteger, nullable=False),
+    # What changed, in the words of `memory/retrieval/resident`.
+    Column("kind", Text, nullable=False),
+    Column("memory_ids", ARRAY(Uuid), nullable=False),
+    moment("recorded_at"),
+    Index("ix_row_change_namespace_id_xid", "namespace_id", "xid"),
 )

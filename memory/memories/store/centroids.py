@@ -76,10 +76,12 @@ class CentroidStore:
         )
         return {row.category_id: _mean(row.total, row.n, row.prior) for row in rows}
 
-    async def recount(self) -> None:
-        """Centroids are taken anew from the vectors that are left, and the descriptions."""
+    async def recount(self, model_id: UUID | None = None) -> None:
+        """Centroids are taken anew from the vectors that are left, and the descriptions: those of
+        one model, or all.
+        """
         for statement in _RECOUNT:
-            await self._connection.execute(statement, {"ns": self._namespace_id})
+            await self._connection.execute(statement, {"ns": self._namespace_id, "model": model_id})
 
 
 def _mean(total: Sequence[float], n: int, prior: Sequence[float] | None) -> Vector:
@@ -115,9 +117,12 @@ _FORGET = text("""
 """)
 
 
+_ASKED = "model_id = coalesce(CAST(:model AS uuid), model_id)"
+
+
 _RECOUNT = (
-    text("UPDATE centroid SET n = 0, total = '{}' WHERE namespace_id = :ns"),
-    text("""
+    text(f"UPDATE centroid SET n = 0, total = '{{}}' WHERE namespace_id = :ns AND {_ASKED}"),  # noqa: S608 - a constant
+    text(f"""
     INSERT INTO centroid (namespace_id, category_id, model_id, total, n)
     SELECT m.namespace_id, place.category_id, e.model_id,
         CAST(CAST(sum(CAST(e.vector AS vector)) AS real[]) AS double precision[]), count(*)
@@ -125,9 +130,9 @@ _RECOUNT = (
       ON e.memory_id = m.id AND e.version = 1 AND e.field = 'situation'
     CROSS JOIN LATERAL (VALUES (m.category_id), (m.subcategory_id)) AS place(category_id)
     WHERE m.namespace_id = :ns AND m.kind = 'experience' AND m.erased_at IS NULL
-      AND place.category_id IS NOT NULL
+      AND place.category_id IS NOT NULL AND e.{_ASKED}
     GROUP BY m.namespace_id, place.category_id, e.model_id
     ON CONFLICT (category_id, model_id) DO UPDATE SET n = excluded.n, total = excluded.total
-    """),
+    """),  # noqa: S608 - a constant
     text("DELETE FROM centroid WHERE namespace_id = :ns AND n = 0 AND prior IS NULL"),
 )

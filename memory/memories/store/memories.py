@@ -1,5 +1,6 @@
 """MemoryStore: the bank on disk, seen through one namespace."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -10,6 +11,7 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from memory.kernel.identifiers import find_identifiers
 from memory.kernel.ports import Embedding
 from memory.kernel.postgres.database import UniqueTextTaken
 from memory.kernel.postgres.tables import change
@@ -22,7 +24,9 @@ from memory.memories.entities import (
     Trust,
     Visibility,
     fingerprint,
+    normal_fingerprint,
 )
+from memory.memories.rules import says_nothing
 from memory.memories.tables import LIVING, embedding, memory, memory_version
 from memory.tasks.entities import CategoryIds
 
@@ -46,6 +50,7 @@ class NewMemory:
     trust: Trust = Trust.UNVERIFIED
     status_reason: str | None = None
     detail: Mapping[str, object] = field(default_factory=dict[str, object])
+    contradicts: tuple[UUID, ...] = ()
 
     @property
     def owner(self) -> str:
@@ -84,6 +89,14 @@ class NewVersion:
     @property
     def digest(self) -> bytes:
         return fingerprint(self.situation, self.lesson)
+
+    @property
+    def says_something(self) -> bool:
+        return not says_nothing(self.situation, self.lesson)
+
+    @property
+    def normal_digest(self) -> bytes:
+        return normal_fingerprint(self.situation, self.lesson)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,11 +153,11 @@ class MemoryStore:
 
     async def add_evidence(self, memory_ids: Sequence[UUID]) -> None:
         """The same text came again: one more piece of evidence for each time."""
-        for memory_id in sorted(memory_ids):
+        for memory_id, times in sorted(Counter(memory_ids).items()):
             await self._connection.execute(
                 update(memory)
                 .where(memory.c.namespace_id == self._namespace_id, memory.c.id == memory_id)
-                .values(evidence=memory.c.evidence + 1)
+                .values(evidence=memory.c.evidence + times)
             )
 
     async def add(self, memories: Sequence[NewMemory], stamp: Stamp) -> set[UUID]:
@@ -178,6 +191,7 @@ class MemoryStore:
             "task_id": new.task_id,
             "source_group": new.source_group,
             "detail": dict(new.detail),
+            "contradicts": list(new.contradicts),
             "metadata": dict(draft.metadata),
             "version": 1,
             "sha256": draft.digest,
@@ -201,6 +215,8 @@ class MemoryStore:
             "namespace_id": self._namespace_id,
             "situation": new.situation,
             "lesson": new.lesson,
+            "identifiers": sorted(find_identifiers(f"{new.situation}\n{new.lesson}")),
+            "normal_sha256": new.normal_digest,
             "known_at": new.known_at,
             "recorded_at": stamp.now,
             "bank_version": stamp.bank_version,
@@ -243,6 +259,7 @@ class MemoryStore:
             "namespace_id": self._namespace_id,
             "vector": made.vector.tolist(),
             "token_ids": list(made.token_ids),
+            "unknown_share": made.unknown_share,
         }
 
     async def edit(self, memory_id: UUID, values: Mapping[str, object], version: int) -> bool:

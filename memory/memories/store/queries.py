@@ -10,9 +10,11 @@ from memory.kernel.errors import NotFound
 from memory.kernel.paging import Page
 from memory.kernel.postgres.rows import RowMapper
 from memory.memories.browse_entities import ListedMemory
-from memory.memories.entities import Memory, MemoryFilter, MemoryVersion, Viewer
+from memory.memories.entities import Kind, Memory, MemoryFilter, MemoryVersion, Viewer
 from memory.memories.tables import LIVING, memory, memory_version
 from memory.tasks.tables import agent, category
+from memory.tenancy.entities import Role
+from memory.tenancy.tables import api_key
 
 _sub = category.alias("sub")
 
@@ -53,19 +55,34 @@ _JOINED = (
 )
 
 
+def may_see(viewer: Viewer) -> ColumnElement[bool]:
+    """Whether a memory is one that the viewer may see."""
+    shared_or_own = memory.c.owner.in_(viewer.owners)
+    if viewer.manages:
+        unbound = (api_key.c.role == Role.AGENT) & api_key.c.agents.is_(None)
+        brought = memory.c.key_id.in_(select(api_key.c.id).where(unbound))
+    elif viewer.key_id is not None:
+        brought = memory.c.key_id == viewer.key_id
+    else:
+        return shared_or_own
+    return shared_or_own | ((memory.c.kind == Kind.CONSTRAINT) & brought)
+
+
 class MemoryReader:
     """What was erased is gone, what is private stays with its agent."""
 
     def __init__(self, connection: AsyncConnection, namespace_id: UUID, viewer: Viewer) -> None:
         self._connection = connection
-        self._visible = (memory.c.namespace_id == namespace_id) & memory.c.owner.in_(viewer.owners)
+        self._namespace_id = namespace_id
+        self._seen = may_see(viewer)
+        self._visible = (memory.c.namespace_id == namespace_id) & self._seen
         self._here = self._visible & memory.c.erased_at.is_(None)
 
     async def get(self, memory_id: UUID) -> Memory:
         rows = await self._connection.execute(self._select(memory.c.id == memory_id))
         found = rows.mappings().first()
         if found is None:
-            raise NotFound("no such memory", code="memory_not_found", field="id")
+            raise NotFound(f"no such memory: {memory_id}", code="memory_not_found", field="id")
         return _to_memory(found)
 
     async def some(self, memory_ids: Sequence[UUID]) -> list[ListedMemory]:
@@ -84,6 +101,15 @@ class MemoryReader:
         """Ids of all memories, living or not, erased ones too."""
         rows = await self._connection.execute(select(memory.c.id).where(self._visible))
         return [row.id for row in rows]
+
+    async def tell_apart(self, ids: Sequence[UUID]) -> dict[UUID, bool]:
+        """Those of these ids that are memories, erased ones too, and whether each may be seen."""
+        rows = await self._connection.execute(
+            select(memory.c.id, self._seen.label("seen")).where(
+                memory.c.namespace_id == self._namespace_id, memory.c.id.in_(ids)
+            )
+        )
+        return {row.id: row.seen for row in rows}
 
     async def browse(self, wanted: MemoryFilter, page: Page) -> tuple[list[Memory], int]:
         """Oldest first, one row more than the page; and how many match in all."""

@@ -11,12 +11,15 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from memory.kernel.errors import NotFound
 from memory.kernel.ports import Embedding
-from memory.kernel.postgres.database import UniqueTextTaken
+from memory.kernel.postgres.database import Statement, UniqueTextTaken
 from memory.kernel.postgres.rows import RowMapper
 from memory.memories.entities import Status, Trust
 from memory.memories.store.memories import MemoryStore, Stamp
 from memory.memories.tables import LIVING, memory
 from memory.tasks.entities import CategoryIds
+
+OUT_OF_USE = (Status.SUSPENDED, Status.RETIRED, Status.REJECTED)
+
 
 CANDIDATES = (Status.PROPOSED, Status.VERIFYING)
 
@@ -76,12 +79,72 @@ _to_living = RowMapper(
 )
 
 
+@dataclass(frozen=True, slots=True)
+class HeldMemory:
+    """A memory that keeps its words until the transaction ends, or has lost them: in which version
+    of the bank it was last changed, which version of its text it has, and how it stands.
+    """
+
+    id: UUID
+    status: Status
+    trust: Trust
+    version: int
+    pinned: bool
+    bank_version: int
+    erased_at: datetime | None
+
+    def is_gone(self, since: int) -> bool:
+        """Whether it was erased, or taken out of use after this version of the bank."""
+        out = self.status in OUT_OF_USE or self.trust is Trust.QUARANTINED
+        return self.erased_at is not None or (out and self.bank_version > since)
+
+
+_to_held = RowMapper(HeldMemory, [memory])
+
+
+def require_held(namespace_id: UUID, since: Mapping[UUID, int]) -> Statement:
+    """Holds memories as `StatusStore.hold` does, each with the version of the bank in which it was
+    found; the transaction fails where one is gone since (`HeldMemory.is_gone`).
+    """
+    values = {
+        "ns": namespace_id,
+        "ids": list(since),
+        "since": list(since.values()),
+        "out": [status.value for status in OUT_OF_USE],
+        "found": len(since),
+    }
+    return Statement(_REQUIRE_HELD, values)
+
+
+_REQUIRE_HELD = b"""
+    WITH held AS MATERIALIZED (
+        SELECT id, status, trust, bank_version, erased_at FROM memory
+        WHERE namespace_id = %(ns)s AND id = ANY(%(ids)s::uuid[])
+        ORDER BY id FOR KEY SHARE
+    )
+    SELECT 1 / (count(*) = %(found)s AND NOT coalesce(bool_or(
+        h.erased_at IS NOT NULL OR (h.bank_version > f.since
+            AND (h.status = ANY(%(out)s::text[]) OR h.trust = 'quarantined'))), false))::int AS held
+    FROM held h JOIN unnest(%(ids)s::uuid[], %(since)s::bigint[]) AS f (id, since) ON f.id = h.id
+"""
+
+
 class StatusStore:
     """Statuses, trust and near twins in one namespace. Nothing here commits."""
 
     def __init__(self, connection: AsyncConnection, namespace_id: UUID) -> None:
         self._connection = connection
         self._namespace_id = namespace_id
+
+    async def hold(self, memory_ids: Sequence[UUID]) -> list[HeldMemory]:
+        """These as they stand; whoever erases one waits. In id order, against deadlock."""
+        rows = await self._connection.execute(
+            select(*_to_held.columns)
+            .where(memory.c.namespace_id == self._namespace_id, memory.c.id.in_(memory_ids))
+            .order_by(memory.c.id)
+            .with_for_update(read=True, key_share=True)
+        )
+        return [_to_held(row) for row in rows.mappings()]
 
     async def move(
         self, memory_ids: Sequence[UUID], transition: StatusTransition, stamp: Stamp
@@ -129,7 +192,7 @@ class StatusStore:
         )
         row = rows.mappings().first()
         if row is None:
-            raise NotFound("no such memory", code="memory_not_found", field="id")
+            raise NotFound(f"no such memory: {memory_id}", code="memory_not_found", field="id")
         ids = CategoryIds(row["category_id"], row["subcategory_id"])
         return Origin(row["agent_id"], ids, row["source_group"])
 
@@ -213,7 +276,9 @@ _LIVING = text("""
     SELECT m.id, m.status, m.pinned, w.n_credited - m.returned_credits AS credited,
         greatest(m.learned_at, m.returned_at, w.touched_at, (
             SELECT max(r.known_at) FROM retrieval_item i JOIN retrieval r ON r.id = i.retrieval_id
-            WHERE i.memory_id = m.id AND i.served)) AS last_used
+            WHERE i.memory_id = m.id AND i.served), (
+            SELECT t.last_at FROM receipt_tally t WHERE t.namespace_id = :ns
+                AND t.kind = 'memory' AND t.subject_id = m.id)) AS last_used
     FROM memory m JOIN memory_weight w ON w.memory_id = m.id
     WHERE m.namespace_id = :ns AND m.status NOT IN ('retired', 'rejected')
       AND m.erased_at IS NULL AND m.learned_at <= :now

@@ -15,7 +15,9 @@ from memory.receipts.tables import outcome
 
 @dataclass(frozen=True, slots=True)
 class OtherRun:
-    """What makes a pair with a run: an agent as it was declared, on a task, around a time."""
+    """What makes a pair with a run: an agent as it was declared, on a task, around a time; a run
+    that is in the pair that is `replaced` is free.
+    """
 
     retrieval_id: UUID
     agent_id: UUID
@@ -23,6 +25,7 @@ class OtherRun:
     task_id: UUID
     earliest: datetime
     latest: datetime
+    replaced: UUID | None = None
 
 
 class UnpairedStore:
@@ -80,7 +83,8 @@ _OFF_RUN = text("""
       AND r.agent_model IS NOT DISTINCT FROM :agent_model
       AND o.known_at BETWEEN :earliest AND :latest
       AND NOT EXISTS (SELECT 1 FROM outcome p WHERE p.partner_id = o.id
-          AND p.status IN ('accepted', 'applied'))
+          AND p.status IN ('accepted', 'applied')
+          AND p.id IS DISTINCT FROM CAST(:replaced AS uuid))
     ORDER BY o.known_at DESC, o.id DESC LIMIT 1
 """)
 

@@ -3,41 +3,47 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import TypeVar
 from uuid import UUID
 
 from sqlalchemy import (
-    Column,
     ColumnElement,
     RowMapping,
     Select,
     exists,
     func,
-    insert,
+    not_,
     select,
     text,
     true,
 )
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from memory.belief.exposure import ExposedMemory
+from memory.inference.tables import embedding_model
 from memory.kernel.errors import NotFound
+from memory.kernel.metrics import RewardKind
 from memory.kernel.paging import Page
+from memory.kernel.postgres.database import execute
+from memory.kernel.postgres.paging import page_by_id
 from memory.kernel.postgres.rows import RowMapper
+from memory.memories.entities import Kind
 from memory.memories.tables import memory
-from memory.receipts.entities import (
-    AgentTask,
+from memory.receipts.entities import Gates, Item, Purpose, Receipt, Timings
+from memory.receipts.guideline_entities import (
     Cut,
     CutReason,
-    Gates,
     Guideline,
-    Item,
     Line,
-    Receipt,
-    ReceiptFilter,
-    Timings,
+    PastError,
+    add_past_error,
 )
+from memory.receipts.key_entities import AgentTask, KeyedReceipt, ReceiptsOfKey
+from memory.receipts.list_entities import ReceiptFilter
+from memory.receipts.search_entities import Search
+from memory.receipts.store.receipt_rows import write_receipts
 from memory.receipts.tables import outcome, retrieval, retrieval_item
-from memory.tasks.tables import agent, category
+from memory.tasks.tables import agent, category, task
+from memory.tenancy.tables import api_key
 
 _sub = category.alias("sub")
 
@@ -59,7 +65,11 @@ _NAMES = (
 
 @dataclass(frozen=True, slots=True)
 class ReceiptContext:
-    """What an outcome needs of its receipt: ids instead of names, and which texts were served."""
+    """What an outcome needs of its receipt: ids instead of names, and which texts were served.
+
+    `exposed`: what was cited, and the meta-guideline that would have been, had its coin not left it
+    out; `stale` is the latter where it has another text by now, or none.
+    """
 
     retrieval_id: UUID
     agent_id: UUID
@@ -72,13 +82,19 @@ class ReceiptContext:
     purpose: str
     ranker: str
     rankers: Mapping[str, float]
+    same_rankers: frozenset[str]
+    passed_over: tuple[UUID, ...] | None
     all_rankers: bool
     expires_at: datetime
     key_id: UUID | None
     metric: str | None
-    reward_kind: str | None
+    reward_kind: RewardKind | None
     cited: tuple[UUID, ...]
-    authors: Mapping[UUID, UUID]
+    exposed: Mapping[UUID, ExposedMemory]
+    stale: frozenset[UUID]
+    q99: float
+    writers: Mapping[UUID, UUID | None]
+    author_parties: Mapping[UUID, UUID]
     shared: frozenset[UUID]
     erased: frozenset[UUID]
     current: bool
@@ -95,9 +111,6 @@ class ReceiptOwner:
     rankers: Mapping[str, float]
 
 
-Rows = TypeVar("Rows", bound=Select[tuple[object, ...]])
-
-
 class ReceiptStore:
     """Receipts of one namespace. Storing one does not touch the bank."""
 
@@ -107,89 +120,35 @@ class ReceiptStore:
 
     async def add(self, receipts: Sequence[Receipt]) -> None:
         """Write receipts with their items."""
-        await self._connection.execute(insert(retrieval), [self._row(one) for one in receipts])
-        items = [self._item_row(receipt, item) for receipt in receipts for item in receipt.items]
-        if items:
-            await self._connection.execute(insert(retrieval_item), items)
-
-    def _row(self, receipt: Receipt) -> dict[str, object]:
-        guideline = receipt.guideline
-        return {
-            "id": receipt.retrieval_id,
-            "namespace_id": self._namespace_id,
-            "agent_id": receipt.agent_id,
-            "agent_model": receipt.agent_model,
-            "own_information": receipt.own_information,
-            "task_id": receipt.task_id,
-            "category_id": receipt.category_id,
-            "subcategory_id": receipt.subcategory_id,
-            "confidence": receipt.confidence,
-            "purpose": receipt.purpose,
-            "arm": receipt.arm,
-            "propensity": receipt.propensity,
-            "eligible": receipt.eligible,
-            "reason": receipt.reason,
-            "format": receipt.format,
-            "k": receipt.k,
-            "max_tokens": receipt.max_tokens,
-            "bank_version": receipt.bank_version,
-            "as_of": receipt.as_of,
-            "model_id": receipt.model_id,
-            "raw_gate": receipt.gates.raw,
-            "score_floor": receipt.gates.score,
-            "ranker": receipt.ranker,
-            "rankers": dict(receipt.rankers),
-            "all_rankers": receipt.all_rankers,
-            "strength": receipt.strength,
-            "policy": receipt.policy,
-            "compiler": receipt.compiler,
-            "counter": guideline.counter,
-            "lines": [
-                {"text": line.text, "memory_ids": [str(i) for i in line.memory_ids]}
-                for line in guideline.lines
-            ],
-            "text": guideline.text,
-            "tokens": guideline.tokens,
-            "cut": [{"memory_id": str(c.memory_id), "reason": c.reason} for c in guideline.cut],
-            "timings": receipt.timings.by_step(),
-            "known_at": receipt.known_at,
-            "recorded_at": receipt.recorded_at,
-            "expires_at": receipt.expires_at,
-            "key_id": receipt.key_id,
-        }
-
-    def _item_row(self, receipt: Receipt, item: Item) -> dict[str, object]:
-        return {
-            "retrieval_id": receipt.retrieval_id,
-            "memory_id": item.memory_id,
-            "namespace_id": self._namespace_id,
-            "version": item.version,
-            "similarity": item.similarity,
-            "relevance": item.relevance,
-            "effective_weight": item.effective_weight,
-            "ranking_weight": item.ranking_weight,
-            "score": item.score,
-            "scores": item.scores,
-            "rank": item.rank,
-            "propensity": item.propensity,
-            "served": item.served,
-            "cited": item.cited,
-            "exploration_slot": item.exploration_slot,
-        }
+        for statement in write_receipts(self._namespace_id, receipts):
+            await execute(self._connection, statement)
 
     async def get(self, retrieval_id: UUID) -> Receipt:
         rows = await self._connection.execute(self._select(retrieval.c.id == retrieval_id))
         found = rows.mappings().first()
         if found is None:
-            raise NotFound("no such retrieval", code="retrieval_not_found", field="retrieval_id")
+            raise NotFound(
+                f"no such retrieval: {retrieval_id}",
+                code="retrieval_not_found",
+                field="retrieval_id",
+            )
         items = await self._items(retrieval_id)
         return replace(_to_receipt(found), items=items)
+
+    async def some(self, retrieval_ids: Sequence[UUID]) -> list[Receipt]:
+        """These receipts, by id, without items."""
+        rows = await self._connection.execute(
+            self._select(retrieval.c.id.in_(retrieval_ids)).order_by(retrieval.c.id)
+        )
+        return [_to_receipt(row) for row in rows.mappings()]
 
     async def browse(
         self, wanted: ReceiptFilter, page: Page, now: datetime
     ) -> tuple[list[Receipt], int]:
         """By id, one row more than the page, without items; and how many match."""
         condition = _matching(wanted, now)
+        if wanted.words is not None:
+            condition &= self._about(wanted.words)
         rows = page_by_id(
             self._select(condition), retrieval.c.id, page, newest_first=wanted.newest_first
         )
@@ -201,16 +160,50 @@ class ReceiptStore:
         )
         return found, total or 0
 
+    async def of_key(
+        self, wanted: ReceiptsOfKey, limit: int, *, living_at: datetime | None
+    ) -> list[KeyedReceipt]:
+        """At most `limit` receipts of a task or a trace, the newest first: those that have not
+        expired at that time, or all. Not those that only ask about the bank.
+        """
+        condition = (retrieval.c.namespace_id == self._namespace_id) & (
+            retrieval.c.purpose != Purpose.REPLAY
+        )
+        if wanted.task_key is not None:
+            condition &= _of_task(wanted.task_key)
+        else:
+            condition &= retrieval.c.trace_id == wanted.trace_id
+        if wanted.agent is not None:
+            condition &= agent.c.name == wanted.agent
+        if wanted.key_id is not None:
+            condition &= retrieval.c.key_id == wanted.key_id
+        if living_at is not None:
+            condition &= retrieval.c.expires_at > living_at
+        rows = await self._connection.execute(
+            select(*_to_keyed.columns)
+            .select_from(_RECEIPTS)
+            .where(condition)
+            .order_by(retrieval.c.id.desc())
+            .limit(limit)
+        )
+        return [_to_keyed(row) for row in rows.mappings()]
+
     async def contexts(self, retrieval_ids: Sequence[UUID]) -> dict[UUID, ReceiptContext]:
         """What outcomes of these retrievals need to know, by retrieval id."""
         rows = await self._connection.execute(
-            select(retrieval, category.c.metric, category.c.reward_kind)
+            select(
+                retrieval,
+                category.c.metric,
+                category.c.reward_kind,
+                embedding_model.c.calibration["q99"].as_float().label("q99"),
+            )
             .join(category, category.c.id == retrieval.c.category_id)
+            .join(embedding_model, embedding_model.c.id == retrieval.c.model_id)
             .where(
                 retrieval.c.namespace_id == self._namespace_id, retrieval.c.id.in_(retrieval_ids)
             )
         )
-        served = await self._served(retrieval_ids)
+        served = await self._exposed(retrieval_ids)
         return {row["id"]: _to_context(row, served.get(row["id"], ())) for row in rows.mappings()}
 
     async def owners(self, retrieval_ids: Sequence[UUID]) -> dict[UUID, ReceiptOwner]:
@@ -239,21 +232,34 @@ class ReceiptStore:
             found.setdefault(AgentTask(row.agent_id, row.task_id), []).append(row.id)
         return found
 
-    async def _served(self, retrieval_ids: Sequence[UUID]) -> dict[UUID, list[RowMapping]]:
+    async def _exposed(self, retrieval_ids: Sequence[UUID]) -> dict[UUID, list[RowMapping]]:
+        """What was cited, and the meta-guidelines that coins left out, by rank."""
+        item = retrieval_item.c
+        directs = memory.c.kind == Kind.META_GUIDELINE
+        left_out = item.left_out & item.contender & directs
+        # Live-Evo credits what was retrieved, whatever the budget cut.
+        retrieved = (retrieval.c.policy == "paper-strict") & not_(directs)
+        credited = item.served & (item.cited | retrieved)
         rows = await self._connection.execute(
             select(
                 retrieval_item.c.retrieval_id,
                 retrieval_item.c.memory_id,
-                memory.c.agent_id,
+                retrieval_item.c.similarity,
+                retrieval_item.c.inclusion,
+                retrieval_item.c.left_out,
+                memory.c.kind,
+                memory.c.key_id,
+                api_key.c.party_id,
                 memory.c.visibility,
                 memory.c.erased_at,
                 (memory.c.version == retrieval_item.c.version).label("current"),
             )
+            .join(retrieval, retrieval.c.id == retrieval_item.c.retrieval_id)
             .join(memory, memory.c.id == retrieval_item.c.memory_id)
+            .outerjoin(api_key, api_key.c.id == memory.c.key_id)
             .where(
-                retrieval_item.c.retrieval_id.in_(retrieval_ids),
-                retrieval_item.c.served,
-                retrieval_item.c.cited,
+                item.retrieval_id.in_(retrieval_ids),
+                credited | left_out,
             )
             .order_by(retrieval_item.c.retrieval_id, retrieval_item.c.rank)
         )
@@ -267,9 +273,21 @@ class ReceiptStore:
             select(*_to_item.columns)
             .join(memory, memory.c.id == retrieval_item.c.memory_id)
             .where(retrieval_item.c.retrieval_id == retrieval_id)
-            .order_by(retrieval_item.c.rank)
+            .order_by(retrieval_item.c.left_out, retrieval_item.c.rank)
         )
         return tuple(_to_item(row) for row in rows.mappings())
+
+    def _about(self, words: str) -> ColumnElement[bool]:
+        """Of a task whose text has all these words, or parts of words; their signs are only signs.
+
+        Nobody can say beforehand how many tasks have a word, and a plan for few looks each receipt
+        up by itself. `IS TRUE` keeps it from becoming a join: the tasks are looked through once.
+        """
+        named = select(task.c.id).where(
+            task.c.namespace_id == self._namespace_id,
+            *(task.c.text.icontains(word, autoescape=True) for word in words.split()),
+        )
+        return retrieval.c.task_id.in_(named).is_(true())
 
     def _select(self, condition: ColumnElement[bool]) -> Select[tuple[object, ...]]:
         return (
@@ -294,31 +312,50 @@ def _matching(wanted: ReceiptFilter, now: datetime) -> ColumnElement[bool]:
         (agent.c.name, wanted.agent),
         (category.c.name, wanted.category),
         (retrieval.c.arm, wanted.arm),
+        (retrieval.c.trace_id, wanted.trace_id),
     ):
         if value is not None:
             condition &= column == value
-    return condition
+    if wanted.since is not None:
+        condition &= retrieval.c.known_at >= wanted.since
+    if wanted.before is not None:
+        condition &= retrieval.c.known_at < wanted.before
+    if wanted.min_reward is not None or wanted.max_reward is not None:
+        condition &= _rewarded(wanted.min_reward, wanted.max_reward)
+    return condition if wanted.task_key is None else condition & _of_task(wanted.task_key)
+
+
+def _rewarded(lowest: float | None, highest: float | None) -> ColumnElement[bool]:
+    here = outcome.c.namespace_id == retrieval.c.namespace_id
+    here &= (outcome.c.retrieval_id == retrieval.c.id) & (outcome.c.status != "superseded")
+    reward = outcome.c.reward
+    return exists().where(
+        here,
+        reward >= (0.0 if lowest is None else lowest),
+        reward <= (1.0 if highest is None else highest),
+    )
+
+
+def _of_task(key: str) -> ColumnElement[bool]:
+    """Of the task that its caller calls so; keys are unique within a namespace."""
+    named = select(task.c.id).where(
+        task.c.namespace_id == retrieval.c.namespace_id, task.c.key == key
+    )
+    return retrieval.c.task_id.in_(named)
 
 
 def _in_state(state: str, now: datetime) -> ColumnElement[bool]:
-    answered = exists().where(
-        outcome.c.retrieval_id == retrieval.c.id,
-        outcome.c.status.in_(("accepted", "applied")),
-    )
+    here = outcome.c.retrieval_id == retrieval.c.id
+    counts = outcome.c.status.in_(("accepted", "applied")) | (outcome.c.reason == "half_of_pair")
+    answered = exists().where(here, counts)
+    reported = exists().where(here, outcome.c.status != "superseded")
     states: dict[str, ColumnElement[bool]] = {
-        "pending": (retrieval.c.expires_at > now) & ~answered,
-        "expired": (retrieval.c.expires_at <= now) & ~answered,
+        "pending": (retrieval.c.expires_at > now) & ~reported,
+        "expired": (retrieval.c.expires_at <= now) & ~reported,
         "answered": answered,
+        "noted": reported & ~answered,
     }
     return states.get(state, true())
-
-
-def page_by_id(rows: Rows, key: Column[UUID], page: Page, *, newest_first: bool = False) -> Rows:
-    """The rows of a page and one more, by ids that grow with time."""
-    if page.after is not None:
-        last = UUID(str(page.after[0]))
-        rows = rows.where(key < last if newest_first else key > last)
-    return rows.order_by(key.desc() if newest_first else key).limit(page.limit + 1)
 
 
 def expiry(known_at: datetime, expires_in: timedelta | None, default: timedelta) -> datetime:
@@ -326,7 +363,9 @@ def expiry(known_at: datetime, expires_in: timedelta | None, default: timedelta)
     return known_at + (expires_in if expires_in is not None else default)
 
 
-def _to_context(row: RowMapping, served: Sequence[RowMapping]) -> ReceiptContext:
+def _to_context(row: RowMapping, exposed: Sequence[RowMapping]) -> ReceiptContext:
+    served = [item for item in exposed if not item["left_out"]]
+    left_out = [item for item in exposed if item["left_out"]]
     return ReceiptContext(
         retrieval_id=row["id"],
         agent_id=row["agent_id"],
@@ -339,39 +378,63 @@ def _to_context(row: RowMapping, served: Sequence[RowMapping]) -> ReceiptContext
         purpose=row["purpose"],
         ranker=row["ranker"],
         rankers=row["rankers"],
+        same_rankers=frozenset(row["same_rankers"] or ()),
+        passed_over=None if row["passed_over"] is None else tuple(row["passed_over"]),
         all_rankers=row["all_rankers"],
         expires_at=row["expires_at"],
         key_id=row["key_id"],
         metric=row["metric"],
         reward_kind=row["reward_kind"],
         cited=tuple(item["memory_id"] for item in served),
-        authors={item["memory_id"]: item["agent_id"] for item in served},
+        exposed={item["memory_id"]: _to_exposed(item) for item in exposed},
+        stale=frozenset(
+            i["memory_id"] for i in left_out if i["erased_at"] is not None or not i["current"]
+        ),
+        q99=row["q99"],
+        writers={item["memory_id"]: item["key_id"] for item in served},
+        author_parties={
+            item["memory_id"]: item["party_id"] for item in served if item["party_id"] is not None
+        },
         shared=frozenset(i["memory_id"] for i in served if i["visibility"] == "namespace"),
         erased=frozenset(i["memory_id"] for i in served if i["erased_at"] is not None),
         current=all(item["current"] for item in served),
     )
 
 
+def _to_exposed(item: RowMapping) -> ExposedMemory:
+    return ExposedMemory(
+        similarity=item["similarity"],
+        directs=item["kind"] == Kind.META_GUIDELINE,
+        inclusion=item["inclusion"],
+        left_out=item["left_out"],
+    )
+
+
 def _to_guideline(row: RowMapping) -> Guideline:
-    return Guideline(
+    guideline = Guideline(
         text=row["text"],
         lines=tuple(
-            Line(line["text"], tuple(UUID(one) for one in line["memory_ids"]))
+            Line(line["text"], tuple(UUID(one) for one in line["memory_ids"]), line.get("other"))
             for line in row["lines"]
         ),
         tokens=row["tokens"],
         counter=row["counter"],
         cut=tuple(Cut(UUID(cut["memory_id"]), CutReason(cut["reason"])) for cut in row["cut"]),
     )
+    return add_past_error(guideline, PastError.read(row["past_error"]))
 
 
 _COMPILED = tuple(
     retrieval.c[name]
     for name in (
         *("text", "lines", "tokens", "counter", "cut", "timings", "raw_gate", "score_floor"),
+        *("search", "past_error"),
     )
 )
-"""What a receipt's guideline, gates and timings are made of."""
+"""What a receipt's guideline, gates, timings and search are made of."""
+
+
+_to_keyed = RowMapper(KeyedReceipt, [*_NAMES, retrieval])
 
 
 _to_owner = RowMapper(ReceiptOwner, [retrieval])
@@ -386,6 +449,9 @@ _to_receipt = RowMapper(
     computed={
         "guideline": _to_guideline,
         "items": lambda _: (),
+        "formats": lambda _: None,
+        "search": lambda row: Search.read(row["search"]),
+        "past_error": lambda row: PastError.read(row["past_error"]),
         "gates": lambda row: Gates(row["raw_gate"], row["score_floor"]),
         "timings": lambda row: Timings(**row["timings"]),
     },

@@ -7,17 +7,20 @@ ranking takes the cosine again in double precision.
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 import numpy as np
 import numpy.typing as npt
-import psycopg
 from psycopg.rows import dict_row
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from memory.kernel.normal_form import look_alike_form
+from memory.kernel.postgres.database import driver_of
+from memory.memories.filter_entities import RetrievalFilter
+from memory.memories.store.filtering import condition_of, values_of
 from memory.receipts.entities import Item
 from memory.retrieval.entities import ServedMemory
 
@@ -36,8 +39,11 @@ class Probe:
 class Scope:
     """What may be found: by whom, at which time, with which model's vectors.
 
-    `private`: the agent's own memories too. `past`: as the texts were at `as_of`. Of `strangers`
-    only what is verified or contrasted is seen, and nothing of `weaker`, agents in a category.
+    `private`: the agent's own memories too. `past`: as the texts were at `as_of`. `party_id`: the
+    party whose influence on what it finds is read with it. Of `strangers`
+    only what is verified or contrasted is seen, and nothing of `weaker`, agents in a category. Of
+    all that only what the `filter` of the caller matches. `names`: identifiers of the task, by
+    which memories are found beside their vectors.
     """
 
     agent_id: UUID
@@ -45,8 +51,11 @@ class Scope:
     as_of: datetime
     model_id: UUID
     past: bool = False
+    party_id: UUID | None = None
     strangers: tuple[UUID, ...] = ()
     weaker: tuple[tuple[UUID, UUID], ...] = ()
+    filter: RetrievalFilter | None = None
+    names: tuple[str, ...] = ()
 
     @property
     def reserved(self) -> bool:
@@ -68,17 +77,33 @@ class FoundRow:
     metadata: dict[str, object]
     agent_id: UUID
     agent: str
+    author: UUID | None
     category: str
     subcategory: str | None
     trust: str
     start_weight: float
     learned_at: datetime
+    contradicts: tuple[UUID, ...]
     vectors: dict[str, Half]
     state: tuple[float, ...]
     touched_at: datetime | None
     n_credited: int
+    n_helpful: int
+    n_harmful: int
+    n_absent: int
+    pinned: bool
     deviation: tuple[float, ...] | None
     deviation_touched_at: datetime | None
+    influence: tuple[float, ...] | None
+    influence_touched_at: datetime | None
+    identifiers: tuple[str, ...] = ()
+
+    def look_alike(self, *, prose: bool) -> str:
+        """Equal for rows that say the same. In prose a lesson is said once, whatever it was learned
+        about; as data, the same lesson about another situation is another observation.
+        """
+        lesson = look_alike_form(self.lesson)
+        return lesson if prose else f"{look_alike_form(self.situation)}\n{lesson}"
 
     def served(self, item: Item) -> ServedMemory:
         """As an agent gets it, with the numbers it was chosen by."""
@@ -97,6 +122,7 @@ class FoundRow:
             situation=self.situation,
             lesson=self.lesson,
             metadata=self.metadata,
+            identifiers=item.identifiers,
             agent=self.agent,
             category=self.category,
             subcategory=self.subcategory,
@@ -106,11 +132,27 @@ class FoundRow:
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """Rows that contain the head for certain, how many matched, and the bank they came from."""
+    """Rows that contain the head for certain, how many matched, and the bank they came from.
+
+    `named`: those of them that hold identifiers of the task, which, in one order; they need not be
+    near.
+    """
 
     rows: tuple[FoundRow, ...]
     matching: int
     bank_version: int
+    named: Mapping[UUID, tuple[str, ...]] = field(default_factory=dict[UUID, tuple[str, ...]])
+
+
+MOST_NAMED = 64
+"""So many memories at most are found by identifiers: those that hold most of them, then by id."""
+
+
+def names_at_most(matching: int) -> int:
+    """An identifier that more of the `matching` memories hold names nothing: one of a hundred, at
+    least 3 and at most 50.
+    """
+    return min(50, max(3, matching // 100))
 
 
 class SearchStore:
@@ -131,19 +173,22 @@ class SearchStore:
         for i, probe in enumerate(probes):
             values[f"q{i}"] = _literal(probe.vector)
             values[f"f{i}"] = probe.field
-        statement = _NEAR[(len(probes), scope.past, scope.reserved)]
+        statement = _near_in(scope, len(probes))
         near, found = await self._look(statement, values)
         for _ in range(AGAIN):
             if len(found) == len(near["ids"]):
                 break
             near, found = await self._look(statement, values)
         gone = len(near["ids"]) - len(found)
-        return Head(found, near["matching"] - gone, near["bank_version"])
+        there = {row.id for row in found}
+        named = {UUID(one): tuple(sorted(names)) for one, names in (near["named"] or {}).items()}
+        named = {one: names for one, names in named.items() if one in there}
+        return Head(found, near["matching"] - gone, near["bank_version"], named)
 
     async def bank(self, fields: Collection[str], scope: Scope) -> Head:
         """Every row that may be seen and has a vector of one of these fields, in one look."""
-        rows = await self._rows(_BANK[(scope.past, scope.reserved)], self._values(scope, fields))
-        found = tuple(_to_row(row) for row in rows if row["fields"] is not None)
+        rows = await self._rows(_bank_in(scope), self._values(scope, fields))
+        found = tuple(to_row(row) for row in rows if row["fields"] is not None)
         return Head(found, len(found), rows[0]["bank_version"])
 
     def _values(self, scope: Scope, fields: Collection[str]) -> dict[str, object]:
@@ -154,14 +199,20 @@ class SearchStore:
                 "weak_agents": [agent_id for agent_id, _ in scope.weaker],
                 "weak_categories": [category_id for _, category_id in scope.weaker],
             }
-        return reserved | {
-            "ns": self._namespace_id,
-            "owners": ["*", str(scope.agent_id)] if scope.private else ["*"],
-            "as_of": scope.as_of,
-            "model": scope.model_id,
-            "agent": scope.agent_id,
-            "fields": sorted(fields),
-        }
+        return (
+            reserved
+            | values_of(scope.filter)
+            | {
+                "ns": self._namespace_id,
+                "owners": ["*", str(scope.agent_id)] if scope.private else ["*"],
+                "as_of": scope.as_of,
+                "model": scope.model_id,
+                "agent": scope.agent_id,
+                "party": scope.party_id,
+                "names": list(scope.names),
+                "fields": sorted(fields),
+            }
+        )
 
     async def _look(
         self, statement: bytes, values: Mapping[str, object]
@@ -172,22 +223,16 @@ class SearchStore:
         await self._execute(_ANY)
         asked = {**values, "ids": near["ids"], "versions": near["versions"]}
         rows = await self._rows(_CONTENT, asked) if near["ids"] else []
-        return near, tuple(_to_row(row) for row in rows if row["fields"] is not None)
+        return near, tuple(to_row(row) for row in rows if row["fields"] is not None)
 
     async def _rows(self, statement: bytes, values: Mapping[str, object]) -> list[dict[str, Any]]:
-        driver = await self._driver()
+        driver = await driver_of(self._connection)
         async with driver.cursor(binary=True, row_factory=dict_row) as cursor:
             await cursor.execute(statement, values, prepare=True)
             return await cursor.fetchall()
 
     async def _execute(self, setting: bytes) -> None:
-        await (await self._driver()).execute(setting)
-
-    async def _driver(self) -> psycopg.AsyncConnection[Any]:
-        raw = await self._connection.get_raw_connection()
-        driver: psycopg.AsyncConnection[Any] | None = raw.driver_connection
-        assert driver is not None
-        return driver
+        await (await driver_of(self._connection)).execute(setting)
 
 
 # Until statistics are taken of a namespace the planner thinks it empty, and would look through all
@@ -205,14 +250,38 @@ _ANGLE = """
 """
 
 
-def _near(probes: int, *, past: bool, reserved: bool) -> bytes:
+# Who holds an identifier that is rare among all that may be found, and which. No index serves it:
+# beside row-level security only operators that tell nothing may look before it, and every row is
+# compared anyway.
+_NAMED = f"""
+    sharing AS MATERIALIZED (
+        SELECT n.id, n.version, s.name FROM near n
+        JOIN memory_version v ON v.memory_id = n.id AND v.version = n.version
+            AND v.identifiers && %(names)s::text[]
+        CROSS JOIN LATERAL unnest(v.identifiers) AS s (name)
+        WHERE s.name = ANY(%(names)s::text[])
+    ),
+    rare AS (
+        SELECT name FROM sharing GROUP BY name
+        HAVING count(*) <= least(50, greatest(3, (SELECT count(*) FROM near) / 100))
+    ),
+    named AS MATERIALIZED (
+        SELECT id, version, array_agg(name) AS names FROM sharing
+        WHERE name IN (SELECT name FROM rare)
+        GROUP BY id, version ORDER BY count(*) DESC, id LIMIT {MOST_NAMED}
+    ),"""  # noqa: S608 - assembled from a constant; every value is a parameter
+
+
+def _near(
+    probes: int, *, past: bool, reserved: bool, wanted: str = "", named: bool = False
+) -> bytes:
     """The distance is taken in a materialised step that has no order, so that no index of
     vectors, which would find only some of the rows, can ever serve it.
     """
     where = (
         {"memories": "seen m", "seen": ""}
         if past
-        else {"memories": "memory m", "seen": f"AND {seen_now(reserved=reserved)}"}
+        else {"memories": "memory m", "seen": f"AND {seen_now(reserved=reserved)}{wanted}"}
     )
     angles = [_ANGLE.format(i=i, **where) for i in range(probes)]
     near = angles[0]
@@ -220,22 +289,30 @@ def _near(probes: int, *, past: bool, reserved: bool) -> bytes:
         every = " UNION ALL ".join(angles)
         near = f"""SELECT id, version, max(similarity) AS similarity
             FROM ({every}) AS angles GROUP BY id, version"""  # noqa: S608 - constants
-    seen = f"seen AS MATERIALIZED ({seen_then(reserved=reserved)})," if past else ""
+    seen = f"seen AS MATERIALIZED ({seen_then(reserved=reserved, wanted=wanted)})," if past else ""
     return f"""
     WITH {seen} near AS MATERIALIZED ({near}),
+    {_NAMED if named else ""}
     cutoff AS (SELECT similarity FROM near ORDER BY similarity DESC OFFSET %(last)s LIMIT 1),
     head AS MATERIALIZED (
         SELECT id, version FROM near
         WHERE similarity >= coalesce((SELECT similarity FROM cutoff), 0) - %(margin)s
+        {"UNION SELECT id, version FROM named" if named else ""}
     )
     SELECT n.bank_version, (SELECT count(*) FROM near) AS matching,
+        {"(SELECT jsonb_object_agg(id, names) FROM named)" if named else "NULL"} AS named,
         coalesce((SELECT array_agg(id ORDER BY id) FROM head), '{{}}') AS ids,
         coalesce((SELECT array_agg(version ORDER BY id) FROM head), '{{}}') AS versions
     FROM namespace n WHERE n.id = %(ns)s
     """.encode()  # noqa: S608 - assembled from the constants above; every value is a parameter
 
 
-MAX_PROBES = 3
+MARK = "%({})s"
+"""How a parameter is written here."""
+
+
+MAX_PROBES = 4
+"""The most queries of a search: three of a model beside the task's text."""
 
 
 AGAIN = 3
@@ -267,13 +344,13 @@ def seen_now(*, reserved: bool) -> str:
     return f"{_MAY_BE_SEEN} AND m.status IN ('active', 'probation') {_held_back(reserved=reserved)}"
 
 
-def seen_then(*, reserved: bool) -> str:
+def seen_then(*, reserved: bool, wanted: str = "") -> str:
     """The version that was current then; a memory retired since was living then."""
     return f"""
     SELECT m.id, max(v.version) AS version FROM memory m
     JOIN memory_version v ON v.memory_id = m.id AND v.known_at <= %(as_of)s
     WHERE {_MAY_BE_SEEN} AND m.status IN ('active', 'probation', 'retired', 'suspended')
-      {_held_back(reserved=reserved)}
+      {_held_back(reserved=reserved)}{wanted}
     GROUP BY m.id
 """  # noqa: S608 - assembled from the constants above; every value is a parameter
 
@@ -290,22 +367,35 @@ _NEAR = {
 }
 
 
-_COLUMNS = """m.id, h.version, m.kind, m.status, m.source_group, v.situation, v.lesson,
-        m.metadata, m.agent_id, a.name AS agent, c.name AS category, sub.name AS subcategory,
-        m.trust, m.start_weight, m.learned_at, w.state, w.touched_at, w.n_credited,
-        d.state AS deviation, d.touched_at AS deviation_touched_at, e.fields, e.vectors"""
+def _near_in(scope: Scope, probes: int) -> bytes:
+    if scope.filter is None and not scope.names:
+        return _NEAR[(probes, scope.past, scope.reserved)]
+    wanted, named = condition_of(scope.filter, MARK), bool(scope.names)
+    return _near(probes, past=scope.past, reserved=scope.reserved, wanted=wanted, named=named)
+
+
+COLUMNS = """m.id, h.version, m.kind, m.status, m.source_group, v.situation, v.lesson,
+        m.metadata, m.agent_id, a.name AS agent, k.party_id AS author, c.name AS category,
+        sub.name AS subcategory,
+        m.trust, m.start_weight, m.learned_at, m.contradicts, w.state, w.touched_at, w.n_credited,
+        w.n_helpful, w.n_harmful, w.n_absent, m.pinned,
+        d.state AS deviation, d.touched_at AS deviation_touched_at,
+        f.state AS influence, f.touched_at AS influence_touched_at, v.identifiers,
+        e.fields, e.vectors"""
 
 
 # Vectors are found by their memory alone: without statistics of a namespace the planner would
 # rather look through all that it has of a model and field, for each memory again.
-_JOINED = """
+JOINED = """
     JOIN memory m ON m.id = h.id
     JOIN memory_version v ON v.memory_id = h.id AND v.version = h.version
     JOIN agent a ON a.id = m.agent_id
     JOIN category c ON c.id = m.category_id
     JOIN memory_weight w ON w.memory_id = h.id
     LEFT JOIN category sub ON sub.id = m.subcategory_id
+    LEFT JOIN api_key k ON k.id = m.key_id
     LEFT JOIN weight_deviation d ON d.memory_id = h.id AND d.agent_id = %(agent)s
+    LEFT JOIN influence f ON f.memory_id = h.id AND f.party_id = %(party)s
     CROSS JOIN LATERAL (
         SELECT array_agg(field ORDER BY field) FILTER (WHERE asked) AS fields,
             array_agg(halfvec_send(vector) ORDER BY field) FILTER (WHERE asked) AS vectors
@@ -319,7 +409,7 @@ _JOINED = """
 
 
 _CONTENT = f"""
-    SELECT {_COLUMNS} FROM unnest(%(ids)s::uuid[], %(versions)s::int[]) AS h(id, version) {_JOINED}
+    SELECT {COLUMNS} FROM unnest(%(ids)s::uuid[], %(versions)s::int[]) AS h(id, version) {JOINED}
 """.encode()  # noqa: S608 - assembled from the constants above; every value is a parameter
 
 
@@ -327,7 +417,7 @@ def _bank(seen: str) -> bytes:
     """All of it in one statement, an empty bank's version too."""
     return f"""
     SELECT n.bank_version, b.* FROM namespace n
-    LEFT JOIN (SELECT {_COLUMNS} FROM ({seen}) AS h {_JOINED}) AS b ON true WHERE n.id = %(ns)s
+    LEFT JOIN (SELECT {COLUMNS} FROM ({seen}) AS h {JOINED}) AS b ON true WHERE n.id = %(ns)s
     """.encode()  # noqa: S608 - assembled from the constants above; every value is a parameter
 
 
@@ -339,17 +429,26 @@ _BANK = {(True, reserved): _bank(seen_then(reserved=reserved)) for reserved in (
 }
 
 
+def _bank_in(scope: Scope) -> bytes:
+    if scope.filter is None:
+        return _BANK[(scope.past, scope.reserved)]
+    wanted = condition_of(scope.filter, MARK)
+    if scope.past:
+        return _bank(seen_then(reserved=scope.reserved, wanted=wanted))
+    return _bank(_LIVE + seen_now(reserved=scope.reserved) + wanted)
+
+
 def _literal(vector: Half) -> str:
     return "[" + ",".join(map(repr, vector.astype(float).tolist())) + "]"
 
 
-def _half(sent: bytes | memoryview) -> Half:
+def half(sent: bytes | memoryview) -> Half:
     """The wire form of a halfvec: two 16-bit counts, then big-endian halves."""
     return np.frombuffer(sent, dtype=">f2", offset=4).astype(np.float16)
 
 
-def _to_row(row: dict[str, Any]) -> FoundRow:
-    deviation = row["deviation"]
+def to_row(row: dict[str, Any]) -> FoundRow:
+    deviation, influence = row["deviation"], row["influence"]
     sent = zip(row["fields"], row["vectors"], strict=True)
     return FoundRow(
         id=row["id"],
@@ -362,15 +461,24 @@ def _to_row(row: dict[str, Any]) -> FoundRow:
         metadata=row["metadata"],
         agent_id=row["agent_id"],
         agent=row["agent"],
+        author=row["author"],
         category=row["category"],
         subcategory=row["subcategory"],
         trust=row["trust"],
         start_weight=row["start_weight"],
         learned_at=row["learned_at"],
-        vectors={field: _half(vector) for field, vector in sent},
+        contradicts=tuple(row["contradicts"]),
+        vectors={field: half(vector) for field, vector in sent},
         state=tuple(row["state"]),
         touched_at=row["touched_at"],
         n_credited=row["n_credited"],
+        n_helpful=row["n_helpful"],
+        n_harmful=row["n_harmful"],
+        n_absent=row["n_absent"],
+        pinned=row["pinned"],
         deviation=None if deviation is None else tuple(deviation),
         deviation_touched_at=row["deviation_touched_at"],
+        influence=None if influence is None else tuple(influence),
+        influence_touched_at=row["influence_touched_at"],
+        identifiers=tuple(row["identifiers"]),
     )

@@ -12,7 +12,15 @@ from memory.kernel.errors import Conflict, NotFound, Rejected, StaleEdit
 from memory.kernel.ids import new_id
 from memory.kernel.paging import Listed, Page, listed
 from memory.kernel.postgres.rows import RowMapper
-from memory.tasks.entities import OWN_NAMES, Agent, AgentDraft, Category, CategoryIds, CategoryName
+from memory.kernel.text import cleaned_name
+from memory.tasks.entities import (
+    Agent,
+    AgentDraft,
+    Category,
+    CategoryIds,
+    CategoryName,
+    Measure,
+)
 from memory.tasks.tables import agent, category
 
 _to_agent = RowMapper(Agent, [agent])
@@ -79,15 +87,6 @@ class ActorStore:
         if found is None:
             raise NotFound(f"no agent called {name}", code="agent_not_found", field="agent")
         return found
-
-    async def count_agents(self) -> int:
-        """How many callers there are; what the server writes itself is no caller's."""
-        count = await self._connection.scalar(
-            select(func.count())
-            .select_from(agent)
-            .where(agent.c.namespace_id == self._namespace_id, agent.c.name.not_in(OWN_NAMES))
-        )
-        return count or 0
 
     async def change_agent(self, name: str, values: Mapping[str, object], version: int) -> Agent:
         await self.get_agent(name)
@@ -158,6 +157,7 @@ class ActorStore:
         known = await self.find_category(name, parent_id)
         if known is not None:
             return known
+        cleaned_name(name, "category" if parent_id is None else "subcategory")
         await self._connection.execute(
             insert(category)
             .values(
@@ -180,7 +180,9 @@ class ActorStore:
         )
         found = rows.mappings().first()
         if found is None:
-            raise NotFound("no such category", code="category_not_found", field="category")
+            raise NotFound(
+                f"no such category: {category_id}", code="category_not_found", field="category"
+            )
         return _to_category(found)
 
     def _categories(self) -> Select[tuple[object, ...]]:
@@ -211,10 +213,22 @@ class ActorStore:
         )
         return {row.id: row.name for row in rows}
 
-    async def fix_metric(self, category_id: UUID, metric: str, reward_kind: str) -> None:
-        """A category's metric and reward kind are those of its first outcome."""
+    async def fix_metric(self, category_id: UUID, measure: Measure) -> None:
+        """A category that is free takes the metric and the reward kind of an outcome."""
         await self._connection.execute(
             update(category)
             .where(category.c.id == category_id, category.c.metric.is_(None))
-            .values(metric=metric, reward_kind=reward_kind)
+            .values(metric=measure.metric, reward_kind=measure.reward_kind, fixed_by="outcomes")
+        )
+
+    async def set_measure(self, category_id: UUID, measure: Measure) -> None:
+        """What an admin says, whatever was fixed before."""
+        await self._connection.execute(
+            update(category)
+            .where(category.c.namespace_id == self._namespace_id, category.c.id == category_id)
+            .values(
+                metric=measure.metric,
+                reward_kind=measure.reward_kind,
+                fixed_by=None if measure.is_free else "admin",
+            )
         )

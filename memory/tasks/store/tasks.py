@@ -1,6 +1,6 @@
 """TaskStore: what agents attempt, seen through one namespace."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
@@ -12,6 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from memory.kernel.errors import Conflict, NotFound
 from memory.kernel.ids import new_id
 from memory.kernel.paging import Listed, Page, listed
+from memory.kernel.postgres.database import Statement, insert_rows
 from memory.kernel.postgres.rows import RowMapper
 from memory.tasks.entities import CategoryIds, Task, TaskDraft
 from memory.tasks.tables import category, task
@@ -49,26 +50,10 @@ class TaskStore:
         """The task, and whether it is new. Raises Conflict where the key stands for another
         text or closing time.
         """
-        new = _new_task(draft, categories, written)
+        new = new_task(draft, categories, written)
+        row = task_row(self._namespace_id, new, draft, written)
         inserted = await self._connection.scalar(
-            insert(task)
-            .values(
-                id=new.id,
-                namespace_id=self._namespace_id,
-                key=new.key,
-                text=new.text,
-                sha256=draft.digest,
-                category_id=new.category_id,
-                subcategory_id=new.subcategory_id,
-                group_key=new.group_key,
-                metadata=dict(new.metadata),
-                known_at=new.known_at,
-                recorded_at=new.recorded_at,
-                key_id=written.key_id,
-                closes_at=new.closes_at,
-            )
-            .on_conflict_do_nothing()
-            .returning(task.c.id)
+            insert(task).values(**row).on_conflict_do_nothing().returning(task.c.id)
         )
         if inserted is not None:
             return new, True
@@ -93,7 +78,7 @@ class TaskStore:
         )
         found = rows.first()
         if found is None:
-            raise NotFound("no such task", code="task_not_found", field="task_id")
+            raise NotFound(f"no such task: {known.id}", code="task_not_found", field="task_id")
         if found.closes_at != draft.closes_at:
             raise _conflict(draft, "closing time")
         return replace(known, closes_at=found.closes_at)
@@ -111,7 +96,7 @@ class TaskStore:
     async def get(self, task_id: UUID) -> Task:
         found = await self._one(task.c.id == task_id)
         if found is None:
-            raise NotFound("no such task", code="task_not_found", field="task_id")
+            raise NotFound(f"no such task: {task_id}", code="task_not_found", field="task_id")
         return found
 
     async def _one(self, condition: ColumnElement[bool]) -> Task | None:
@@ -142,7 +127,33 @@ def _conflict(draft: TaskDraft, what: str) -> Conflict:
     )
 
 
-def _new_task(draft: TaskDraft, categories: CategoryIds, written: Provenance) -> Task:
+def task_row(
+    namespace_id: UUID, new: Task, draft: TaskDraft, written: Provenance
+) -> dict[str, object]:
+    """As it is stored."""
+    return {
+        "id": new.id,
+        "namespace_id": namespace_id,
+        "key": new.key,
+        "text": new.text,
+        "sha256": draft.digest,
+        "category_id": new.category_id,
+        "subcategory_id": new.subcategory_id,
+        "group_key": new.group_key,
+        "metadata": dict(new.metadata),
+        "known_at": new.known_at,
+        "recorded_at": new.recorded_at,
+        "key_id": written.key_id,
+        "closes_at": new.closes_at,
+    }
+
+
+def write_tasks(rows: Sequence[Mapping[str, object]]) -> Statement:
+    """Writes tasks as far as no key of theirs stands for one already."""
+    return insert_rows(task, rows, unless_there=True)
+
+
+def new_task(draft: TaskDraft, categories: CategoryIds, written: Provenance) -> Task:
     """A new task, as it will be stored."""
     assert draft.category is not None
     return Task(

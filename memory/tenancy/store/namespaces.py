@@ -7,15 +7,16 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import delete, func, insert, select, text, update
+from sqlalchemy import Text, bindparam, delete, func, insert, select, text, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from memory.kernel.errors import Conflict, NotFound, Rejected, StaleEdit
 from memory.kernel.ids import new_id
 from memory.kernel.paging import Listed, Page, listed
+from memory.kernel.postgres.database import Prepared, Rows, Statement
 from memory.kernel.postgres.rows import RowMapper
-from memory.tenancy.entities import Namespace, NamespaceDraft, NamespaceSettings
+from memory.tenancy.entities import ApartTrial, Namespace, NamespaceDraft, NamespaceSettings
 from memory.tenancy.tables import namespace
 
 _BUMP = text("""
@@ -26,8 +27,23 @@ _BUMP = text("""
 _to_namespace = RowMapper(
     Namespace,
     [namespace],
-    computed={"settings": lambda row: NamespaceSettings.read(row["settings"])},
+    computed={
+        "settings": lambda row: NamespaceSettings.read(row["settings"]),
+        "apart_trials": lambda row: ApartTrial.read_all(row["apart_trials"]),
+    },
 )
+
+_NAMED = Prepared(select(namespace).where(namespace.c.slug == bindparam("slug", type_=Text)))
+
+
+def find_namespace(slug: str) -> Statement:
+    """Reads the namespace of that name."""
+    return _NAMED.of(slug=slug)
+
+
+def found_namespace(rows: Rows) -> Namespace | None:
+    """What that statement found."""
+    return _to_namespace(rows[0]) if rows else None
 
 
 class NamespaceStore:
@@ -65,17 +81,19 @@ class NamespaceStore:
             await self.create(draft, None, now)
 
     async def get(self, namespace_id: UUID) -> Namespace:
-        return await self._one(namespace.c.id == namespace_id)
+        return await self._one(namespace.c.id == namespace_id, namespace_id)
 
     async def by_slug(self, slug: str) -> Namespace:
-        return await self._one(namespace.c.slug == slug)
+        return await self._one(namespace.c.slug == slug, slug)
 
-    async def _one(self, condition: Any) -> Namespace:
+    async def _one(self, condition: Any, asked: object) -> Namespace:
         found = (
             (await self._connection.execute(select(namespace).where(condition))).mappings().first()
         )
         if found is None:
-            raise NotFound("no such namespace", code="namespace_not_found", field="namespace")
+            raise NotFound(
+                f"no such namespace: {asked}", code="namespace_not_found", field="namespace"
+            )
         return _to_namespace(found)
 
     async def browse(self, page: Page, only: UUID | None) -> Listed[Namespace]:
@@ -146,7 +164,9 @@ class NamespaceStore:
             )
         ).first()
         if row is None:
-            raise NotFound("no such namespace", code="namespace_not_found", field="namespace")
+            raise NotFound(
+                "the namespace is there no more", code="namespace_not_found", field="namespace"
+            )
         quota = NamespaceSettings.read(row.settings).max_memories
         if memories > 0 and row.n_memories > quota:
             raise Rejected(
@@ -182,6 +202,13 @@ class NamespaceStore:
         """Whether residuals of one memory on different dates agree, as the health job found."""
         await self._connection.execute(
             update(namespace).where(namespace.c.id == namespace_id).values(signal=signal)
+        )
+
+    async def set_apart_trials(self, namespace_id: UUID, trials: Mapping[UUID, ApartTrial]) -> None:
+        """Which memories are tried apart, from now on these alone."""
+        stored = {str(memory_id): one.stored() for memory_id, one in trials.items()}
+        await self._connection.execute(
+            update(namespace).where(namespace.c.id == namespace_id).values(apart_trials=stored)
         )
 
     async def saw(self, namespace_id: UUID, known_at: datetime) -> None:

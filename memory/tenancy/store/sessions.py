@@ -7,7 +7,7 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from memory.kernel.postgres.rows import RowMapper
-from memory.tenancy.entities import IDLE, Session
+from memory.tenancy.session_entities import IDLE, Session
 from memory.tenancy.tables import dashboard_session
 
 _to_session = RowMapper(Session, [dashboard_session])
@@ -33,6 +33,16 @@ class DashboardSessionStore:
     async def find(self, sha256: bytes) -> Session | None:
         row = await self._connection.execute(
             select(*_to_session.columns).where(dashboard_session.c.sha256 == sha256)
+        )
+        found = row.mappings().first()
+        return None if found is None else _to_session(found)
+
+    async def take(self, sha256: bytes) -> Session | None:
+        """Finds and closes in one: of two that ask at once, one gets it."""
+        row = await self._connection.execute(
+            delete(dashboard_session)
+            .where(dashboard_session.c.sha256 == sha256)
+            .returning(*_to_session.columns)
         )
         found = row.mappings().first()
         return None if found is None else _to_session(found)

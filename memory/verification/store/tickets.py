@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
 
-from sqlalchemy import RowMapping, func, insert, select, text, update
+from sqlalchemy import RowMapping, case, func, insert, select, text, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from memory.kernel.errors import NotFound
@@ -65,7 +65,7 @@ class Holder:
     """Who holds a lease: an agent, and the key it came with."""
 
     agent_id: UUID
-    key_id: UUID
+    key_id: UUID | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +152,9 @@ class TicketStore:
         )
         found = rows.mappings().first()
         if found is None:
-            raise NotFound("no such ticket", code="ticket_not_found", field="ticket_id")
+            raise NotFound(
+                f"no such ticket: {ticket_id}", code="ticket_not_found", field="ticket_id"
+            )
         slots = await self._slots([ticket_id])
         return _held(found, slots.get(ticket_id, []))
 
@@ -226,6 +228,14 @@ class TicketStore:
             .values(**values)
         )
 
+    async def claim_repair(self, now: datetime) -> UUID | None:
+        """Take the one try that a lesson has which its trials turned down."""
+        return await self._connection.scalar(_CLAIM_REPAIR, {"ns": self._namespace_id, "now": now})
+
+    async def give_back_repair(self, ticket_id: UUID) -> None:
+        """The try was not spent."""
+        await self.change([ticket_id], {"repair_tried_at": None})
+
     async def waiting(self) -> list[Held]:
         """Every ticket without an end, locked, oldest first; those in other hands are skipped."""
         rows = await self._connection.execute(
@@ -254,13 +264,18 @@ class TicketStore:
         slots = await self._slots(ticket_ids)
         return [_held(row, slots.get(row["id"], [])) for row in found.mappings()]
 
-    async def blank(self, memory_ids: Sequence[UUID], now: datetime) -> None:
-        """Tickets of erased memories lose their text and end."""
+    async def blank(self, memory_ids: Sequence[UUID], now: datetime) -> list[UUID]:
+        """Tickets of erased memories lose their text, and why they were decided, and end; which."""
         here = (ticket.c.namespace_id == self._namespace_id) & ticket.c.memory_id.in_(memory_ids)
-        await self._connection.execute(update(ticket).where(here).values(guideline=""))
+        said = case((ticket.c.reason.is_not(None), "erased"))
+        rows = await self._connection.execute(
+            update(ticket).where(here).values(guideline="", reason=said).returning(ticket.c.id)
+        )
+        blanked = [row.id for row in rows]
         ended = {"state": "expired", "reason": "erased", "decided_at": now}
         living = ticket.c.state.in_(("open", "leased", "quarantined"))
         await self._connection.execute(update(ticket).where(here, living).values(**ended))
+        return blanked
 
     async def _slots(self, ticket_ids: Sequence[UUID]) -> dict[UUID, list[RowMapping]]:
         rows = await self._connection.execute(
@@ -292,6 +307,24 @@ _LEASE = text("""
     UPDATE ticket SET state = 'leased', claims = claims + 1, leased_agent_id = :agent,
         leased_key_id = :key, lease_until = :until
     FROM free WHERE ticket.id = free.id RETURNING ticket.id, ticket.memory_id
+""")
+
+
+# What a manager decided stands, and a changeset has several memories: neither is repaired.
+_CLAIM_REPAIR = text("""
+    WITH free AS (
+        SELECT t.id FROM ticket t
+        JOIN memory m ON m.id = t.memory_id AND m.version = t.version
+        WHERE t.namespace_id = :ns AND t.decision = 'rejected' AND t.rule = 'gain'
+          AND t.reason IN ('gain_too_small', 'gain_uncertain', 'posterior_too_low', 'anchors_lost')
+          AND m.status = 'rejected' AND m.erased_at IS NULL
+          AND EXISTS (SELECT FROM candidate x WHERE x.memory_id = m.id AND x.state = 'proposed')
+          AND NOT EXISTS (SELECT FROM ticket u
+            WHERE u.memory_id = m.id AND u.repair_tried_at IS NOT NULL)
+        ORDER BY t.id LIMIT 1 FOR UPDATE OF t SKIP LOCKED
+    )
+    UPDATE ticket SET repair_tried_at = :now FROM free WHERE ticket.id = free.id
+    RETURNING ticket.id
 """)
 
 

@@ -27,7 +27,28 @@
     if (event.target.matches("[data-submit-on-change]")) event.target.form.requestSubmit();
   });
 
+  // Escape closes a menu of the header; its heading has the focus then.
+  document.addEventListener("keydown", function (event) {
+    var menu = event.key === "Escape" && document.querySelector("header details.dropdown[open]");
+    if (!menu) return;
+    menu.open = false;
+    menu.querySelector("summary").focus();
+  });
+
+  // What scrolls sideways is reached and moved by keys, and says what it is.
+  function reach(root) {
+    root.querySelectorAll(".scroll").forEach(function (one, place) {
+      if (one.scrollWidth <= one.clientWidth) return;
+      var around = one.closest("section") || document;
+      var title = one.parentElement.querySelector(":scope > h3") || around.querySelector("h1, h2, h3");
+      one.tabIndex = 0;
+      one.setAttribute("role", "region");
+      one.setAttribute("aria-label", "Table " + (place + 1) + ": " + (title ? title.textContent.trim() : "rows"));
+    });
+  }
+
   function reveal(root) {
+    reach(root);
     root.querySelectorAll("[data-scripted]").forEach(function (one) { one.hidden = false; });
   }
   document.addEventListener("DOMContentLoaded", function () { reveal(document); });

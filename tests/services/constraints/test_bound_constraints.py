@@ -1,11 +1,14 @@
 """Constraints bind a task by its category and by the tasks they were learned from."""
 
 from dataclasses import replace
+from itertools import count
 from uuid import UUID
 
 import pytest
 from sqlalchemy import text
 
+from memory.belief.inclusion import toss
+from memory.belief.rankers import PLAIN
 from memory.inference.stand_ins import ScriptedLlm
 from memory.insight.service import get_weight
 from memory.jobs.service import JobRequest, run_job
@@ -15,7 +18,8 @@ from memory.memories.service import get_memory
 from memory.meta_guidelines.entities import MetaGuidelineDraft
 from memory.meta_guidelines.service import add
 from memory.outcomes.applying import apply_now
-from memory.receipts.entities import Format, Item
+from memory.receipts.entities import Item
+from memory.receipts.guideline_entities import Format
 from memory.retrieval.entities import Advice
 from memory.retrieval.service import explain, get_receipt
 from memory.tasks.entities import AgentDraft, CategoryName, TaskDraft
@@ -25,7 +29,7 @@ from tests.fixtures.binding_builders import MATHS, Laid, copies, lay
 from tests.fixtures.builders import a_draft, sentences_of
 from tests.fixtures.engine import DAY, NOON, OPEN, Caller, a_namespace
 from tests.fixtures.llm_builders import with_llm
-from tests.storage.steps import a_call, remembered, reported, served
+from tests.storage.steps import a_call, live_and_rebuilt, remembered, reported, served
 
 TICKET = "solve for the price of a ticket"
 ASKED = TaskDraft(TICKET, category=MATHS.name, subcategory=MATHS.subcategory)
@@ -47,7 +51,9 @@ async def test_a_bank_of_constraints_alone_answers_any_agent(
 ):
     [laid] = await lay(engine, await calls(wall), PRICE)
 
-    answer = await served(engine, await calls(wall), task=ASKED, agent="stranger")
+    answer = await served(
+        engine, await calls(wall), task=ASKED, agent="stranger", format=Format.FULL
+    )
 
     [item] = bound(answer)
     assert (answer.receipt.arm, answer.receipt.eligible) == ("on", True)
@@ -67,6 +73,67 @@ async def test_a_bank_of_constraints_alone_answers_any_agent(
     )
     told = await explain(engine, await calls(wall), answer.receipt.retrieval_id)
     assert sentences_of(told)[laid].startswith("A constraint: similarity 1.000 of the nearest task")
+
+
+UNTRIED = 0.8943502263331446
+"""The probability of a memory about which nothing is known: the normal distribution at 1.25."""
+
+
+def a_coined_task(call: Call, out: UUID, kept: UUID) -> TaskDraft:
+    """A task for which the coins of these constraints fall so."""
+
+    def falls(key: str, memory_id: UUID) -> bool:
+        return toss(call.namespace.secret, f"task {key}", memory_id) >= UNTRIED
+
+    keys = (f"ticket {n}" for n in count())
+    key = next(key for key in keys if falls(key, out) and not falls(key, kept))
+    return replace(ASKED, key=key)
+
+
+async def test_a_coin_leaves_a_constraint_out_and_an_outcome_counts_its_absence(
+    engine: Engine, operator: Key
+):
+    slug = await a_namespace(engine, operator, settings=replace(OPEN, coins=True))
+    call = await a_call(engine, operator, slug)
+    first, second = await lay(engine, call, *copies(PRICE, 2))
+    task = a_coined_task(call, first, second)
+
+    answer = await served(engine, call, task=task, purpose="paired")
+    while answer.receipt.ranker == PLAIN:
+        answer = await served(engine, call, task=task, purpose="paired")
+    await reported(engine, call, answer, reward=0.9, without={"reward": 0.4})
+    await apply_now(engine, call)
+
+    told = {item.memory_id: item for item in bound(answer)}
+    assert (told[first].left_out, told[first].served, told[first].contender) == (True, False, True)
+    assert (told[second].served, told[second].cited) == (True, True)
+    assert told[first].inclusion == told[second].inclusion == pytest.approx(UNTRIED)
+    assert [one.memory_id for one in answer.constraints] == [second]
+    weights = {one: await get_weight(engine, call, one, None) for one in (first, second)}
+    assert weights[first].effective_weight == 1.0 < weights[second].effective_weight
+    assert (weights[first].credited, weights[second].credited) == (0, 1)
+    async with engine.database.transaction(call.namespace.id) as connection:
+        absent = await connection.execute(
+            text("SELECT n_absent FROM memory_weight WHERE memory_id = :id"), {"id": first}
+        )
+        assert absent.scalar_one() == 1
+    sentences = sentences_of(await explain(engine, call, answer.receipt.retrieval_id))
+    assert "left out by its coin, which keeps it with probability 0.89" in sentences[first]
+    live, again = await live_and_rebuilt(engine, call)
+    assert live == again
+
+
+async def test_a_constraint_alone_is_certain_of_its_place(engine: Engine, operator: Key):
+    slug = await a_namespace(engine, operator, settings=replace(OPEN, coins=True))
+    call = await a_call(engine, operator, slug)
+    [laid] = await lay(engine, call, PRICE)
+
+    answer = await served(engine, call, task=ASKED, purpose="paired")
+    while answer.receipt.ranker == PLAIN:
+        answer = await served(engine, call, task=ASKED, purpose="paired")
+
+    [item] = bound(answer)
+    assert (item.memory_id, item.inclusion, item.left_out) == (laid, 1.0, False)
 
 
 async def advised(engine: Engine, call: Call) -> None:
@@ -278,12 +345,25 @@ async def test_a_constraint_of_ones_own_model_counts_more(engine: Engine, calls:
     assert [await counted(name) for name in ("new", "unheard of")] == [pytest.approx(1.0)] * 2
 
 
+COUNTED_LATER = """
+    INSERT INTO constraint_support (id, namespace_id, memory_id, task_id, verifier, counts,
+        known_at, recorded_at)
+    SELECT gen_random_uuid(), namespace_id, memory_id, task_id, 'human', true, :at, :at
+    FROM constraint_support WHERE memory_id = :id
+"""
+
+
 async def test_the_past_is_bound_by_what_was_known_then(engine: Engine, calls: Caller, past: str):
     early = replace(PRICE, known_at=NOON)
     later = replace(PRICE, trigger="later", known_at=NOON + 5 * DAY)
     first, second = await lay(engine, await calls(past), early, later)
-    # Its support came before anything that counts.
-    await lay(engine, await calls(past), replace(PRICE, trigger="doubtful", counts=False))
+    # Its first support came before anything that counts.
+    doubtful = replace(PRICE, trigger="doubtful", counts=False)
+    [third] = await lay(engine, await calls(past), doubtful)
+    call = await calls(past)
+    async with engine.database.transaction(call.namespace.id) as connection:
+        values = {"id": third, "at": NOON + 8 * DAY}
+        await connection.execute(text(COUNTED_LATER), values)
     lesson = a_draft(situation=TICKET, lesson="look", category=MATHS, learned_at=NOON)
     await remembered(engine, await calls(past), lesson)
     at = {"task": ASKED, "as_of": NOON + 9 * DAY, "purpose": "paired"}

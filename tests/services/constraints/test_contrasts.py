@@ -19,8 +19,10 @@ from memory.constraints.service import (
 )
 from memory.constraints.store.contrasts import MAX_CLAIMS
 from memory.erasure.entities import Erasure
+from memory.erasure.rollback import roll_back
 from memory.erasure.service import erase
 from memory.inference.stand_ins import HashEmbedder, ScriptedLlm
+from memory.insight.entities import Rollback
 from memory.kernel.engine import Engine
 from memory.kernel.errors import Conflict, NotFound, Rejected, Unavailable
 from memory.kernel.paging import Page
@@ -74,10 +76,23 @@ class ErasingLlm:
         return Reply(SAID, 10)
 
 
+@dataclass(slots=True)
+class WithdrawingLlm:
+    """While it thinks, what an agent reported is rolled back."""
+
+    engine: Engine
+    call: Call
+    name: str = "slow"
+
+    async def complete(self, prompt: Prompt, seconds: float) -> Reply:
+        await roll_back(self.engine, self.call, Rollback(agent="beta", dry_run=False))
+        return Reply(SAID, 10)
+
+
 async def two_runs(engine: Engine, calls: Caller, slug: str, **changes: Any) -> list[UUID]:
     """One right, one wrong, by two agents under a key each."""
-    alpha = await calls(slug, role=Role.AGENT, agents=("alpha",))
-    beta = await calls(slug, role=Role.AGENT, agents=("beta",))
+    alpha = await calls(slug, role=Role.AGENT, agents=("alpha",), verifies="test")
+    beta = await calls(slug, role=Role.AGENT, agents=("beta",), verifies="test")
     [right] = await ran(engine, alpha, a_run("alpha", **changes))
     [wrong] = await ran(engine, beta, a_run("beta", right=False, **changes))
     return [right, wrong]
@@ -105,7 +120,8 @@ async def test_a_pair_of_runs_becomes_a_constraint_in_a_models_words(
     assert (made.preferred_id, made.unpreferred_id) == (right, wrong)
     assert (made.distiller, made.tokens, made.supports) == ("scripted", 10, True)
     [memory] = await memories_of(engine, call, made)
-    assert (memory.situation, memory.status) == (f"When {ENTRY['trigger']}", Status.ACTIVE)
+    assert (memory.situation, memory.status) == (f"When {ENTRY['trigger']}", Status.PROPOSED)
+    assert memory.status_reason == "one_task"
     assert memory.agent == "memlift-contrast"
     [prompt] = writer.asked
     assert "«" in prompt.material
@@ -344,7 +360,7 @@ async def test_good_entries_are_kept_and_bad_ones_named_with_the_pair(
     assert made.state is ContrastState.DISTILLED
     assert [one["reason"] for one in made.rejected] == ["no_object"]
     found = {memory.status for memory in await memories_of(engine, call, made)}
-    assert found <= {Status.ACTIVE, Status.REJECTED}
+    assert found <= {Status.PROPOSED, Status.REJECTED}
 
 
 async def test_an_answer_without_entries_leaves_the_pair_empty(
@@ -361,10 +377,10 @@ async def test_two_wrong_runs_yield_at_most_what_to_avoid_and_in_quarantine(
     engine: Engine, calls: Caller, wall: str
 ) -> None:
     asking, call = with_llm(engine, ScriptedLlm([SAID])), await calls(wall)
-    ids = [
-        *await ran(engine, await calls(wall, agents=("alpha",)), a_run("alpha", right=False)),
-        *await ran(engine, await calls(wall, agents=("beta",)), a_run("beta", right=False)),
-    ]
+    ids: list[UUID] = []
+    for name in ("alpha", "beta"):
+        mine = await calls(wall, agents=(name,), verifies="test")
+        ids += await ran(engine, mine, a_run(name, right=False))
 
     [made] = await contrasted(asking, call, *ids)
 
@@ -416,7 +432,7 @@ async def test_what_one_key_says_of_itself_supports_nothing(
     reason: str,
 ) -> None:
     asking = with_llm(engine, ScriptedLlm([SAID]))
-    bound = await calls(wall, role=Role.AGENT, agents=tuple({*agents}))
+    bound = await calls(wall, role=Role.AGENT, agents=tuple({*agents}), verifies="test")
     right, wrong = agents
     ids = await ran(
         engine,
@@ -431,6 +447,20 @@ async def test_what_one_key_says_of_itself_supports_nothing(
     assert made.self_contrast == (right == wrong)
     [memory] = await memories_of(engine, bound, made)
     assert memory.status is Status.PROPOSED
+
+
+async def test_a_run_that_is_rolled_back_while_a_model_thinks_supports_nothing(
+    engine: Engine, calls: Caller, wall: str
+) -> None:
+    call = await calls(wall)
+    asking = with_llm(engine, WithdrawingLlm(engine, call))
+
+    [made] = await contrasted(asking, call, *await two_runs(engine, calls, wall))
+
+    assert (made.state, made.supports) == (ContrastState.DISTILLED, False)
+    assert made.reason == "no_verdict"
+    [memory] = await memories_of(engine, call, made)
+    assert (memory.status, memory.status_reason) == (Status.PROPOSED, "no_support")
 
 
 async def test_an_evaluators_word_on_both_runs_supports(

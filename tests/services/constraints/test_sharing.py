@@ -41,7 +41,7 @@ async def declare(engine: Engine, call: Call) -> None:
 
 async def an_experience(engine: Engine, calls: Caller, slug: str, **changes: object) -> UUID:
     """What `north` reports of itself."""
-    mine = await calls(slug, role=Role.AGENT, agents=("north",))
+    mine = await calls(slug, role=Role.AGENT, agents=("north",), verifies="test")
     [kept] = await remembered(engine, mine, a_draft(agent="north", **changes))
     return kept.id
 
@@ -93,7 +93,7 @@ async def test_where_no_two_families_are_declared_nothing_is_held_back(
 
 @pytest.mark.parametrize(
     "changes",
-    [{"pinned": True}, *({"verification": source} for source in ("human", "test", "judge"))],
+    [{"pinned": True}, *({"verification": source} for source in ("test", "judge"))],
     ids=str,
 )
 async def test_what_its_writer_says_of_it_proves_nothing(

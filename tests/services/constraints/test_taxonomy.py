@@ -17,7 +17,7 @@ from memory.memories.store.centroids import CentroidStore
 from memory.tasks.entities import CategoryName, TaskDraft
 from memory.tasks.service import add_task, list_categories
 from memory.tasks.store.actors import ActorStore
-from memory.tenancy.entities import Taxonomy
+from memory.tenancy.namespace_settings import Taxonomy
 from memory.tenancy.service import open_namespace
 from tests.fixtures.builders import a_draft
 from tests.storage.steps import remembered, served

@@ -92,7 +92,7 @@ async def test_a_list_leaves_the_words_out_and_says_how_many_steps(engine, calls
 
 
 async def test_a_bad_run_does_not_lose_the_others(engine, calls, wall):
-    call = await calls(wall, agents=("solver",))
+    call = await calls(wall, agents=("solver",), verifies="test")
 
     answers = await add_trajectories(
         engine,
@@ -196,7 +196,7 @@ async def test_no_run_is_lost_or_counted_twice_while_others_count_anew(engine, c
 @pytest.mark.parametrize("by", ["agent", "key", "task"])
 async def test_erased_runs_lose_their_words_and_keep_their_numbers(engine, calls, wall, by):
     manager = await calls(wall)
-    agents = await calls(wall, agents=("solver",))
+    agents = await calls(wall, agents=("solver",), verifies="test")
     task, _ = await add_task(engine, manager, TaskDraft("how many posts?"), None)
     [mine] = await kept(engine, agents, a_run(task_id=task.id))
     [other] = await kept(engine, manager, a_run(agent="other", task=TaskDraft("else")))

@@ -1,6 +1,7 @@
 """Near-twins become one memory with the evidence of both, and nothing that was edited is lost."""
 
 import asyncio
+from dataclasses import replace
 from uuid import UUID
 
 import pytest
@@ -9,8 +10,10 @@ from sqlalchemy import text
 from memory.curation.entities import StatusChange
 from memory.curation.service import change_status, edit_memory
 from memory.experiences import merging as flow
+from memory.inference.stand_ins import ScriptedLlm
 from memory.jobs.service import JobRequest, run_job
 from memory.kernel.engine import Engine
+from memory.kernel.errors import Unavailable
 from memory.kernel.postgres.leadership import JobRun
 from memory.memories.entities import ExperienceDraft, Memory, MemoryEdit, Status, Visibility
 from memory.memories.service import get_memory
@@ -19,14 +22,17 @@ from memory.outcomes.service import get_outcome
 from memory.tasks.entities import CategoryName
 from memory.tenancy.entities import Call, Clock, Key
 from tests.fixtures.builders import a_draft
-from tests.fixtures.engine import DAY, NOON, a_namespace
+from tests.fixtures.engine import DAY, NOON, Caller, a_namespace
+from tests.fixtures.llm_builders import with_llm
 from tests.storage.steps import a_call, live_and_rebuilt, remembered, reported, served
 
 LESSON = (
     "start from the base rate of the month and move only a little unless the pressure has fallen "
     "for some days and the wind has turned to the west in the meantime"
 )
-TWIN = LESSON.replace("meantime", "meanwhile")
+TWIN = LESSON.replace("start from the base rate", "start from a base rate").replace(
+    "the month", "month"
+)
 LATER = NOON + 40 * DAY
 
 
@@ -121,15 +127,39 @@ async def origins(engine: Engine, call: Call, memory_id: UUID) -> list[UUID]:
     ids=["number", "negation", "lesson", "situation", "category", "owner"],
 )
 async def test_what_differs_in_more_than_words_stays_two(
-    engine: Engine, operator: Key, second: dict[str, object]
+    engine: Engine, operator: Key, calls: Caller, second: dict[str, object]
 ) -> None:
-    call, _ = await a_bank(engine, operator, *twins(**second))
+    call, _ = await a_bank(engine, operator)
+    await remembered(engine, await its_own(calls, call), *twins(**second))
 
     run = await merged(engine, call)
 
     assert changes(run) == []
     assert run.result is not None
     assert run.result["examined"] == 2
+
+
+@pytest.mark.parametrize("visibility", Visibility)
+async def test_twins_that_an_agent_wrote_for_the_same_readers_are_merged(
+    engine: Engine, operator: Key, calls: Caller, visibility: Visibility
+) -> None:
+    call, _ = await a_bank(engine, operator)
+    mine = await its_own(calls, call)
+    first, second = twins(visibility=visibility)
+    drafts = replace(first, visibility=visibility), second
+    ids = [lesson.id for lesson in await remembered(engine, mine, *drafts)]
+
+    run = await merged(engine, call)
+
+    assert [change for _, change, _ in changes(run)] == ["merged"]
+    kept, gone = await memories(engine, mine, ids)
+    assert (kept.status, kept.evidence) == (Status.ACTIVE, 2)
+    assert (gone.status, gone.status_reason) == (Status.RETIRED, "merged")
+
+
+async def its_own(calls: Caller, call: Call) -> Call:
+    """By a key bound to the agent that writes: it alone may write what only the agent reads."""
+    return await calls(call.namespace.slug, agents=(a_draft().agent,))
 
 
 async def test_of_two_pinned_ones_none_is_merged_and_of_one_the_other(
@@ -146,7 +176,7 @@ async def test_of_two_pinned_ones_none_is_merged_and_of_one_the_other(
 async def test_many_twins_of_one_all_carry_their_evidence_over(
     engine: Engine, operator: Key
 ) -> None:
-    more = [a_draft(lesson=f"{LESSON} {word}", learned_at=NOON + DAY) for word in ("ab", "cd")]
+    more = [a_draft(lesson=f"{LESSON}{mark}", learned_at=NOON + DAY) for mark in ("!", ".")]
     call, [old, *rest] = await a_bank(engine, operator, *twins(), *more)
 
     run = await merged(engine, call)
@@ -278,3 +308,94 @@ async def test_caches_hear_of_both(engine: Engine, operator: Key) -> None:
         last = "SELECT kind, subjects FROM change ORDER BY bank_version DESC LIMIT 1"
         kind, subjects = (await connection.execute(text(last))).one()
     assert (kind, set(subjects)) == ("merged", {str(old), str(new)})
+
+
+async def test_what_is_only_alike_is_listed_and_stays_two(engine: Engine, operator: Key) -> None:
+    first, second = twins(lesson=LESSON.replace("some days", "three days"))
+    call, [old, new] = await a_bank(engine, operator, first, second)
+
+    run = await merged(engine, call)
+
+    assert run.result is not None
+    assert changes(run) == []
+    assert [sorted(pair) for pair in run.result["alike"]] == [sorted([str(old), str(new)])]
+    assert [m.status for m in await memories(engine, call, [old, new])] == [Status.ACTIVE] * 2
+
+
+PARAPHRASE = LESSON.replace("move only a little", "move just a little")
+SAME = '{"missing": "", "same": true}'
+OTHER = '{"missing": "the first says only, the second just", "same": false}'
+
+
+@pytest.mark.parametrize(
+    ("answers", "is_merged", "asked", "judged"),
+    [
+        ([SAME, SAME], True, 2, {"answered": 1, "open": 0}),
+        ([SAME, OTHER], False, 2, {"answered": 1, "open": 0}),
+        ([OTHER], False, 1, {"answered": 1, "open": 0}),
+        ([Unavailable("away", code="llm_denied")], False, 1, {"answered": 0, "open": 1}),
+    ],
+)
+async def test_a_language_model_merges_what_it_calls_the_same_in_either_order(
+    engine: Engine,
+    operator: Key,
+    *,
+    answers: list[str],
+    is_merged: bool,
+    asked: int,
+    judged: dict[str, int],
+) -> None:
+    call, [old, new] = await a_bank(engine, operator, *twins(lesson=PARAPHRASE))
+    llm = ScriptedLlm(answers)
+
+    dry = await merged(with_llm(engine, llm), call, dry=True)
+    llm.asked.clear()
+    run = await merged(with_llm(engine, llm), call)
+
+    assert run.result is not None
+    assert changes(dry) == changes(run) == ([(str(new), "merged", str(old))] if is_merged else [])
+    assert run.result["judged"] == judged
+    assert len(llm.asked) == asked
+    assert all({LESSON, PARAPHRASE} <= set(_quoted(one.material)) for one in llm.asked)
+    [_, gone] = await memories(engine, call, [old, new])
+    assert (gone.status is Status.RETIRED) is is_merged
+    live, again = await live_and_rebuilt(engine, call)
+    assert live == again
+
+
+def _quoted(material: str) -> list[str]:
+    return [line.removeprefix("  | ") for line in material.splitlines()]
+
+
+async def test_an_edit_after_the_question_keeps_the_two_apart(
+    engine: Engine, operator: Key
+) -> None:
+    call, [old, new] = await a_bank(engine, operator, *twins(lesson=PARAPHRASE))
+    thinking = with_llm(engine, ScriptedLlm([SAME]))
+    judgement = await flow.judge_alike(thinking, call.namespace, (LATER, call.now))
+    await edit_memory(
+        engine, call, new, MemoryEdit(lesson=f"{PARAPHRASE} or to the south", known_at=LATER), 1
+    )
+
+    async with engine.database.transaction(call.namespace.id) as connection:
+        found = await flow.merge_twins(
+            connection, call.namespace, (LATER, call.now), dry=False, plan=judgement
+        )
+
+    assert judgement.asked == 1
+    assert found.merges == []
+    assert [m.status for m in await memories(engine, call, [old, new])] == [Status.ACTIVE] * 2
+
+
+async def test_texts_of_an_earlier_release_are_compared_in_their_normal_form(
+    engine: Engine, operator: Key
+) -> None:
+    call, [old, new] = await a_bank(
+        engine, operator, *twins(lesson=LESSON.upper().replace("START", "Start,"))
+    )
+    async with engine.database.transaction(call.namespace.id) as connection:
+        await connection.execute(text("UPDATE memory_version SET normal_sha256 = NULL"))
+
+    run = await merged(engine, call)
+
+    assert changes(run) == [(str(new), "merged", str(old))]

@@ -9,7 +9,7 @@ from memory.curation.service import edit_memory
 from memory.kernel.engine import Engine
 from memory.memories.entities import MemoryEdit
 from memory.outcomes.applying import apply_now
-from memory.receipts.entities import Format
+from memory.receipts.guideline_entities import Format
 from memory.retrieval.entities import Advice
 from memory.tasks.entities import TaskDraft
 from memory.tenancy.entities import Call
@@ -140,7 +140,7 @@ async def test_a_retrieval_replayed_gives_the_same_memories_and_scores_as_then(
     assert len({len(answer.receipt.items) for answer in then}) == len(times)
 
 
-@pytest.mark.parametrize("form", [Format.GUIDELINE, Format.MEMORIES])
+@pytest.mark.parametrize("form", [Format.BRIEF, Format.MEMORIES])
 async def test_a_price_in_a_tasks_metadata_reaches_nobody_else(
     engine: Engine, calls: Caller, past: str, form: Format
 ):

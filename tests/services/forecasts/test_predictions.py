@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import text
 
-from memory.belief.rankers import RANKERS
+from memory.belief.rankers import ASKED
 from memory.erasure.entities import Erasure
 from memory.erasure.service import erase
 from memory.forecasts.entities import Predicted, PredictionDraft, PredictionFilter
@@ -15,7 +15,8 @@ from memory.kernel.engine import Engine
 from memory.kernel.errors import Conflict, Forbidden, MemoryFault, NotFound, Rejected
 from memory.kernel.paging import Page
 from memory.outcomes.service import list_outcomes
-from memory.receipts.entities import Format, OutcomeFilter
+from memory.receipts.guideline_entities import Format
+from memory.receipts.list_entities import OutcomeFilter
 from memory.tasks.entities import CategoryName, TaskDraft
 from memory.tasks.service import add_task, get_task
 from memory.tenancy.entities import Call, Role
@@ -196,7 +197,7 @@ async def test_an_agents_key_names_the_receipts_it_opened_and_speaks_for_its_age
 
 @pytest.mark.parametrize(
     ("all_rankers", "answering"),
-    [(False, tuple(RANKERS)), (True, tuple(RANKERS)[1:]), (True, (*tuple(RANKERS)[1:], "mine"))],
+    [(False, tuple(ASKED)), (True, tuple(ASKED)[1:]), (True, (*tuple(ASKED)[1:], "mine"))],
     ids=["one ranker", "one short", "another name"],
 )
 async def test_answers_are_of_all_rankers_and_for_a_receipt_of_all_rankers(

@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy import text
 
 from memory.belief.fold import Learned
-from memory.belief.rankers import RANKERS
+from memory.belief.rankers import ASKED
 from memory.forecasts.entities import (
     Predicted,
     PredictionFilter,
@@ -27,7 +27,9 @@ from memory.kernel.paging import Page
 from memory.outcomes.applying import apply_now
 from memory.outcomes.entities import ReceiptReport
 from memory.outcomes.service import get_outcome, list_outcomes, report
-from memory.receipts.entities import Format, Outcome, OutcomeFilter
+from memory.receipts.entities import Outcome
+from memory.receipts.guideline_entities import Format
+from memory.receipts.list_entities import OutcomeFilter
 from memory.retrieval.entities import Advice
 from memory.tenancy.entities import Call, Role
 from tests.fixtures.builders import (
@@ -77,7 +79,7 @@ async def a_forecast_run(engine: Engine, call: Call, p: float = 0.8, **changes: 
         p,
         baseline_probabilities=yes_or_no(0.5),
         full_probabilities=yes_or_no(0.9),
-        answers={ranker: yes_or_no(n / 10) for n, ranker in enumerate(RANKERS)},
+        answers={ranker: yes_or_no(n / 10) for n, ranker in enumerate(ASKED)},
     )
     draft = a_prediction(
         agent=run.receipt.agent,
@@ -314,6 +316,62 @@ async def test_a_prediction_without_a_receipt_is_scored_and_no_receipt_learns_of
     assert (told.retrieval_id, told.reason) == (run.receipt.retrieval_id, "other_receipt")
 
 
+async def test_a_settlement_takes_the_agents_word_from_no_receipt_that_it_cannot_judge(
+    engine: Engine, call: Call
+):
+    other = await a_run(engine, call)
+    named = await a_forecast_run(engine, call)
+    own = {"reward": None, "metric": "brier", "value": {"p": [0.7]}, "truth": {"y": [0]}}
+    kept = await reported(engine, call, other, **own, verifier="self", known_at=NOON)
+
+    await settled(engine, call, known_at=NOON + DAY)
+    await apply_now(engine, call)
+
+    told = {(o.retrieval_id, o.status): o for o in await outcomes(engine, call)}
+    assert told[other.receipt.retrieval_id, "applied"].id == kept.outcome.id
+    assert told[other.receipt.retrieval_id, "ignored"].reason == "other_receipt"
+    assert told[named.receipt.retrieval_id, "applied"].evaluator == "settlement"
+
+
+async def test_a_settlement_in_a_category_measured_otherwise_is_a_note_and_says_so(
+    engine: Engine, call: Call
+):
+    first = await a_run(engine, call, agent="another")
+    await reported(engine, call, first, reward=0.4, known_at=NOON)
+    await apply_now(engine, call)
+    run = await a_forecast_run(engine, call)
+    kept = await reported(engine, call, run, reward=0.1, verifier="self", known_at=NOON)
+
+    made = await settled(engine, call, known_at=NOON + DAY)
+
+    assert [one.code for one in made.warnings] == ["other_metric"]
+    told = {one.id: one for one in await outcomes(engine, call)}
+    assert told[kept.outcome.id].status == "accepted"
+    note = told[made.scores[0].outcome_id]
+    assert (note.status, note.reason, note.evidence) == ("ignored", "other_metric", "none")
+
+
+async def test_a_settlement_that_corrects_itself_too_late_takes_its_wrong_word_back(
+    engine: Engine, call: Call
+):
+    run = await a_forecast_run(engine, call)
+    wrong = await settled(engine, call, known_at=NOON + DAY)
+    await apply_now(engine, call)
+
+    right = await settled(
+        engine, call, resolutions=NO, corrects=wrong.id, known_at=NOON + 400 * DAY
+    )
+    await apply_now(engine, call)
+
+    told = sorted(
+        (o.status, o.reason or "")
+        for o in await outcomes(engine, call)
+        if o.retrieval_id == run.receipt.retrieval_id
+    )
+    assert told == [("ignored", "expired"), ("superseded", "superseded")]
+    assert [one.code for one in right.warnings] == ["expired"]
+
+
 async def test_a_settlement_is_believed_over_the_agent_and_less_than_a_human(
     engine: Engine, call: Call
 ):
@@ -334,7 +392,7 @@ async def test_a_settlement_is_believed_over_the_agent_and_less_than_a_human(
         for run in (agents, named, people)
     ]
     assert states == [
-        [("ignored", "other_receipt"), ("superseded", "superseded")],
+        [("accepted", ""), ("ignored", "other_receipt")],
         [("accepted", ""), ("superseded", "superseded")],
         [("accepted", ""), ("ignored", "outranked")],
     ]

@@ -32,7 +32,7 @@ ALL = Page(200)
 
 
 def drafts(n: int, **changes: object) -> list[ExperienceDraft]:
-    return [a_draft(lesson=f"lesson {i}", learned_at=NOON, **changes) for i in range(n)]
+    return [a_draft(lesson=f"rain lesson {i}", learned_at=NOON, **changes) for i in range(n)]
 
 
 async def found(
@@ -287,7 +287,7 @@ async def test_a_memory_that_was_merged_since_was_living_before(
     )
     drafts = (
         a_draft(lesson=lesson, learned_at=NOON),
-        a_draft(lesson=lesson.replace("meantime", "meanwhile"), learned_at=NOON + DAY),
+        a_draft(lesson=lesson.upper(), learned_at=NOON + DAY),
     )
     await remembered(engine, await calls(past), *drafts)
     call = await calls(past)

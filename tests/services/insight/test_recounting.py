@@ -12,7 +12,7 @@ from memory.kernel.engine import Engine
 from memory.kernel.errors import NotFound
 from memory.kernel.paging import Page
 from memory.memories.entities import MemoryEdit
-from memory.receipts.entities import ReceiptFilter
+from memory.receipts.list_entities import ReceiptFilter
 from memory.retrieval.service import list_receipts
 from memory.tasks.entities import TaskDraft
 from tests.fixtures.builders import a_draft, sentences_of

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from uuid import UUID
 
 import pytest
@@ -22,11 +22,12 @@ from memory.memories.entities import MemoryEdit, Status
 from memory.memories.service import get_memory
 from memory.outcomes.applying import apply_now, apply_pending
 from memory.outcomes.service import list_outcomes
-from memory.receipts.entities import OutcomeFilter
+from memory.receipts.list_entities import OutcomeFilter
 from memory.tenancy.entities import Call, Clock, Key
 from tests.fixtures.builders import a_draft
 from tests.fixtures.engine import DAY, NOON, a_namespace
 from tests.fixtures.replicas import a_term
+from tests.fixtures.verification_steps import job
 from tests.storage.steps import a_call, live_and_rebuilt, remembered, reported, served
 
 PAGE = Page(200)
@@ -37,7 +38,7 @@ async def a_taught_bank(engine: Engine, key: Key) -> tuple[str, list[UUID]]:
     """Four lessons, two of which have been credited, in a replay namespace."""
     slug = await a_namespace(engine, key, clock=Clock.REPLAY)
     call = await a_call(engine, key, slug)
-    drafts = [a_draft(lesson=f"lesson {i}", learned_at=NOON) for i in range(4)]
+    drafts = [a_draft(lesson=f"rain lesson {i}", learned_at=NOON) for i in range(4)]
     lessons = await remembered(engine, call, *drafts)
     answer = await served(engine, call, as_of=NOON, k=2, purpose="paired")
     await reported(engine, call, answer, reward=0.95, without={"reward": 0.1}, known_at=NOON + DAY)
@@ -81,31 +82,34 @@ async def test_a_dry_run_says_what_a_run_then_does_and_writes_nothing(
     assert len(changes) == 2
 
 
-async def test_five_callers_at_once_are_one_run(engine: Engine, operator: Key) -> None:
+async def test_five_callers_at_once_run_one_after_the_other(engine: Engine, operator: Key) -> None:
     slug, _ = await a_taught_bank(engine, operator)
-    before = await version(engine, operator, slug)
 
     runs = await asyncio.gather(*(decay(engine, operator, slug, LATER) for _ in range(5)))
 
-    assert len({run.id for run in runs}) == 1
     call = await a_call(engine, operator, slug)
-    assert (await list_runs(engine, call, PAGE)).total == 1
-    assert call.namespace.bank_version == before + 1
+    assert (await list_runs(engine, call, PAGE)).total == len({run.id for run in runs}) == 5
+    changes = [run.result["changes"] for run in runs if run.result is not None]
+    assert sorted(len(list(found)) for found in changes) == [0, 0, 0, 0, 2]
     live, again = await live_and_rebuilt(engine, call)
     assert live == again
 
 
-async def test_the_next_day_has_its_own_run(engine: Engine, operator: Key) -> None:
-    slug, _ = await a_taught_bank(engine, operator)
+async def test_a_run_by_hand_runs_whatever_ran_before(engine: Engine, operator: Key) -> None:
+    slug, [lesson, *_] = await a_taught_bank(engine, operator)
+    first = await job(engine, operator, slug, "rebuild", LATER)
+    call = await a_call(engine, operator, slug)
+    async with engine.database.transaction(call.namespace.id) as connection:
+        changed = "UPDATE memory_weight SET state[1] = state[1] + 0.01 WHERE memory_id = :id"
+        await connection.execute(text(changed), {"id": lesson})
 
-    first, same, second = [
-        await decay(engine, operator, slug, now)
-        for now in (LATER, LATER + timedelta(hours=2), LATER + DAY)
-    ]
+    second = await job(engine, operator, slug, "rebuild", LATER)
 
-    assert first.id == same.id != second.id
-    live, again = await live_and_rebuilt(engine, await a_call(engine, operator, slug))
-    assert live == again
+    assert first.result is not None
+    assert second.result is not None
+    assert (first.result["exact"], second.result["exact"]) == (True, False)
+    assert first.id != second.id
+    assert first.period == second.period
 
 
 async def test_when_age_was_written_down_changes_no_weight_and_no_ranking(
@@ -263,8 +267,11 @@ async def test_a_leader_whose_term_is_over_leaves_no_trace(
     assert (await a_call(engine, chief, slug)).namespace == call.namespace
     assert (await list_outcomes(engine, call, OutcomeFilter("accepted"), PAGE)).total == 1
     assert await apply_pending(engine, call.namespace.id, NOON, new) == 1
-    assert len(await run_due(engine, call.namespace, NOON + 200 * DAY, new)) == len(JOBS)
-    assert await run_due(engine, call.namespace, NOON + 200 * DAY, new) == []
+    first = await run_due(engine, call.namespace, NOON + 200 * DAY, new)
+    again = await run_due(engine, call.namespace, NOON + 200 * DAY, new)
+    assert first.keys() == again.keys() == {job.name for job in JOBS}
+    assert None not in first.values()
+    assert set(again.values()) == {None}
 
 
 async def term(engine: Engine) -> tuple[int, str] | None:

@@ -17,7 +17,7 @@ from memory.belief.entities import WeightEvent
 from memory.insight.service import list_weight_events
 from memory.jobs.leader import wall
 from memory.jobs.service import JOBS, Job, WorkResult, job_named, list_runs
-from memory.jobs.timetable import CATCH_UP, Timetable
+from memory.jobs.timetable import CATCH_UP, LEARN, Timetable
 from memory.kernel.engine import Engine
 from memory.kernel.errors import Unavailable
 from memory.kernel.paging import Page
@@ -222,8 +222,9 @@ async def test_each_job_has_an_entry_that_fires_at_the_start_of_its_periods(
 
     names = {entry.id for entry in found.values() if entry.id in {job.name for job in jobs}}
     assert names == {job.name for job in JOBS}
-    [look] = [entry for entry in found.values() if entry.id not in names]
-    assert look.trigger.interval == CATCH_UP
+    others = [entry for entry in found.values() if entry.id not in names]
+    assert {entry.trigger.interval for entry in others} == {CATCH_UP, LEARN}
+    [look] = [entry for entry in others if entry.trigger.interval == CATCH_UP]
     assert look.next_run_time == NOON
 
 

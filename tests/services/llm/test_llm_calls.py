@@ -1,6 +1,8 @@
 """A language model that behaves in every way models do: the documented result, and nothing lost."""
 
 import asyncio
+from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
@@ -95,7 +97,7 @@ async def test_what_cannot_be_used_ends_after_a_few_tries_and_is_on_record(
     script.say(*words)
     asking, call = with_llm(engine, writer), await calls(wall)
 
-    assert await a_summary(asking, call, run="the raw input") is None
+    assert await a_summary(asking, call, result="the raw input") is None
 
     kept = await on_record(asking, call, status="failed")
     assert [one.fault for one in kept] == faults
@@ -162,7 +164,7 @@ async def test_secrets_are_neither_sent_nor_kept(
     asking, call = with_llm(engine, writer), await calls(wall)
     secret = "ml_" + "a" * 32 + "_" + "b" * 64
 
-    made = await a_summary(asking, call, run=f"curl -H 'Authorization: Bearer {secret}'")
+    made = await a_summary(asking, call, result=f"curl -H 'Authorization: Bearer {secret}'")
 
     assert made is not None
     assert made.value.lesson == "use password=(redacted) next time"
@@ -194,6 +196,70 @@ async def test_the_budget_of_a_day_stops_every_role_and_the_next_day_begins_anew
     assert asking.llm_counters.results["summarise", "budget_exhausted"] == 1
     tomorrow = type(call)(call.key, call.namespace, NOON + DAY)
     assert (await spent(asking, tomorrow)).left == 1_700
+
+
+async def test_tokens_that_who_died_had_set_aside_come_back(
+    engine: Engine, calls: Caller, wall: str
+) -> None:
+    call = await calls(wall)
+    day, lapsed = NOON.date(), timedelta(seconds=-1)
+    async with engine.database.transaction(call.namespace.id) as connection:
+        store = LlmCallStore(connection, call.namespace.id)
+        assert await store.reserve(day, 900, 1_000, lapsed)
+        left = await store.used(day)
+        again = await store.reserve(day, 900, 1_000)
+        held = await store.used(day)
+        more = await store.reserve(day, 200, 1_000)
+        await store.settle(day, 900, 300)
+        settled = await store.used(day)
+
+    assert (left, again, held) == ((0, 0, 0), True, (0, 900, 0))
+    assert (more, settled) == (False, (300, 0, 1))
+
+
+class Boaster:
+    """A language model whose provider counts as it likes."""
+
+    def __init__(self, inner: ProviderClient, tokens: int) -> None:
+        self._inner = inner
+        self._tokens = tokens
+
+    @property
+    def name(self) -> str:
+        return self._inner.name
+
+    async def complete(self, prompt: Prompt, seconds: float) -> Reply:
+        return replace(await self._inner.complete(prompt, seconds), tokens=self._tokens)
+
+
+@pytest.mark.parametrize("boast", [10**6, 10**18, 10**400])
+async def test_one_absurd_count_of_tokens_does_not_end_the_day(
+    *, engine: Engine, calls: Caller, wall: str, writer: ProviderClient, boast: int
+) -> None:
+    asking, call = with_llm(engine, Boaster(writer, boast), tokens=1_000_000), await calls(wall)
+
+    for _ in range(3):
+        assert await a_summary(asking, call) is not None
+
+    kept = await on_record(asking, call)
+    budget = await spent(asking, call)
+    assert budget.stopped == 0
+    assert budget.spent == sum(one.tokens for one in kept) < 50_000
+    assert {(one.status, one.fault) for one in kept} == {("done", None)}
+    assert all((one.detail or "").startswith("implausible_tokens: ") for one in kept)
+    assert asking.llm_counters.implausible["summarise"] == 3
+
+
+async def test_a_plausible_count_is_believed_and_not_remarked(
+    engine: Engine, calls: Caller, wall: str, writer: ProviderClient
+) -> None:
+    asking, call = with_llm(engine, Boaster(writer, 1_234)), await calls(wall)
+
+    assert await a_summary(asking, call) is not None
+
+    [kept] = await on_record(asking, call)
+    assert (kept.tokens, kept.detail) == (1_234, None)
+    assert asking.llm_counters.implausible["summarise"] == 0
 
 
 async def test_questions_at_once_do_not_share_the_same_tokens(

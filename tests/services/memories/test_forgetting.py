@@ -235,7 +235,7 @@ async def test_a_lesson_of_its_own_is_stored_beside_an_echo_in_one_batch(
         engine,
         call,
         [
-            a_draft(lesson=f"I was told: {LONG}"),
+            a_draft(lesson=f"The {LONG.upper()}!"),
             a_draft(lesson="ask the pilot"),
             a_draft(learned_at=NOON),
         ],

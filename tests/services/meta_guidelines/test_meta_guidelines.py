@@ -1,27 +1,31 @@
 """A guideline is compiled by at most one meta-guideline, and outcomes credit it like the others."""
 
 from dataclasses import replace
+from itertools import count
+from uuid import UUID
 
 import pytest
 from sqlalchemy import text
 
+from memory.belief.inclusion import toss
 from memory.curation.entities import StatusChange
-from memory.curation.service import change_status
+from memory.curation.service import change_status, edit_memory
 from memory.experiences.service import remember
 from memory.guidelines.entities import CrossCategory, Directives
-from memory.insight.service import get_weight, list_weight_events
+from memory.insight.service import get_weight
 from memory.kernel.engine import Engine
 from memory.kernel.errors import Conflict, Forbidden, MemoryFault, Rejected
 from memory.kernel.paging import Page
-from memory.memories.entities import Kind, MemoryFilter, Remembered, Trust
+from memory.memories.entities import Kind, MemoryEdit, MemoryFilter, Remembered, Trust
 from memory.memories.service import list_memories
 from memory.meta_guidelines.entities import MetaGuideline, MetaGuidelineDraft
 from memory.meta_guidelines.service import add, browse, get
 from memory.outcomes.applying import apply_now
-from memory.receipts.entities import Format, Item
+from memory.receipts.entities import Item
+from memory.receipts.guideline_entities import Format
 from memory.retrieval.entities import Advice
 from memory.retrieval.service import explain, get_receipt, retrieve
-from memory.tasks.entities import OWN_AGENT, CategoryName
+from memory.tasks.entities import OWN_AGENT, CategoryName, TaskDraft
 from memory.tasks.service import list_agents
 from memory.tasks.store.actors import ActorStore
 from memory.tenancy.entities import Call, Clock, Key, Role
@@ -42,7 +46,8 @@ async def guided(engine: Engine, operator) -> str:
 
 @pytest.fixture
 async def guided_past(engine: Engine, operator) -> str:
-    return await a_namespace(engine, operator, settings=GUIDED, clock=Clock.REPLAY)
+    settings = replace(GUIDED, coins=True)
+    return await a_namespace(engine, operator, settings=settings, clock=Clock.REPLAY)
 
 
 def a_meta(**changes: object) -> MetaGuidelineDraft:
@@ -71,7 +76,7 @@ async def test_a_meta_guideline_that_was_brought_guides_the_guideline(
     [lesson] = await remembered(engine, await calls(guided), a_draft())
     meta = await add(engine, await calls(guided), a_meta())
 
-    answer = await served(engine, await calls(guided))
+    answer = await served(engine, await calls(guided), format=Format.FULL)
 
     guide = guide_of(answer)
     assert guide is not None
@@ -135,7 +140,7 @@ async def test_a_meta_guideline_leaves_the_bank_of_experiences_and_the_callers_a
         await ActorStore(connection, (await calls(guided)).namespace.id).ensure_agent(
             OWN_AGENT, None, NOON
         )
-    mine = await calls(guided, role=Role.AGENT, agents=("solver",))
+    mine = await calls(guided, role=Role.AGENT, agents=("solver",), verifies="test")
     [own] = await remembered(engine, mine, a_draft())
     answer = await served(engine, mine, purpose="paired")
     assert guide_of(answer) is not None
@@ -291,24 +296,134 @@ async def test_directives_shape_the_guideline_and_what_is_cut_is_named(
     assert "The meta-guideline of this guideline" in sentences_of(told)[meta.id]
 
 
-async def test_an_outcome_credits_it_like_the_memories_it_stood_with(
+async def test_without_a_coin_it_is_credited_with_nothing(
     engine: Engine, calls: Caller, guided: str
 ):
-    await remembered(engine, await calls(guided), a_draft())
+    [lesson] = await remembered(engine, await calls(guided), a_draft())
     meta = await add(engine, await calls(guided), a_meta())
-    for reward, without in ((0.9, 0.4), (0.1, 0.8)):
-        before = await get_weight(engine, await calls(guided), meta.id, None)
-        answer = await served(engine, await calls(guided), purpose="paired")
-        half = {"reward": without}
-        await reported(engine, await calls(guided), answer, reward=reward, without=half)
-        await apply_now(engine, await calls(guided))
-        after = await get_weight(engine, await calls(guided), meta.id, None)
+    answer = await served(engine, await calls(guided), purpose="paired")
 
-        assert after.credited == before.credited + 1
-        assert (after.effective_weight > before.effective_weight) == (reward > without)
+    await reported(engine, await calls(guided), answer, reward=0.9, without={"reward": 0.4})
+    await apply_now(engine, await calls(guided))
+
+    guide = guide_of(answer)
+    assert guide is not None
+    assert (guide.cited, guide.inclusion, guide.contender) == (True, None, False)
+    earned = [await get_weight(engine, await calls(guided), i, None) for i in (lesson.id, meta.id)]
+    assert [one.credited for one in earned] == [1, 0]
+    assert earned[0].effective_weight > 1.0 == earned[1].effective_weight
     live, again = await live_and_rebuilt(engine, await calls(guided))
     assert live == again
-    assert (await list_weight_events(engine, await calls(guided), meta.id, PAGE)).total > 2
+
+
+@pytest.fixture
+async def tossed(engine: Engine, operator: Key) -> str:
+    """A namespace in which a coin decides whether a meta-guideline is followed."""
+    return await a_namespace(engine, operator, settings=replace(GUIDED, coins=True))
+
+
+def a_task(call: Call, meta_id: UUID, *, followed: bool) -> TaskDraft:
+    """A task for which the coin of a meta-guideline at neutral falls so."""
+    key = next(
+        key
+        for key in (f"rain {n}" for n in count())
+        if (toss(call.namespace.secret, f"task {key}", meta_id) < 0.1) == followed
+        and (toss(call.namespace.secret, f"task {key}", meta_id) < 0.9) == followed
+    )
+    return TaskDraft("a forecast of rain", key=key, category="weather")
+
+
+@pytest.mark.parametrize("policy", ["belief", "steps", "delta"])
+@pytest.mark.parametrize(("followed", "better"), [(True, True), (False, True), (False, False)])
+async def test_its_coin_decides_and_an_outcome_credits_it_against_its_absence(
+    engine: Engine, calls: Caller, operator: Key, policy: str, *, followed: bool, better: bool
+):
+    settings = replace(GUIDED, coins=True)
+    slug = await a_namespace(engine, operator, settings=settings, policy=policy)
+    [lesson] = await remembered(engine, await calls(slug), a_draft())
+    meta = await add(engine, await calls(slug), a_meta())
+    task = a_task(await calls(slug), meta.id, followed=followed)
+
+    answer = await served(engine, await calls(slug), purpose="paired", task=task)
+    rewards = (0.9, 0.4) if better else (0.1, 0.6)
+    half = {"reward": rewards[1]}
+    await reported(engine, await calls(slug), answer, reward=rewards[0], without=half)
+    await apply_now(engine, await calls(slug))
+
+    guide = guide_of(answer)
+    assert guide is not None
+    assert guide.inclusion == pytest.approx(0.5)
+    assert (guide.contender, guide.left_out, guide.cited) == (True, not followed, followed)
+    assert ("read the month first" in (answer.receipt.guideline.text or "")) == followed
+    assert (answer.guidance is not None) == followed
+    weight = await get_weight(engine, await calls(slug), meta.id, None)
+    assert (weight.effective_weight > 1.0) == (followed == better)
+    assert weight.credited == int(followed)
+    own = await get_weight(engine, await calls(slug), lesson.id, None)
+    assert (own.effective_weight > 1.0) == better
+    told = await explain(engine, await calls(slug), answer.receipt.retrieval_id)
+    said = sentences_of(told)[meta.id]
+    assert ("left out by its coin, which keeps it with probability 0.50" in said) == (not followed)
+    live, again = await live_and_rebuilt(engine, await calls(slug))
+    assert live == again
+
+
+async def test_one_that_changes_no_letter_is_credited_with_nothing(
+    engine: Engine, calls: Caller, tossed: str
+):
+    await remembered(engine, await calls(tossed), a_draft())
+    long = "read the month first and then " + "once more " * 40
+    meta = await add(engine, await calls(tossed), a_meta(instruction=long))
+    for followed in (True, False):
+        task = a_task(await calls(tossed), meta.id, followed=followed)
+        answer = await served(
+            engine, await calls(tossed), purpose="paired", task=task, max_tokens=60
+        )
+        await reported(engine, await calls(tossed), answer, reward=0.9, without={"reward": 0.1})
+        await apply_now(engine, await calls(tossed))
+        guide = guide_of(answer)
+        assert guide is not None
+        assert (guide.contender, guide.cited) == (False, False)
+
+    weight = await get_weight(engine, await calls(tossed), meta.id, None)
+    assert (weight.effective_weight, weight.credited) == (1.0, 0)
+
+
+async def test_a_pinned_one_is_always_followed_and_never_credited(
+    engine: Engine, calls: Caller, tossed: str
+):
+    await remembered(engine, await calls(tossed), a_draft())
+    meta = await add(engine, await calls(tossed), a_meta(pinned=True))
+    task = a_task(await calls(tossed), meta.id, followed=False)
+
+    answer = await served(engine, await calls(tossed), purpose="paired", task=task)
+    await reported(engine, await calls(tossed), answer, reward=0.9, without={"reward": 0.1})
+    await apply_now(engine, await calls(tossed))
+
+    guide = guide_of(answer)
+    assert guide is not None
+    assert (guide.inclusion, guide.cited) == (1.0, True)
+    weight = await get_weight(engine, await calls(tossed), meta.id, None)
+    assert weight.effective_weight == 1.0
+
+
+async def test_an_edited_one_that_was_left_out_learns_nothing_of_the_earlier_words(
+    engine: Engine, calls: Caller, tossed: str
+):
+    await remembered(engine, await calls(tossed), a_draft())
+    meta = await add(engine, await calls(tossed), a_meta())
+    task = a_task(await calls(tossed), meta.id, followed=False)
+    answer = await served(engine, await calls(tossed), purpose="paired", task=task)
+    edit = MemoryEdit(lesson="read the year first")
+    await edit_memory(engine, await calls(tossed), meta.id, edit, 1)
+
+    await reported(engine, await calls(tossed), answer, reward=0.9, without={"reward": 0.1})
+    await apply_now(engine, await calls(tossed))
+
+    weight = await get_weight(engine, await calls(tossed), meta.id, None)
+    assert weight.effective_weight == 1.0
+    live, again = await live_and_rebuilt(engine, await calls(tossed))
+    assert live == again
 
 
 async def test_a_retrieval_in_the_past_is_guided_by_what_was_known_then(
@@ -324,7 +439,13 @@ async def test_a_retrieval_in_the_past_is_guided_by_what_was_known_then(
     first = await served(engine, await calls(guided_past), as_of=NOON + DAY)
     late = a_meta(learned_at=NOON + 3 * DAY)
     meta = await add(engine, await calls(guided_past), late)
-    now = await served(engine, await calls(guided_past), as_of=NOON + 4 * DAY, purpose="paired")
+    now = await served(
+        engine,
+        await calls(guided_past),
+        as_of=NOON + 4 * DAY,
+        purpose="paired",
+        task=a_task(await calls(guided_past), meta.id, followed=True),
+    )
     half = {"reward": 0.1}
     await reported(
         engine, await calls(guided_past), now, without=half, reward=0.9, known_at=NOON + 5 * DAY

@@ -17,11 +17,11 @@ from memory.kernel.paging import Page
 from memory.kernel.postgres.leadership import JobRun
 from memory.memories.entities import MemoryFilter, Trust
 from memory.meta_guidelines.entities import PER_CATEGORY, MetaGuideline, MetaGuidelineDraft
-from memory.meta_guidelines.reflection import ReflectionCase, deduce
+from memory.meta_guidelines.reflection import ReflectionCase, deduce, has_fresh_harm
 from memory.meta_guidelines.service import add, browse, get
 from memory.meta_guidelines.store import CitedMemory, HarmfulPair
 from memory.outcomes.applying import apply_now
-from memory.receipts.entities import Format
+from memory.receipts.guideline_entities import Format
 from memory.tasks.entities import REFLECTOR, CategoryIds, CategoryName, TaskDraft
 from memory.tenancy.entities import Call, Clock, Key
 from tests.fixtures.builders import a_draft
@@ -105,7 +105,7 @@ async def test_a_candidate_guides_the_next_like_task_unverified(
     await paired(engine, call, NOON + DAY, -0.3)
     await reflect(engine, operator, slug, NOON + 2 * DAY)
 
-    answer = await served(engine, call, as_of=NOON + 3 * DAY)
+    answer = await served(engine, call, as_of=NOON + 3 * DAY, format=Format.FULL)
 
     [meta] = await reflections(engine, call)
     assert answer.guidance is not None
@@ -114,6 +114,19 @@ async def test_a_candidate_guides_the_next_like_task_unverified(
         answer.receipt.guideline.text or ""
     )
     assert {cut.reason for cut in answer.receipt.guideline.cut} == {"category"}
+
+
+async def test_a_namespace_that_compiles_by_none_learns_none(engine: Engine, operator: Key):
+    slug = await a_namespace(engine, operator, clock=Clock.REPLAY, settings=OPEN)
+    call = await a_call(engine, operator, slug)
+    await remembered(engine, call, a_draft(learned_at=NOON))
+    await paired(engine, call, NOON + DAY, -0.3)
+
+    run = await reflect(engine, operator, slug, NOON + 2 * DAY)
+    async with engine.database.transaction(call.namespace.id) as connection:
+        due = await has_fresh_harm(connection, call.namespace)
+
+    assert (changes(run), await reflections(engine, call), due) == ([], [], False)
 
 
 @pytest.mark.parametrize("gap", [0.3, 0.0, -0.019])

@@ -3,8 +3,8 @@
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, field
-from datetime import timedelta
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
 from random import Random
 from uuid import UUID, uuid4
 
@@ -26,7 +26,7 @@ from memory.memories.service import get_memory, list_memories
 from memory.outcomes.applying import apply_pending
 from memory.outcomes.entities import ReceiptReport, Report, Reported
 from memory.outcomes.service import list_outcomes, report
-from memory.receipts.entities import OutcomeFilter
+from memory.receipts.list_entities import OutcomeFilter
 from memory.retrieval.entities import Advice
 from memory.retrieval.service import retrieve
 from memory.tenancy.entities import Attempt, Call, Clock, Key, Recorded
@@ -203,7 +203,7 @@ async def test_clients_decay_and_changes_of_status_lose_no_outcome(
 ) -> None:
     slug = await a_namespace(engine, operator, clock=Clock.REPLAY)
     call = await a_call(engine, operator, slug)
-    drafts = [a_draft(lesson=f"lesson {i}", learned_at=NOON) for i in range(10)]
+    drafts = [a_draft(lesson=f"rain lesson {i}", learned_at=NOON) for i in range(10)]
     lessons = [lesson.id for lesson in await remembered(engine, call, *drafts)]
     batches = [await retrievals(engine, call, 4, as_of=NOON, k=10) for _ in range(20)]
     storm = Storm((engine, other), call, batches, lessons)
@@ -353,7 +353,11 @@ async def test_the_same_lesson_over_two_engines_is_one_memory(
 
 
 def an_attempt(key: Key, name: str, body: bytes = b"one") -> Attempt:
-    return Attempt(key.id, "POST", "/v1/things", name, body, None)
+    return Attempt(key.id, "POST", "/v1/things", name, body, None, NOON)
+
+
+async def begun(engine: Engine, attempt: Attempt, now: datetime) -> Recorded | None:
+    return await begin(engine, replace(attempt, begun_at=now))
 
 
 ANSWER = Recorded(201, b'{"id": 1}')
@@ -364,11 +368,11 @@ async def test_a_finished_call_is_answered_as_before_for_a_day(
     engine: Engine, operator: Key
 ) -> None:
     attempt = an_attempt(operator, uuid4().hex)
-    assert await begin(engine, attempt, NOON) is None
+    assert await begun(engine, attempt, NOON) is None
     await finish(engine, attempt, ANSWER)
 
-    assert await begin(engine, attempt, NOON + timedelta(hours=24)) == ANSWER
-    assert await begin(engine, attempt, NOON + timedelta(hours=24) + SECOND) is None
+    assert await begun(engine, attempt, NOON + timedelta(hours=24)) == ANSWER
+    assert await begun(engine, attempt, NOON + timedelta(hours=24) + SECOND) is None
 
 
 async def test_another_body_under_the_key_is_refused_running_or_done(
@@ -376,39 +380,39 @@ async def test_another_body_under_the_key_is_refused_running_or_done(
 ) -> None:
     name = uuid4().hex
     attempt, foreign = (an_attempt(operator, name, body) for body in (b"one", b"two"))
-    assert await begin(engine, attempt, NOON) is None
+    assert await begun(engine, attempt, NOON) is None
 
     for _ in ("running", "done"):
         with pytest.raises(Rejected) as refused:
-            await begin(engine, foreign, NOON)
+            await begun(engine, foreign, NOON)
         assert refused.value.kind == "idempotency_mismatch"
         await finish(engine, attempt, ANSWER)
 
 
 async def test_a_running_call_holds_its_key_for_a_minute(engine: Engine, operator: Key) -> None:
     attempt = an_attempt(operator, uuid4().hex)
-    assert await begin(engine, attempt, NOON) is None
+    assert await begun(engine, attempt, NOON) is None
 
     with pytest.raises(Conflict) as refused:
-        await begin(engine, attempt, NOON + 60 * SECOND)
+        await begun(engine, attempt, NOON + 60 * SECOND)
 
     assert refused.value.kind == "idempotency_running"
     assert refused.value.retry_after == 1
-    assert await begin(engine, attempt, NOON + 61 * SECOND) is None
+    assert await begun(engine, attempt, NOON + 61 * SECOND) is None
 
 
 async def test_an_abandoned_call_frees_its_key_and_a_finished_one_does_not(
     engine: Engine, operator: Key
 ) -> None:
     attempt = an_attempt(operator, uuid4().hex)
-    assert await begin(engine, attempt, NOON) is None
+    assert await begun(engine, attempt, NOON) is None
     await abandon(engine, attempt)
-    assert await begin(engine, attempt, NOON) is None
+    assert await begun(engine, attempt, NOON) is None
     await finish(engine, attempt, ANSWER)
 
     await abandon(engine, attempt)
 
-    assert await begin(engine, attempt, NOON) == ANSWER
+    assert await begun(engine, attempt, NOON) == ANSWER
 
 
 async def test_a_call_that_outlived_its_lease_answers_for_no_other(
@@ -417,14 +421,14 @@ async def test_a_call_that_outlived_its_lease_answers_for_no_other(
     name = uuid4().hex
     slow, next_one = (an_attempt(operator, name, body) for body in (b"one", b"two"))
     later = NOON + 61 * SECOND
-    assert await begin(engine, slow, NOON) is None
-    assert await begin(engine, next_one, later) is None
+    assert await begun(engine, slow, NOON) is None
+    assert await begun(engine, next_one, later) is None
 
     await finish(engine, slow, ANSWER)
     await abandon(engine, slow)
 
     with pytest.raises(Conflict):
-        await begin(engine, next_one, later)
+        await begun(engine, next_one, later)
 
 
 async def test_of_ten_equal_calls_at_once_one_does_the_work(
@@ -433,7 +437,7 @@ async def test_of_ten_equal_calls_at_once_one_does_the_work(
     attempt = an_attempt(operator, uuid4().hex)
 
     answers = await asyncio.gather(
-        *(begin(e, attempt, NOON) for e in (engine, other) * 5), return_exceptions=True
+        *(begun(e, attempt, NOON) for e in (engine, other) * 5), return_exceptions=True
     )
 
     assert answers.count(None) == 1

@@ -23,7 +23,7 @@ from memory.memories.service import get_memory, list_memories
 from memory.outcomes.applying import apply_pending
 from memory.outcomes.entities import ReceiptReport, Reported
 from memory.outcomes.service import list_outcomes, report
-from memory.receipts.entities import OutcomeFilter
+from memory.receipts.list_entities import OutcomeFilter
 from memory.retrieval.entities import Advice
 from memory.retrieval.service import retrieve
 from memory.tenancy.entities import Call, Clock, Key

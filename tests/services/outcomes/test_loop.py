@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from memory.belief.rankers import RANKERS
+from memory.belief.rankers import ASKED
 from memory.belief.store.states import StateStore
 from memory.curation.service import edit_memory
 from memory.erasure.entities import Erasure
@@ -21,13 +21,15 @@ from memory.memories.service import get_memory
 from memory.outcomes.applying import apply_now
 from memory.outcomes.entities import ReceiptReport, Reported
 from memory.outcomes.service import get_outcome, report
-from memory.receipts.entities import Format, ReceiptFilter
+from memory.receipts.guideline_entities import Format
+from memory.receipts.list_entities import ReceiptFilter
 from memory.receipts.rebuild import rebuilt
 from memory.retrieval.entities import Advice
 from memory.retrieval.service import get_receipt, list_receipts, retrieve
 from memory.tasks.entities import TaskDraft
 from memory.tasks.service import list_agents
-from memory.tenancy.entities import Role, Taxonomy
+from memory.tenancy.entities import Role
+from memory.tenancy.namespace_settings import Taxonomy
 from tests.fixtures.builders import a_draft, a_report, an_ask
 from tests.fixtures.engine import DAY, NOON, OPEN, Caller, a_namespace
 
@@ -190,7 +192,7 @@ async def test_a_private_lesson_is_served_to_its_agents_key_alone(
     [lesson] = await remembered(engine, mine, a_draft(visibility=Visibility.AGENT))
 
     to_me = await served(engine, mine)
-    unbound = await served(engine, await calls(wall, role=Role.AGENT))
+    unbound = await served(engine, await calls(wall, role=Role.ADMIN))
 
     assert [item.memory_id for item in to_me.receipt.items] == [lesson.id]
     assert unbound.receipt.items == ()
@@ -200,10 +202,11 @@ async def test_an_author_cannot_praise_its_own_memory_where_others_see_it(
     engine: Engine, calls: Caller, wall: str
 ):
     mine = await calls(wall, role=Role.AGENT, agents=("solver",))
-    await remembered(engine, await calls(wall), a_draft(agent="rival", lesson="another lesson"))
+    rival = await calls(wall, role=Role.AGENT, agents=("rival",))
+    await remembered(engine, rival, a_draft(agent="rival", lesson="another lesson"))
     [own] = await remembered(engine, mine, a_draft())
     answer = await served(engine, mine, purpose="paired")
-    await reported(engine, mine, answer, reward=1.0, without={"reward": 0.0})
+    await reported(engine, mine, answer, reward=1.0, without={"reward": 0.0}, verifier="self")
     await apply_now(engine, await calls(wall))
 
     weight = await get_weight(engine, await calls(wall), own.id, None)
@@ -232,7 +235,7 @@ async def test_every_state_rebuilds_from_the_ledger_bit_for_bit(
     await remembered(
         engine,
         await calls(past),
-        *(a_draft(lesson=f"lesson {i}", learned_at=NOON) for i in range(8)),
+        *(a_draft(lesson=f"rain lesson {i}", learned_at=NOON) for i in range(8)),
     )
     for day in range(1, 6):
         at = NOON + day * DAY
@@ -446,7 +449,7 @@ async def test_long_answers_of_ten_rankers_are_kept(engine: Engine, calls: Calle
         metric="brier",
         value=forecast,
         truth={"y": [0.0] * 64},
-        answers=dict.fromkeys(RANKERS, forecast),
+        answers=dict.fromkeys(ASKED, forecast),
     )
 
     assert one.outcome.status == "accepted"

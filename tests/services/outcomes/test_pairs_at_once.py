@@ -3,6 +3,7 @@
 import asyncio
 
 import pytest
+from sqlalchemy import text
 
 from memory.kernel.engine import Engine
 from memory.kernel.errors import MemoryFault
@@ -10,12 +11,13 @@ from memory.kernel.paging import Page
 from memory.outcomes.applying import apply_now
 from memory.outcomes.entities import ReceiptReport, Reported
 from memory.outcomes.service import list_outcomes, report
-from memory.receipts.entities import Outcome, OutcomeFilter
+from memory.receipts.entities import Outcome
+from memory.receipts.list_entities import OutcomeFilter
 from memory.retrieval.entities import Advice
 from memory.tasks.entities import TaskDraft
 from memory.tenancy.entities import Call
 from tests.fixtures.builders import a_draft, a_report
-from tests.fixtures.engine import NOON, Caller
+from tests.fixtures.engine import DAY, NOON, Caller
 from tests.storage.steps import live_and_rebuilt, remembered, reported, served
 
 RAIN = TaskDraft("a forecast of rain", key="rain", category="weather")
@@ -84,3 +86,44 @@ async def test_a_correction_that_races_the_other_half_is_never_a_fault(
     await apply_now(engine, await calls(past))
     live, again = await live_and_rebuilt(engine, await calls(past))
     assert live == again
+
+
+HOLD = text("SELECT id FROM outcome WHERE id = :id FOR NO KEY UPDATE NOWAIT")
+WAITING = text("""
+    SELECT count(*) FROM pg_stat_activity
+    WHERE datname = current_database() AND wait_event_type = 'Lock'
+""")
+
+
+async def is_waited_for(engine: Engine) -> None:
+    """Until somebody waits for a lock."""
+    while True:
+        async with engine.database.login() as connection:
+            if await connection.scalar(WAITING):
+                return
+        await asyncio.sleep(0.01)
+
+
+async def test_the_applier_holds_no_later_outcome_while_it_waits_for_an_earlier_one(
+    engine: Engine, calls: Caller, past: str
+):
+    """As a report does that holds both: one that took another's place is no exception."""
+    call = await calls(past)
+    await remembered(engine, call, a_draft(learned_at=NOON))
+    one, corrected = [await served(engine, call, as_of=NOON, task=RAIN) for _ in range(2)]
+    await reported(engine, call, corrected, reward=0.9, known_at=NOON)
+    earlier = await reported(engine, call, one, reward=0.9, known_at=NOON)
+    later = await reported(
+        engine, call, corrected, reward=0.6, verifier="human", known_at=NOON + DAY
+    )
+    assert later.outcome.supersedes is not None
+    assert earlier.outcome.is_in_effect
+
+    async with engine.database.transaction(call.namespace.id) as reporting:
+        await reporting.execute(HOLD, {"id": earlier.outcome.id})
+        applying = asyncio.create_task(apply_now(engine, call))
+        await asyncio.wait_for(is_waited_for(engine), 30)
+        await reporting.execute(HOLD, {"id": later.outcome.id})
+
+    assert (await applying).pending == 0
+    assert [done.status for done in await in_effect(engine, call, corrected)] == ["applied"]

@@ -22,7 +22,8 @@ from memory.memories.service import get_memory
 from memory.outcomes.applying import apply_now
 from memory.outcomes.entities import ReceiptReport, Reported
 from memory.outcomes.service import get_outcome, list_outcomes, report
-from memory.receipts.entities import Outcome, OutcomeFilter
+from memory.receipts.entities import Outcome
+from memory.receipts.list_entities import OutcomeFilter
 from memory.retrieval.entities import Advice
 from memory.tasks.entities import AgentDraft, TaskDraft
 from memory.tasks.service import add_agent
@@ -411,7 +412,7 @@ async def test_one_loud_key_counts_so_often_a_day_for_one_memory(
         run = await served(
             engine, replace(loud, namespace=(await calls(slug)).namespace), as_of=at, agent="loud"
         )
-        told = await reported(engine, loud, run, reward=0.0, known_at=at)
+        told = await reported(engine, loud, run, reward=0.0, verifier="self", known_at=at)
         await apply_now(engine, await calls(slug))
         muted = (await get_outcome(engine, await calls(slug), told.outcome.id)).muted
         assert muted == ((lesson.id,) if 2 <= count < 5 else ())

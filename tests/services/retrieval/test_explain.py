@@ -8,7 +8,8 @@ from memory.belief.rankers import RANKERS
 from memory.kernel.engine import Engine
 from memory.kernel.errors import Rejected
 from memory.outcomes.applying import apply_now
-from memory.receipts.entities import Fate, Format
+from memory.receipts.entities import Fate
+from memory.receipts.guideline_entities import Format
 from memory.retrieval.entities import RoutedBy
 from memory.tasks.entities import CategoryName, TaskDraft
 from tests.fixtures.builders import a_draft, an_ask
@@ -81,7 +82,7 @@ async def test_a_lesson_that_the_budget_cut_is_served_and_told_so(
 ) -> None:
     await a_bank(engine, await calls(wall))
 
-    answer, explanation = await explained(engine, await calls(wall), k=4, max_tokens=75)
+    answer, explanation = await explained(engine, await calls(wall), k=4, max_tokens=40)
 
     cut = {one.memory_id for one in answer.receipt.guideline.cut}
     told = {one.memory_id for one in explanation.considered if "the budget was spent" in one.why}

@@ -25,7 +25,7 @@ from memory.memories.service import get_memory, list_memories, list_versions
 from memory.outcomes.applying import apply_now
 from memory.outcomes.entities import ReceiptReport
 from memory.outcomes.service import get_outcome, list_outcomes, report
-from memory.receipts.entities import OutcomeFilter, ReceiptFilter
+from memory.receipts.list_entities import OutcomeFilter, ReceiptFilter
 from memory.retrieval.entities import Advice
 from memory.retrieval.service import explain, get_receipt, list_receipts, retrieve
 from memory.schema import ISOLATED

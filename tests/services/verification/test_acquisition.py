@@ -46,7 +46,7 @@ async def a_bad_day(engine: Engine, key: Key, slug: str, lesson: str = LESSON) -
     """Four runs, of which the worst brings a lesson; with its outcomes applied."""
     call = await a_call(engine, key, slug)
     await remembered(engine, call, a_draft(lesson="what everyone knows"))
-    for number, reward in ((1, 0.9), (2, 0.2), (3, 0.8), (4, 0.85)):
+    for number, reward in ((1, 0.9), (2, 0.2), (3, 0.3), (4, 0.85)):
         said = lesson if number == 2 else "never asked for"
         await a_run(engine, call, number, said, reward=reward)
     await apply_now(engine, call)
@@ -286,6 +286,26 @@ async def test_who_died_over_a_candidate_is_overtaken_and_comes_too_late(
     assert len(await tickets(engine, call)) == 2
     async with engine.database.transaction(call.namespace.id) as connection:
         assert not await acquire.CandidateStore(connection, call.namespace.id).hold(stale)
+
+
+async def test_who_died_over_a_candidate_is_overtaken_at_once_where_a_person_frees_it(
+    engine: Engine, operator: Key, wall: str
+) -> None:
+    call = await a_bad_day(engine, operator, wall)
+    async with engine.database.transaction(call.namespace.id) as connection:
+        await queue(connection, call.namespace, (NOON, NOON), dry=False)
+        store = acquire.CandidateStore(connection, call.namespace.id)
+        stale = await store.claim(NOON, NOON + acquire.CLAIM)
+    assert stale is not None
+
+    await retry_candidate(engine, call, stale.outcome_id)
+    await work_off(engine, call.namespace, NOON, None)
+
+    assert len(await tickets(engine, call)) == 2
+    async with engine.database.transaction(call.namespace.id) as connection:
+        assert not await acquire.CandidateStore(connection, call.namespace.id).hold(stale)
+    with pytest.raises(Conflict):
+        await retry_candidate(engine, call, stale.outcome_id)
 
 
 async def test_lapsed_leases_are_freed_and_claimed_too_often_they_are_quarantined(

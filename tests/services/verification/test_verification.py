@@ -94,7 +94,9 @@ async def test_claimers_at_once_get_different_tickets(
     engine: Engine, operator: Key, wall: str
 ) -> None:
     call = await a_call(engine, operator, wall)
-    drafts = [a_draft(lesson=f"lesson {n}", task=a_task_draft(n), verify=True) for n in range(6)]
+    drafts = [
+        a_draft(lesson=f"rain lesson {n}", task=a_task_draft(n), verify=True) for n in range(6)
+    ]
     await remembered(engine, call, *drafts)
 
     answers = await asyncio.gather(

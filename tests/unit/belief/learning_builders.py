@@ -21,6 +21,7 @@ def an_observation(
     helpful=(),
     harmful=(),
     now=NOON,
+    exposure=None,
 ):
     """One outcome; its evidence follows from the rewards unless it is named."""
     kinds = {
@@ -38,6 +39,7 @@ def an_observation(
         helpful=tuple(helpful),
         harmful=tuple(harmful),
         now=now,
+        exposure=exposure,
     )
 
 

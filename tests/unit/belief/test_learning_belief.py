@@ -295,7 +295,10 @@ def test_rewards_that_cannot_be_such_evidence_are_refused(on, off, evidence):
 
 def test_policies_are_found_by_name():
     assert policy_named("belief") is POLICIES["belief"]
-    assert [name for name, p in POLICIES.items() if p.whole_bank] == ["paper"]
+    assert [name for name, p in POLICIES.items() if p.whole_bank] == [
+        "paper",
+        "paper-strict",
+    ]
     with pytest.raises(Rejected) as refusal:
         policy_named("leaps")
     assert refusal.value.field == "policy"

@@ -14,8 +14,8 @@ from memory.outcomes.precedence import (
     author_of,
     classify,
     effective_outcome,
-    verifier_rank,
 )
+from memory.tenancy.claims import verifier_rank
 
 ANNE, BOB = UUID(int=10), UUID(int=11)
 
@@ -95,19 +95,16 @@ SERVED = (
 )
 
 
-def test_an_agents_word_about_its_own_memory_does_not_count():
-    assert author_of(frozenset({ANNE}), SERVED, agents=2) == {A}
+def test_a_keys_word_about_its_own_memory_does_not_count():
+    assert author_of(frozenset({ANNE}), SERVED) == {A}
 
 
-def test_an_evaluator_is_nobodys_author():
-    assert author_of(frozenset(), SERVED, agents=2) == frozenset()
-
-
-def test_an_agent_alone_in_its_namespace_may_credit_itself():
-    assert author_of(frozenset({ANNE}), SERVED, agents=1) == frozenset()
+def test_who_is_no_author_may_credit_everything():
+    """An evaluator, a settlement, or a party that is alone in its namespace."""
+    assert author_of(frozenset(), SERVED) == frozenset()
 
 
 def test_a_memory_that_only_its_author_sees_may_be_credited_by_it():
     private = (Authorship(A, author=ANNE, shared=False),)
 
-    assert author_of(frozenset({ANNE}), private, agents=2) == frozenset()
+    assert author_of(frozenset({ANNE}), private) == frozenset()

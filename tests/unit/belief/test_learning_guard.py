@@ -219,3 +219,22 @@ def test_a_record_is_the_discounted_sum_of_its_days(days):
     )
 
     assert odds(believed(record, day=last)) == pytest.approx(exp(4 * 0.5 * expected))
+
+
+def test_a_loss_is_that_of_all_who_would_have_served_the_same():
+    """Divided by how likely it was that any of them is drawn: .75 here."""
+    drawn = Draw("b", {"a": 0.25, "b": 0.5, "c": 0.25}, frozenset({"a", "b"}))
+
+    assert sampled_losses(drawn, 0.4, 1.0) == {
+        "a": pytest.approx(0.8),
+        "b": pytest.approx(0.8),
+        "c": None,
+    }
+
+
+def test_a_ranker_that_is_the_same_as_no_other_stands_alone_to_the_bit():
+    shares = {"a": 0.1, "b": 0.7, "c": 0.2}
+
+    for reward in (0.0, 0.3, 0.61):
+        alone = sampled_losses(Draw("a", shares), reward, 0.5)
+        assert sampled_losses(Draw("a", shares, frozenset({"a"})), reward, 0.5) == alone

@@ -1,5 +1,6 @@
 """Strength: learnt from answers or from rewards, suspended, resumed."""
 
+from dataclasses import replace
 from math import inf, isfinite, nan, sqrt
 from statistics import NormalDist
 
@@ -20,6 +21,8 @@ from memory.belief.strength import (
 )
 from memory.kernel.errors import Rejected
 from tests.fixtures.profiles import examples
+
+FIRST_NUMBERS = 12  # of a state of the first release
 
 
 def an_answer(moved, right, *, now=NOON):
@@ -186,13 +189,47 @@ def test_answers_say_more_than_rewards_where_there_are_both():
     assert strength(after(both)) == strength(after(StrengthInput((-0.5, 1.0), (), NOON)))
 
 
-def test_what_rewards_told_fades_and_what_answers_told_does_not():
+def test_what_rewards_and_answers_told_fades():
     rewards, answers = after(a_reading(-1.0, 0.01)), after(an_answer(1.0, -0.1))
     later = NOON + 90 * DAY
 
     assert strength(rewards) < strength(rewards, now=later) < 1.0
     assert strength(rewards, now=NOON + 9000 * DAY) == pytest.approx(1.0)
-    assert strength(answers, now=later) == strength(answers)
+    assert strength(answers) == pytest.approx(agents_and_cells([(-0.1, 1.0)]))
+    assert strength(answers, now=later) == pytest.approx(agents_and_cells([(-0.05, 0.5)]))
+    assert strength(answers, now=NOON + 9000 * DAY) == pytest.approx(1.0)
+
+
+def test_half_of_the_sums_is_gone_in_ninety_days_before_the_next_answer():
+    late = after(an_answer(1.0, -1.0), an_answer(1.0, 1.0, now=NOON + 90 * DAY))
+
+    assert strength(late) == pytest.approx(agents_and_cells([(1.0, 1.0), (-0.5, 0.5)]))
+
+
+def test_what_the_agents_other_cells_told_fades_too():
+    other, later = after(*[an_answer(1.0, 0.0)] * 9), NOON + 90 * DAY
+
+    assert strength(initial_strength(), [other]) == pytest.approx(1 / 10)
+    assert strength(initial_strength(), [other], now=later) == pytest.approx(1 / 5.5)
+
+
+def test_an_outcome_of_the_first_release_is_folded_as_it_was_then():
+    """Twelve numbers, whatever time went by; the first outcome of today makes them forget."""
+    old = [replace(an_answer(1.0, 1.0, now=NOON + n * DAY), forgets=False) for n in (0, 900)]
+    kept = after(*old)
+    day = NOON + 990 * DAY
+    today = after(an_answer(1.0, 0.0, now=day), state=kept)
+
+    assert len(kept.values) == FIRST_NUMBERS
+    assert strength(kept) == strength(kept, now=day) == 1.0
+    assert strength(today) == pytest.approx(agents_and_cells([(1.0, 1.0), (0.0, 1.0)]))
+
+
+def agents_and_cells(sums):
+    """The cell drawn to its agent, the agent to 1; this cell is all that the agent has."""
+    right, moved = (sum(column) for column in zip(*sums, strict=True))
+    agent = (right + 1) / (moved + 1)
+    return (right + agent) / (moved + 1)
 
 
 def test_half_of_the_mean_is_gone_in_ninety_days_before_the_next_reading():

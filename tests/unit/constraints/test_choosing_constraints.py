@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memory.belief.inclusion import Coin, Footing
 from memory.constraints.selection import (
     BONUS,
     EACH,
@@ -42,7 +43,8 @@ def chosen(*constraints: ConstraintCandidate, gates: Gates = OPEN, **how: bool) 
 def found(
     *constraints: ConstraintCandidate, gates: Gates = OPEN, **how: bool
 ) -> tuple[ChosenConstraint, ...]:
-    return choose_constraints(constraints, Counter(one.bucket for one in constraints), gates, **how)
+    held = Counter(one.bucket for one in constraints)
+    return choose_constraints(constraints, held, gates, **how).taken
 
 
 def test_three_tasks_contribute_three_constraints_each_the_nearest_task_first():
@@ -167,3 +169,24 @@ def test_what_is_served_at_neutral_weights_is_what_makes_eligible(
     gates = Gates(raw=raw, score=floor)
 
     assert bool(found(*neutral, gates=gates)) == bool(found(*bank, gates=gates, weighted=False))
+
+
+def test_whom_a_coin_leaves_out_the_next_of_its_task_replaces():
+    every = [sourced(number, (0, 0.9)) for number in range(1, 6)]
+    coins = {UUID(int=2): Coin(0.7, left_out=True), UUID(int=5): Coin(0.7, left_out=True)}
+
+    choice = choose_constraints(every, {0: 5}, OPEN, coins=coins)
+
+    assert [one.candidate.id.int for one in choice.taken] == [1, 3, 4]
+    assert [(one.candidate.id.int, place) for one, place in choice.left_out] == [(2, 2)]
+    assert {one.int for one in choice.near} == {1, 2, 3, 4, 5}
+
+
+def test_a_coin_stands_in_for_the_floor_of_what_fell_below_it():
+    fallen = sourced(1, (0, 0.9), effective_weight=0.1)
+    gates = Gates(raw=0.1, score=0.3)
+    kept = {fallen.id: Coin(0.05, left_out=False, footing=Footing.BELOW)}
+
+    assert choose_constraints([fallen], {0: 1}, gates).taken == ()
+    [one] = choose_constraints([fallen], {0: 1}, gates, coins=kept).taken
+    assert one.candidate == fallen

@@ -5,15 +5,17 @@ from random import Random
 from typing import Any
 
 import pytest
-from contrast_builders import NOON, a_run, an_id
+from contrast_builders import NOON, a_run, a_voice, an_id
 from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.constraints.contrast_entities import ContrastState, PairClass, RunSketch
 from memory.constraints.pairs import MAX_PAIRS, pairs_of
 from memory.constraints.trajectory_entities import VERIFIERS
+from memory.tenancy.entities import Role
 
 AGENTS = st.sampled_from(["alpha", "beta", "gamma"])
+WRITERS = (Role.AGENT, Role.EVALUATOR, Role.ADMIN)
 
 
 def any_run(fields: dict[str, Any]) -> RunSketch:
@@ -31,8 +33,7 @@ RUNS = st.lists(
             "cost": st.none() | st.floats(0, 1e6),
             "n_steps": st.integers(0, 50),
             "family": st.none() | AGENTS,
-            "key_id": st.none() | AGENTS.map(an_id),
-            "in_charge": st.booleans(),
+            "voice": st.none() | st.builds(a_voice, AGENTS, st.sampled_from(WRITERS)),
             "wordless": st.booleans(),
         }
     ).map(any_run),
@@ -78,8 +79,10 @@ def test_only_what_others_vouched_for_under_two_hands_supports(runs: list[RunSke
     for pair in pairs_of(runs):
         if pair.supports:
             two = (pair.preferred, pair.unpreferred)
-            assert all(run.verifier in ("human", "test", "judge") for run in two)
-            assert two[0].key_id != two[1].key_id or all(run.in_charge for run in two)
+            assert all(run.verifier in ("human", "test") for run in two)
+            voices = [run.voice for run in two if run.voice is not None]
+            assert len(voices) == 2
+            assert voices[0].id != voices[1].id or all(voice.judges for voice in voices)
 
 
 def test_weak_right_and_strong_right_are_both_right_and_neither_is_wrong() -> None:
@@ -183,14 +186,18 @@ def test_a_run_without_a_verdict_is_refused_and_leaves_the_others_their_pair() -
     [
         ({}, None),
         ({"verifier": "self"}, "self_verified"),
-        ({"key_id": an_id("beta")}, "same_key"),
-        ({"key_id": an_id("beta"), "in_charge": True}, None),
-        ({"key_id": None}, "same_key"),
+        ({"verifier": "judge"}, "below_test"),
+        ({"voice": a_voice("alpha", verifies="self")}, "self_verified"),
+        ({"voice": a_voice("alpha", verifies="judge")}, "below_test"),
+        ({"voice": a_voice("beta")}, "same_key"),
+        ({"voice": a_voice("alpha", agents=("alpha", "beta"))}, "same_party"),
+        ({"voice": a_voice("alpha", party_id=an_id("beta"))}, "same_party"),
+        ({"voice": a_voice("keeper", Role.ADMIN)}, None),
+        ({"voice": None}, "self_verified"),
     ],
 )
 def test_why_a_pair_supports_nothing_is_said(changes: dict[str, Any], reason: str | None) -> None:
-    in_charge = bool(changes.get("in_charge", False))
-    [pair] = pairs_of([a_run("alpha", **changes), a_run("beta", right=False, in_charge=in_charge)])
+    [pair] = pairs_of([a_run("alpha", **changes), a_run("beta", right=False)])
 
     assert (pair.reason, pair.supports) == (reason, reason is None)
     assert pair.state is ContrastState.QUEUED

@@ -37,16 +37,19 @@ def test_what_is_stored_is_read_back():
     ("categories", "field"),
     [
         ((), "categories"),
-        ((Branch("a", "x"), Branch("a", "y")), "categories.name"),
-        ((Branch("general", "x"),), "categories.name"),
-        ((Branch("a", " "),), "categories.description"),
-        ((Branch("a", "x", related=("a",)),), "categories.related"),
-        ((Branch("a", "x", related=("b",)),), "categories.related"),
+        ((Branch("a", "x"), Branch("a", "y")), "categories.1.name"),
+        ((Branch("general", "x"),), "categories.0.name"),
+        ((Branch("a", " "),), "categories.0.description"),
+        ((Branch("a", "x", related=("a",)),), "categories.0.related"),
+        ((Branch("a", "x", related=("b",)),), "categories.0.related"),
         (
             (Branch("a", "x", subcategories=(Subcategory("s", "1"), Subcategory("s", "2"))),),
-            "subcategories.name",
+            "categories.0.subcategories.1.name",
         ),
-        ((Branch("a", "x", subcategories=(Subcategory("s", ""),)),), "subcategories.description"),
+        (
+            (Branch("a", "x", subcategories=(Subcategory("s", ""),)),),
+            "categories.0.subcategories.0.description",
+        ),
     ],
 )
 def test_a_taxonomy_that_contradicts_itself_is_refused(categories, field):

@@ -4,8 +4,11 @@ import re
 from datetime import UTC, datetime
 from uuid import UUID
 
-from memory.guidelines.compiler import Budget, Entry, Framing, Trust, compile_guideline
-from memory.guidelines.entities import Directives, Guidance
+from memory.guidelines.compiler import Budget, compile_guideline
+from memory.guidelines.entities import Directives, Entry, Guidance
+from memory.guidelines.wording import Framing
+from memory.memories.entities import Trust
+from memory.receipts.guideline_entities import Format
 
 
 class WordCounter:
@@ -52,8 +55,14 @@ def an_entry(number: int = 1, **changes: object) -> Entry:
 
 
 def compiled(entries, max_tokens=32_000, counter=None, **framing):
+    """In the format for people, which says all there is, unless another is asked for."""
     budget = Budget(max_tokens, counter or WordCounter())
-    return compile_guideline(entries, budget, Framing(**framing))
+    return compile_guideline(entries, budget, Framing(**{"format": Format.FULL, **framing}))
+
+
+def briefly(entries, max_tokens=32_000, counter=None, **framing):
+    """As an agent gets it."""
+    return compiled(entries, max_tokens, counter, format=Format.BRIEF, **framing)
 
 
 def a_guidance(**changes: object) -> Guidance:
@@ -73,4 +82,4 @@ def a_guidance(**changes: object) -> Guidance:
 def guided(entries, max_tokens=32_000, counter=None, **directives):
     budget = Budget(max_tokens, counter or WordCounter())
     guidance = a_guidance(directives=Directives(**directives))
-    return compile_guideline(entries, budget, Framing(), guidance)
+    return compile_guideline(entries, budget, Framing(format=Format.FULL), guidance)

@@ -30,6 +30,7 @@ class ToyModel:
     vectors: dict[str, list[float]] = field(default_factory=dict)
     asked: list[str] = field(default_factory=list)
     identity: ModelIdentity = TOY
+    backend: str = "a table"
 
     @property
     def tokenizer(self) -> Tokenizer:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.inference.windows import cut, groups_of_like_length
+from memory.inference.windows import TextWindow, cut, groups_of_like_length
 
 
 @dataclass(frozen=True)
@@ -31,26 +31,37 @@ class Characters:
         return [self.text[:place].count(" ") for place in self._places]
 
 
+def texts(windows: list[TextWindow]) -> list[str]:
+    return [window.text for window in windows]
+
+
 def test_a_text_that_fits_is_left_whole():
-    assert cut(" to be ", Characters(" to be "), 4) == [" to be "]
+    assert texts(cut(" to be ", Characters(" to be "), 4)) == [" to be "]
 
 
 def test_a_long_text_is_cut_between_words_into_like_lengths():
     text = "aaa bbb ccc ddd"
 
-    assert cut(text, Characters(text), 7) == ["aaa bbb ", "ccc ddd"]
+    windows = cut(text, Characters(text), 7)
+
+    assert texts(windows) == ["aaa bbb ", "ccc ddd"]
+    assert not any(window.inside_word for window in windows)
 
 
 def test_a_word_longer_than_the_window_is_cut_inside():
-    assert cut("aaaaaaaaaa", Characters("aaaaaaaaaa"), 4) == ["aaaa", "aaa", "aaa"]
+    windows = cut("aaaaaaaaaa", Characters("aaaaaaaaaa"), 4)
+
+    assert texts(windows) == ["aaaa", "aaa", "aaa"]
+    assert all(window.inside_word for window in windows)
 
 
 @given(text=st.text(alphabet="ab ", max_size=200), window=st.integers(2, 20))
 def test_no_window_is_too_long_and_no_character_is_lost(text: str, window: int):
     windows = cut(text, Characters(text), window)
 
-    assert "".join(windows) == text
-    assert all(len(Characters(one).ids) <= window for one in windows)
+    assert "".join(texts(windows)) == text
+    assert all(len(one.ids) <= window for one in windows)
+    assert all(one.ids == Characters(one.text).ids for one in windows)
 
 
 @given(lengths=st.lists(st.integers(0, 300)), budget=st.integers(1, 2_000))

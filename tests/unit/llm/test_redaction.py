@@ -38,7 +38,42 @@ NAMED = [
     ("token=abcdef1234567890", "abcdef"),
     ("the password is hunter2.", "hunter2"),
 ]
+HEADERS = [
+    ("Cookie: sid=s3cr3t; theme=dark", "s3cr3t"),
+    ("cookie: a=b; session=s3cr3t\r\nHost: example.org", "s3cr3t"),
+    ("GET / HTTP/1.1\nCookie: csrftoken=x; sessionid=s3cr3t\nAccept: */*", "s3cr3t"),
+    ("Set-Cookie: sid=s3cr3t; Path=/; HttpOnly; Secure; SameSite=Lax", "s3cr3t"),
+    ('{"Cookie": "lang=en; sid=s3cr3t", "Accept": "*/*"}', "s3cr3t"),
+    ("headers={'Cookie': 'sid=s3cr3t'}", "s3cr3t"),
+    ('[["set-cookie", "sid=s3cr3t; Path=/"]]', "s3cr3t"),
+    ('{\\"Cookie\\": \\"sid=s3cr3t; x=y\\"}', "s3cr3t"),
+    ('document.cookie = "sid=s3cr3t; path=/"', "s3cr3t"),
+    ("curl -H 'Cookie: sid=s3cr3t; x=y' https://example.org", "s3cr3t"),
+    ('curl --cookie "sid=s3cr3t" https://example.org', "s3cr3t"),
+    ("curl -s -b sid=s3cr3t https://example.org", "s3cr3t"),
+    ("Authorization: Token s3cr3tvalue", "s3cr3t"),
+    ("Authorization: s3cr3tvalue", "s3cr3t"),
+    ("Proxy-Authorization: Basic czNjcjN0", "czNjcjN0"),
+    ("proxy-authorization: NTLM czNjcjN0czNjcjN0", "czNjcjN0"),
+    ('Authorization: Digest username="Mufasa", realm="x", response="s3cr3t"', "s3cr3t"),
+    ("Authorization: AWS4-HMAC-SHA256 Credential=AK/2026, Signature=s3cr3t", "s3cr3t"),
+    ("curl -H 'Authorization: Bearer s3cr3t-value' https://example.org", "s3cr3t"),
+    ('curl -H "Authorization: Bearer s3cr3t.value" https://example.org', "s3cr3t"),
+    ('subprocess.run(["curl", "-H", "Authorization: ApiKey s3cr3tvalue"])', "s3cr3t"),
+    ('{"authorization": "token s3cr3tvalue"}', "s3cr3t"),
+    ("X-Api-Key: s3cr3tvalue", "s3cr3t"),
+    ("curl -H 'X-API-Key: s3cr3tvalue' https://example.org", "s3cr3t"),
+    ("x-auth-token: s3cr3tvalue", "s3cr3t"),
+    ("X-Amz-Security-Token: s3cr3tvalue", "s3cr3t"),
+    ('{"X-Vault-Token": "s3cr3tvalue"}', "s3cr3t"),
+]
 HARMLESS = [
+    "a cookie: flour, sugar and butter",
+    "accept the cookie banner before the form is sent",
+    "Authorization: ask the user before a refund is made",
+    "the authorization, required for upgrades, was missing",
+    "x-axis key: temperature",
+    "git checkout -b fix/cookie-banner",
     "start from the base rate of the month",
     "max_tokens: 1000",
     "the token count is 512",
@@ -52,6 +87,26 @@ HARMLESS = [
 @pytest.mark.parametrize("secret", SECRETS, ids=lambda secret: secret[:12])
 def test_a_secret_with_a_form_of_its_own_goes(secret: str) -> None:
     assert redacted(f"use {secret} here") in {"use (redacted) here", "use (redacted)"}
+
+
+@pytest.mark.parametrize(("text", "secret"), HEADERS)
+def test_headers_in_free_text_lose_their_value_and_keep_their_name(text: str, secret: str) -> None:
+    said = redacted(text)
+
+    assert secret not in said
+    assert "(redacted)" in said
+    assert said.partition("(redacted)")[0].strip() in text
+    assert redacted(said) == said
+
+
+def test_what_stands_beside_a_header_stays() -> None:
+    sent = "curl -s -H 'Cookie: sid=s3cr3t; x=y' -H 'Accept: */*' https://example.org/path"
+
+    assert redacted(sent) == (
+        "curl -s -H 'Cookie: (redacted)' -H 'Accept: */*' https://example.org/path"
+    )
+    answer = "HTTP/1.1 403\nSet-Cookie: sid=s3cr3t\nX-Reason: no such booking"
+    assert redacted(answer) == "HTTP/1.1 403\nSet-Cookie: (redacted)\nX-Reason: no such booking"
 
 
 @pytest.mark.parametrize(("text", "secret"), NAMED)

@@ -8,7 +8,7 @@ from uuid import UUID
 import pytest
 
 from memory.outcomes.entities import Report
-from memory.outcomes.rewards import DIGESTED, DIGESTED_IF_GIVEN, digest
+from memory.outcomes.rewards import DIGESTED, DIGESTED_IF_GIVEN, UNDIGESTED, digest
 from memory.receipts.entities import RunResult
 from memory.verification.entities import ReportedLesson
 
@@ -101,5 +101,6 @@ def test_what_a_report_says_is_in_its_digest_field_by_field() -> None:
 
     digests = {digest(other(name)) for name in named} | {digest(one)}
 
-    assert sorted(named) == sorted(field.name for field in fields(Report))
+    assert digest(other(UNDIGESTED[0])) == digest(one)
+    assert sorted((*named, *UNDIGESTED)) == sorted(field.name for field in fields(Report))
     assert len(digests) == len(named) + 1

@@ -73,6 +73,8 @@ def heads(draw: st.DrawFn, max_size: int = 8) -> list[Candidate]:
             ranking_weight=draw(WEIGHTS),
             learned_at=NOON + timedelta(days=draw(st.integers(-200, 5))),
             credited=draw(st.integers(0, 2)),
+            earned=draw(st.sampled_from([-0.1, 0.0, 0.2])),
+            author=draw(st.sampled_from([None, UUID(int=1), UUID(int=1), UUID(int=2)])),
         )
         for number in numbers
     ]

@@ -2,7 +2,7 @@ import pytest
 from retrieval_builders import FixedChance
 
 from memory.receipts.entities import Arm, Purpose, Reason
-from memory.retrieval.selection import ArmRequest, assign_arm
+from memory.retrieval.arms import ArmRequest, assign_arm
 
 LUCKY, UNLUCKY = 0.999, 0.0
 

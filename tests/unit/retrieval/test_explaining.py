@@ -13,7 +13,7 @@ from retrieval_builders import (
     selections,
 )
 
-from memory.belief.rankers import RANKERS
+from memory.belief.rankers import ASKED, RANKERS
 from memory.receipts.entities import Fate, Gates
 from memory.retrieval.explanation import place_candidates, place_for_all
 from memory.retrieval.selection import select, select_by_all
@@ -86,7 +86,7 @@ def test_all_rankers_are_said_to_be_served_when_they_are(head, selection):
 
     told = {one.candidate.id: one for one in explained if one.fate is Fate.SERVED}
     assert told.keys() == union.keys()
-    for memory_id, ranker in product(told, RANKERS):
+    for memory_id, ranker in product(told, ASKED):
         has_score = union[memory_id].scores[ranker] is not None
         assert has_score == (told[memory_id].rankers[ranker].fate is Fate.SERVED)
 

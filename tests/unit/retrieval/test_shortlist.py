@@ -17,6 +17,8 @@ def shortlisted(everyone, selection):
         ranking=np.array([c.ranking_weight for c in everyone]),
         groups=[c.group for c in everyone],
         probation=[c.probation for c in everyone],
+        authors=[c.author for c in everyone],
+        alike=len({c.look_alike or c.id for c in everyone}) < len(everyone),
     )
     similarity = np.array([c.similarity for c in everyone])
     return [everyone[place] for place in shortlist(bank, similarity, selection)]

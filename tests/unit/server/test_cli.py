@@ -1,12 +1,16 @@
 """The command line says in one line what is wrong, before anything is started."""
 
+import json
 import socket
 from collections.abc import Generator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from click.testing import CliRunner, Result
+from memlift_client import MemLift
 
+from memory.kernel.postgres.embedded.ports import find_free_port
 from server.cli import main
 from server.settings import Settings, variable
 
@@ -67,17 +71,17 @@ def test_more_connections_than_the_embedded_database_has_are_refused(
 ) -> None:
     monkeypatch.setenv("MEMLIFT_POOL_SIZE", "50")
 
-    line = refused_in_one_line(memlift("serve", "--workers", 2, "--port", free_port()))
+    line = refused_in_one_line(memlift("serve", "--workers", 2, "--port", find_free_port()))
 
     assert "lower MEMLIFT_POOL_SIZE" in line
     assert not (tmp_path / "data").exists()
 
 
 def test_a_database_that_does_not_answer_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    url = f"postgresql://memlift:hidden@127.0.0.1:{free_port()}/memlift"
+    url = f"postgresql://memlift:hidden@127.0.0.1:{find_free_port()}/memlift"
     monkeypatch.setenv("MEMLIFT_DATABASE_URL", url)
 
-    line = refused_in_one_line(memlift("serve", "--port", free_port()))
+    line = refused_in_one_line(memlift("serve", "--port", find_free_port()))
 
     assert "the database does not answer" in line
     assert "hidden" not in line
@@ -87,6 +91,89 @@ def test_the_version_is_said() -> None:
     assert memlift("version").exit_code == 0
 
 
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return int(listener.getsockname()[1])
+def test_config_says_what_is_set_and_where_and_shows_no_secret(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "key").write_text("hidden-in-a-file")
+    monkeypatch.setenv("MEMLIFT_PORT", "8123")
+    monkeypatch.setenv("MEMLIFT_LLM_API_KEY_FILE", str(tmp_path / "key"))
+    monkeypatch.setenv("MEMLIFT_DATABASE_URL", "postgresql://me:hidden@db/memlift")
+    monkeypatch.setenv("MEMLIFT_EMBEDDING_URL", "http://me:hidden@embeddings/v1")
+
+    result = memlift("config", "--json", "--data", tmp_path)
+
+    assert result.exit_code == 0
+    assert "hidden" not in result.stdout + memlift("config").stdout
+    chosen = {one["variable"]: (one["value"], one["source"]) for one in json.loads(result.stdout)}
+    assert chosen["MEMLIFT_HOME"] == (str(tmp_path), "command line")
+    assert chosen["MEMLIFT_PORT"] == ("8123", "environment")
+    assert chosen["MEMLIFT_LLM_API_KEY"] == ("(set, not shown)", "MEMLIFT_LLM_API_KEY_FILE")
+    assert chosen["MEMLIFT_EMBEDDING_URL"] == ("http://…@embeddings/v1", "environment")
+    assert chosen["MEMLIFT_WORKERS"] == ("1", "default")
+    assert chosen["MEMLIFT_LLM_MODEL"] == (None, "default")
+
+
+@pytest.mark.parametrize("words", ["mysecretkey", "", "ml_" + "0" * 95])
+def test_a_secret_that_is_no_key_is_refused_at_start(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, words: str
+) -> None:
+    (tmp_path / "secret").write_text(words)
+    monkeypatch.setenv("MEMLIFT_OPERATOR_KEY_FILE", str(tmp_path / "secret"))
+
+    line = refused_in_one_line(memlift("serve", "--port", find_free_port()))
+
+    assert f"MEMLIFT_OPERATOR_KEY_FILE: {tmp_path / 'secret'} holds no operator key" in line
+    assert words == "" or words not in line
+    assert not (tmp_path / "data").exists()
+
+
+def test_a_secret_that_is_not_there_is_named(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("MEMLIFT_OPERATOR_KEY_FILE", str(tmp_path / "nowhere"))
+
+    assert "nowhere cannot be read" in refused_in_one_line(memlift("serve"))
+
+
+def test_a_malformed_operator_key_is_one_sentence_that_says_what_to_do(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir(mode=0o700)
+    (tmp_path / "data" / "operator.key").write_text("edited by mistake")
+
+    line = refused_in_one_line(memlift("serve", "--port", find_free_port()))
+
+    assert "operator.key holds no operator key: `memlift key recover`" in line
+
+
+def test_config_prints_values_as_they_are_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MEMLIFT_POOL_TIMEOUT", "90.5")
+
+    chosen = {
+        one["variable"]: one["value"] for one in json.loads(memlift("config", "--json").stdout)
+    }
+
+    assert chosen["MEMLIFT_RECEIPT_EXPIRY"] == "P180D"
+    assert chosen["MEMLIFT_POOL_TIMEOUT"] == "PT1M30.5S"
+    assert chosen["MEMLIFT_TRACING"] == "false"
+    for name, value in chosen.items():
+        if value is not None:
+            monkeypatch.setenv(name, value)
+    again = json.loads(memlift("config", "--json").stdout)
+    assert {one["variable"]: one["value"] for one in again} == chosen
+
+
+def test_a_list_prints_stored_names_so_that_they_move_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    old = SimpleNamespace(
+        id="k1", role="agent", namespace="default", name="\x1b[2J\nroot\u202e", verifies="self",
+        last_used_at=None, expires_at=None, revoked_at=None,
+    )  # fmt: skip
+    monkeypatch.setattr(MemLift, "each_key", lambda _: iter([old]))
+    monkeypatch.setenv("MEMLIFT_KEY", "ml_key")
+
+    result = memlift("key", "list", "--url", "http://127.0.0.1:9")
+
+    assert result.exit_code == 0
+    assert len(result.stdout.splitlines()) == 2
+    assert r"\u{1b}[2J\u{a}root\u{202e}" in result.stdout
+    assert not {"\x1b", "\u202e"} & set(result.stdout)

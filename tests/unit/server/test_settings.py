@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from memory.kernel.errors import Rejected, Unavailable
 from server.settings import (
     Settings,
+    cap_threads,
     load,
     meant,
     prepare_environment,
@@ -113,9 +114,8 @@ def test_a_secret_file_that_is_missing_is_named(put: Put, tmp_path: Path) -> Non
         load()
 
 
-def test_a_password_kept_apart_is_put_into_both_urls(put: Put) -> None:
+def test_a_password_kept_apart_is_put_into_the_url(put: Put) -> None:
     put("MEMLIFT_DATABASE_URL", "postgresql://memlift@pooler:6432/memlift?sslmode=disable")
-    put("MEMLIFT_DATABASE_DIRECT_URL", "postgresql://memlift@db:5432/memlift")
     put("MEMLIFT_DATABASE_PASSWORD", "a#b/@ c")
 
     loaded = load()
@@ -123,7 +123,6 @@ def test_a_password_kept_apart_is_put_into_both_urls(put: Put) -> None:
     assert loaded.database() == (
         "postgresql://memlift:a%23b%2F%40%20c@pooler:6432/memlift?sslmode=disable"
     )
-    assert loaded.database_direct() == "postgresql://memlift:a%23b%2F%40%20c@db:5432/memlift"
 
 
 def test_without_a_url_the_address_in_the_data_directory_is_used(tmp_path: Path) -> None:
@@ -133,7 +132,7 @@ def test_without_a_url_the_address_in_the_data_directory_is_used(tmp_path: Path)
 
     (tmp_path / "address").write_text("postgresql://memlift@/memlift?host=x\n")
 
-    assert loaded.database() == loaded.database_direct() == "postgresql://memlift@/memlift?host=x"
+    assert loaded.database() == loaded.database() == "postgresql://memlift@/memlift?host=x"
 
 
 def test_settings_show_no_secret_and_do_not_change(put: Put) -> None:
@@ -163,6 +162,22 @@ def test_no_library_asks_a_hub_unless_the_operator_says_so(
 
     assert os.environ["HF_HUB_OFFLINE"] == "0"
     assert os.environ["TOKENIZERS_PARALLELISM"] == "false"
+
+
+@pytest.mark.parametrize(
+    ("workers", "given", "threads"), [(2, None, "3"), (9, None, "1"), (2, "5", "5")]
+)
+def test_workers_share_the_cores_unless_the_operator_says_otherwise(
+    monkeypatch: pytest.MonkeyPatch, put: Put, workers: int, given: str | None, threads: str
+) -> None:
+    monkeypatch.setattr("server.settings.usable_cores", lambda: 6)
+    put("OMP_NUM_THREADS", given or "")
+    if given is None:
+        monkeypatch.delenv("OMP_NUM_THREADS")
+
+    cap_threads(workers)
+
+    assert os.environ["OMP_NUM_THREADS"] == threads
 
 
 def test_the_reference_page_lists_the_settings_as_they_are() -> None:

@@ -1,13 +1,15 @@
 """The worst of a batch become candidates, once a task group."""
 
+from dataclasses import replace
 from math import ceil
 from uuid import UUID
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.verification.entities import Run
-from memory.verification.rules import WINDOW, failures, worst
+from memory.verification.rules import WINDOW, disappoints, failures, worst
 
 
 def a_run(number: int, reward: float, group: str | None = None) -> Run:
@@ -27,15 +29,15 @@ def test_of_ten_the_worst_three() -> None:
     assert [run.reward for run in worst(runs)] == [0.0, 0.1, 0.2]
 
 
-def test_equal_rewards_go_by_id() -> None:
-    assert worst([a_run(2, 0.5), a_run(1, 0.5), a_run(3, 0.5)]) == [a_run(1, 0.5)]
+def test_of_equal_rewards_the_newest_is_worst() -> None:
+    assert worst([a_run(2, 0.5), a_run(1, 0.5), a_run(3, 0.5)]) == [a_run(3, 0.5)]
 
 
 def test_windows_of_one_event_are_one_failure() -> None:
     event = [a_run(n, n / 100, "group:e") for n in range(10)]
     others = [a_run(20 + n, 0.5) for n in range(3)]
 
-    assert [run.group for run in worst([*event, *others])] == ["group:e", "task:20"]
+    assert [run.group for run in worst([*event, *others])] == ["group:e", "task:22"]
 
 
 def test_a_single_run_is_its_own_worst() -> None:
@@ -87,3 +89,13 @@ def test_a_task_that_comes_again_is_judged_by_how_it_went_this_time() -> None:
 
     assert failures(before, [again]) == [again]
     assert failures(before, [better]) == []
+
+
+@pytest.mark.parametrize(
+    ("reward", "expected", "bad"),
+    [(0.9, 0.6, False), (0.6, 0.6, False), (0.59, 0.6, False), (0.5, 0.6, True), (0.9, None, True)],
+)
+def test_a_run_is_a_failure_where_it_went_worse_than_expected(
+    reward: float, expected: float | None, *, bad: bool
+) -> None:
+    assert disappoints(replace(a_run(1, reward), expected=expected)) is bad

@@ -9,6 +9,11 @@
     supervisor   one owner for a data directory; restarts what dies
 """
 
-from memory.kernel.postgres.embedded.supervisor import Address, EmbeddedPostgres, reached
+from memory.kernel.postgres.embedded.supervisor import (
+    Address,
+    EmbeddedPostgres,
+    as_superuser,
+    reached,
+)
 
-__all__ = ["Address", "EmbeddedPostgres", "reached"]
+__all__ = ["Address", "EmbeddedPostgres", "as_superuser", "reached"]

@@ -122,6 +122,11 @@ def installation(account: Account, data: Path) -> Path:
     return copied
 
 
+def client_tools() -> Path:
+    """The folder of the package's own pg_dump and pg_restore, which anybody may run."""
+    return _packaged() / "bin"
+
+
 def _packaged() -> Path:
     # The package's wrapper is never imported: as root it opens the permissions of every folder
     # above the data.

@@ -112,7 +112,7 @@ class Cluster:
         if wrote != str(ours):
             raise Unavailable(
                 f"{self.folder} was written by Postgres {wrote}, this MemLift brings Postgres "
-                f"{ours}: export with the MemLift that wrote it, then import into an empty folder"
+                f"{ours}: back up with the MemLift that wrote it, then restore into an empty folder"
             )
 
     def start(self, listening: Listening) -> None:

@@ -20,10 +20,13 @@ from pathlib import Path
 from types import TracebackType
 from urllib.parse import quote, urlencode
 
+from psycopg.conninfo import make_conninfo
+
 from memory.kernel.errors import Conflict, Unavailable
 from memory.kernel.postgres.embedded.account import Account, current_account, installation
 from memory.kernel.postgres.embedded.bootstrap import DATABASE, LOGIN, prepare_database
 from memory.kernel.postgres.embedded.cluster import Cluster, Listening
+from memory.kernel.postgres.embedded.ports import find_free_port
 from memory.kernel.postgres.embedded.secrets import password, write_private
 
 SOCKET_PATH_LIMIT = 100
@@ -111,7 +114,7 @@ class EmbeddedPostgres:
         folder = self._data / "socket"
         longest = folder / f".s.PGSQL.{SOCKET_PORT}"
         if self._tcp or len(os.fsencode(longest)) >= SOCKET_PATH_LIMIT:
-            return Listening(None, _free_port())
+            return Listening(None, find_free_port())
         folder.mkdir(mode=0o700, exist_ok=True)
         account.own(folder)
         return Listening(folder, SOCKET_PORT)
@@ -171,6 +174,12 @@ def reached(data: Path) -> Generator[str]:
         server.stop()
 
 
+def as_superuser(data: Path, url: str) -> str:
+    """The same database of this data directory's server, as its superuser: never for serving."""
+    secret = password(data.expanduser() / "secrets" / "postgres.password")
+    return make_conninfo(url, user="postgres", password=secret)
+
+
 def _running(data: Path) -> str:
     try:
         return (data.expanduser() / "address").read_text(encoding="utf-8").strip()
@@ -220,12 +229,6 @@ def _owned(data: Path) -> int:
     os.ftruncate(descriptor, 0)
     os.write(descriptor, f"{os.getpid()}\n".encode("ascii"))
     return descriptor
-
-
-def _free_port() -> int:
-    with contextlib.closing(socket.socket()) as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def _listens(listening: Listening) -> bool:

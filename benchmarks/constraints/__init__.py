@@ -1,0 +1,1 @@
+"""Which checks of recorded runs are admitted as constraints, and whether they hold elsewhere."""

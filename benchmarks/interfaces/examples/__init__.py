@@ -1,0 +1,1 @@
+"""A working loop by each way in, as a user would write it."""

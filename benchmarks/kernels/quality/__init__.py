@@ -1,0 +1,1 @@
+"""Quality of retrieval: nDCG of each ranker on a labelled collection."""

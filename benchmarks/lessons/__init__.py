@@ -1,0 +1,1 @@
+"""Rules that people wrote from one example each: what a memory finds out about their worth."""

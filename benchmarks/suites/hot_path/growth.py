@@ -1,0 +1,161 @@
+"""Suite `growth`: what a retrieval costs as its namespace grows, one server, tasks in turn.
+
+10,000 made memories, and 200,000 that are copies of them with numbered texts and noisy vectors;
+4 constraints, and 4,000 that are copies of these with tasks of their own. The rows are copied into
+the tables by SQL, since over HTTP the embedding alone would take an hour.
+"""
+
+from collections.abc import Mapping, Sequence
+from uuid import UUID, uuid4
+
+import psycopg
+
+from benchmarks import metrics
+from benchmarks.bench import Bench
+from benchmarks.load import Shot, fire, fire_in_turn, timings
+from benchmarks.metrics import Target, at_most
+from benchmarks.suites.hot_path.filling import clone, copy_in, enter, made_texts, multiplied
+from benchmarks.suites.hot_path.servers import (
+    COPY,
+    SQL,
+    Contender,
+    expect,
+    prepare,
+    serving,
+    settle,
+)
+from benchmarks.suites.plan import Suite
+from benchmarks.texts import tasks
+
+ONE = 1
+WARM = 20
+SMALL, LARGE = "small", "large"
+FEW, MANY = 4, 4_000
+FEW_CONSTRAINTS, MANY_CONSTRAINTS = "few_constraints", "many_constraints"
+
+
+def run(bench: Bench) -> None:
+    """Fill the namespaces of one server, with a copy or without, and ask in turn."""
+    settings = bench.settings
+    texts = made_texts(bench.folder.parent, settings["memories"], settings["seed"])
+    name = COPY if settings["copy"] else SQL
+    with serving(name) as served:
+        found = {SMALL: prepare(name, served, texts, SMALL)}
+        bench.say(f"copying {settings['large']} memories into a namespace")
+        grown = multiplied(texts, settings["large"], settings["seed"])
+        found[LARGE] = prepare(name, served, grown, LARGE)
+        constrained = {
+            slug: prepare(name, served, texts, slug.replace("_", "-"))
+            for slug in (FEW_CONSTRAINTS, MANY_CONSTRAINTS)
+        }
+        for slug, contender in constrained.items():
+            _bind(bench, contender, MANY if slug == MANY_CONSTRAINTS else FEW)
+        settle(bench)
+        _in_turn(bench, found)
+        _in_turn(bench, constrained)
+
+
+def _in_turn(bench: Bench, found: Mapping[str, Contender]) -> None:
+    """The first calls fill the copies, or the database's memory."""
+    count, seed = bench.settings["requests"], bench.settings["seed"]
+    for one in found.values():
+        fire(one.served, [one.ask(text) for text in tasks(WARM, seed + 1)], ONE)
+    bench.say(f"{count} tasks in turn: {', '.join(found)}")
+    rounds = [[one.ask(text) for one in found.values()] for text in tasks(count, seed + 2)]
+    hits = fire_in_turn([one.served for one in found.values()], rounds)
+    for name, some in zip(found, hits, strict=True):
+        if not all(hit.timing.ok for hit in some):
+            raise SystemExit(f"{name} was answered with {sorted({hit.status for hit in some})}")
+        bench.timed(f"retrieve_{name}", ONE, timings(some))
+
+
+def _bind(bench: Bench, one: Contender, count: int) -> None:
+    """So many constraints, the first few over HTTP, each of a task of its own."""
+    texts = list(tasks(count, bench.settings["seed"] + 5))
+    for number, text in enumerate(texts[:FEW]):
+        body = {
+            "agent": "agent-0",
+            "trigger": f"a case of kind {number} comes up",
+            "enforce": f"writing down the state of part {number} before it is changed",
+            "task": {"text": text},
+        }
+        expect(one.served, Shot("POST", f"{one.prefix}/constraints", body))
+    if count > FEW:
+        _copy_constraints(one, texts[FEW:])
+
+
+def _copy_constraints(one: Contender, texts: Sequence[str]) -> None:
+    with psycopg.connect(one.database_url) as connection:
+        enter(connection, one.namespace_id)
+        patterns = connection.execute(_PATTERNS).fetchall()
+        connection.execute(_FILLED)
+        rows = (_row(patterns[place % len(patterns)], text) for place, text in enumerate(texts))
+        copy_in(connection, ("uuid", "uuid", "uuid", "uuid", "text"), rows)
+        for table, (key, changes) in _CHANGES.items():
+            clone(connection, table, changes, f"t.{key}")
+    with psycopg.connect(one.database_url, autocommit=True) as connection:
+        connection.execute("ANALYZE")
+
+
+def _row(pattern: Sequence[UUID], text: str) -> Sequence[object]:
+    memory_id, task_id = pattern
+    return uuid4(), memory_id, uuid4(), task_id, text
+
+
+_PATTERNS = """SELECT m.id, s.task_id FROM memory m JOIN constraint_support s ON s.memory_id = m.id
+    WHERE m.kind = 'constraint' ORDER BY m.id"""
+
+
+_FILLED = """CREATE TEMPORARY TABLE filled (id uuid, pattern uuid, task_id uuid, task_pattern uuid,
+    text text) ON COMMIT DROP"""
+
+
+_CHANGES: Mapping[str, tuple[str, Mapping[str, str]]] = {
+    "task": (
+        "id = f.task_pattern",
+        {"id": "f.task_id", "text": "f.text", "sha256": "sha256(f.text::bytea)", "key": "NULL"},
+    ),
+    "task_embedding": ("task_id = f.task_pattern", {"task_id": "f.task_id"}),
+    "memory": (
+        "id = f.pattern",
+        {"id": "f.id", "sha256": "sha256(f.text::bytea)", "source_group": "f.id::text"},
+    ),
+    "memory_version": ("memory_id = f.pattern", {"memory_id": "f.id"}),
+    "memory_weight": ("memory_id = f.pattern", {"memory_id": "f.id"}),
+    "embedding": ("memory_id = f.pattern", {"memory_id": "f.id"}),
+    "constraint_support": (
+        "memory_id = f.pattern",
+        {"id": "gen_random_uuid()", "memory_id": "f.id", "task_id": "f.task_id"},
+    ),
+}
+
+
+def targets(rows: Sequence[metrics.Row]) -> list[Target]:
+    """The large namespace against the small one; many constraints against few."""
+    p50 = {name: one.p50 for name, one in metrics.table(rows).items()}
+    return [
+        _ratio("200,000 memories / 10,000, p50", 3.5, p50, LARGE, SMALL),
+        _ratio("4,000 constraints / 4, p50", 1.15, p50, MANY_CONSTRAINTS, FEW_CONSTRAINTS),
+    ]
+
+
+def _ratio(name: str, most: float, p50: Mapping[str, float], large: str, small: str) -> Target:
+    parts = {n: p50[f"retrieve_{n}@1"] for n in (large, small) if f"retrieve_{n}@1" in p50}
+    whole = len(parts) == 2  # noqa: PLR2004 - both of them
+    return at_most(name, most, parts[large] / parts[small] if whole else None, parts)
+
+
+SUITE = Suite(
+    about="a retrieval as its namespace grows: memories, constraints",
+    settings={
+        "memories": 10_000,
+        "large": 200_000,
+        "requests": 100,
+        "copy": 1,
+        "seed": 1,
+        "settle": 75,
+    },
+    server=None,
+    run=run,
+    targets=targets,
+)

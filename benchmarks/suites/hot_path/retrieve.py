@@ -1,0 +1,206 @@
+"""Suite `retrieve`: a retrieval over 10,000 memories, beside the first release and its floor.
+
+Three servers stand side by side, of which one works at a time: the first release, today's that asks
+the database, and today's that keeps a resident copy. One caller asks each the same task in turn;
+then blocks of sixteen callers, and of whole batches, take turns. The floor is timed with the
+servers idle: embedding one text, one durable receipt in one pipelined round trip, and a call that
+does nothing. Of where the time goes inside, the server's own histogram is read before and after.
+"""
+
+import asyncio
+import re
+from collections.abc import Mapping, Sequence
+from http.client import HTTPConnection
+from typing import cast
+from urllib.parse import urlsplit
+from uuid import UUID
+
+import torch
+
+from benchmarks import metrics
+from benchmarks.bench import Bench
+from benchmarks.kernels.commit import Example, commit_pipelined
+from benchmarks.kernels.embedding import embedding_alone
+from benchmarks.load import Hit, Shot, fire, fire_in_turn, timings
+from benchmarks.metrics import Target, at_least, at_most, not_run
+from benchmarks.suites.hot_path.filling import made_texts
+from benchmarks.suites.hot_path.servers import COPY, FIRST, SQL, Contender, contenders
+from benchmarks.suites.plan import Suite
+from benchmarks.texts import tasks
+
+ONE = 1
+WARM = 12
+ROUNDS = 2
+BATCH = 64
+LIVE, DEVICE, COMMIT = "live", "device", "commit"
+NAMES = (FIRST, SQL, COPY)
+GPU = "gpu"
+STAGE = re.compile(r'memlift_retrieval_stage_seconds_(sum|count){stage="(\w+)"} (\S+)')
+NO_CARD = "(no card here)"
+NO_FIRST = "(no source of the first release here)"
+
+
+def run(bench: Bench) -> None:
+    """Fill, ask in turn, ask at once, ask in batches, and time the floor."""
+    bench.number(GPU, float(torch.cuda.is_available()), "cards")
+    bench.say("embedding, where that was not done before")
+    texts = made_texts(bench.folder.parent, bench.settings["memories"], bench.settings["seed"])
+    with contenders(bench, NAMES, texts) as found:
+        _warm(bench, found)
+        receipts = _by_one(bench, found)
+        _by_many(bench, found)
+        _in_batches(bench, found)
+        asyncio.run(_floor(bench, found[COPY], UUID(receipts[COPY])))
+
+
+def _warm(bench: Bench, found: Mapping[str, Contender]) -> None:
+    for one in found.values():
+        fire(one.served, [one.ask(text) for text in tasks(WARM, bench.settings["seed"] + 1)], ONE)
+
+
+def _by_one(bench: Bench, found: Mapping[str, Contender]) -> Mapping[str, str]:
+    """Of each server a receipt."""
+    count, seed = bench.settings["requests"], bench.settings["seed"]
+    bench.say(f"{count} tasks by one caller, each of every server")
+    before = {name: _stages(one) for name, one in found.items()}
+    rounds = [[one.ask(text) for one in found.values()] for text in tasks(count, seed + 2)]
+    hits = _in_turn(found, rounds)
+    for name, some in hits.items():
+        bench.timed(f"retrieve_{name}", ONE, timings(some))
+    for name, one in found.items():
+        for stage, seconds in _stages(one).items():
+            spent = seconds - before[name].get(stage, 0.0)
+            bench.number(f"stage_{name}_{stage}", 1000 * spent / count, "ms a retrieval, mean")
+    return {name: str(some[-1].answer["retrieval_id"]) for name, some in hits.items()}
+
+
+def _in_turn(
+    found: Mapping[str, Contender], rounds: Sequence[Sequence[Shot]]
+) -> Mapping[str, list[Hit]]:
+    hits = fire_in_turn([one.served for one in found.values()], rounds)
+    for name, some in zip(found, hits, strict=True):
+        if not all(hit.timing.ok for hit in some):
+            statuses = sorted({hit.status for hit in some})
+            raise SystemExit(f"{name} answered with {statuses}")
+    return dict(zip(found, hits, strict=True))
+
+
+def _by_many(bench: Bench, found: Mapping[str, Contender]) -> None:
+    """Blocks in turn, so that a spell of other work on the machine meets all of them."""
+    count, callers = bench.settings["requests"], bench.settings["callers"]
+    for number in range(ROUNDS):
+        for name, one in found.items():
+            bench.say(f"{count} tasks by {callers} callers: {name}")
+            seed = bench.settings["seed"] + 10 + number
+            hits = fire(one.served, [one.ask(text) for text in tasks(count, seed)], callers)
+            bench.timed(f"retrieve_{name}_{number}", callers, timings(hits))
+
+
+def _in_batches(bench: Bench, found: Mapping[str, Contender]) -> None:
+    """Batches, each beside a single task."""
+    count, seed = bench.settings["batches"], bench.settings["seed"] + 30
+    bench.say(f"{count} batches of {BATCH}, of every server")
+    for number in range(count):
+        texts = list(tasks(BATCH + 1, seed + number))
+        rounds = [
+            [one.ask(texts[0]) for one in found.values()],
+            [one.ask_all(texts[1:]) for one in found.values()],
+        ]
+        for name, (single, batch) in _in_turn(found, rounds).items():
+            bench.timed(f"single_{name}", ONE, timings([single]))
+            bench.timed(f"batch_{name}", ONE, timings([batch]))
+
+
+async def _floor(bench: Bench, one: Contender, retrieval_id: UUID) -> None:
+    count, seed = bench.settings["requests"], bench.settings["seed"] + 60
+    bench.say("the floor: device, commit, and a call that does nothing")
+    bench.timed(DEVICE, ONE, await embedding_alone(list(tasks(count, seed))))
+    example = Example(one.namespace_id, retrieval_id)
+    bench.timed(COMMIT, ONE, await commit_pipelined(one.database_url, example, count))
+    live = fire(one.served, [Shot("GET", "/health/live")] * count, ONE)
+    bench.timed(LIVE, ONE, timings(live))
+
+
+def _stages(one: Contender) -> Mapping[str, float]:
+    """Seconds by stage since the server's start; nothing of a server that does not say."""
+    place = urlsplit(one.served.url)
+    line = HTTPConnection(cast("str", place.hostname), place.port)
+    line.request("GET", "/metrics", headers={"Authorization": f"Bearer {one.served.key}"})
+    said = line.getresponse().read().decode()
+    line.close()
+    return {stage: float(value) for kind, stage, value in STAGE.findall(said) if kind == "sum"}
+
+
+def targets(rows: Sequence[metrics.Row]) -> list[Target]:
+    """Against the first release, against the floor, its tail, and what a batch gains."""
+    found = metrics.table(rows)
+    p50 = {name: one.p50 for name, one in found.items()}
+    copy, first = p50.get(f"retrieve_{COPY}@1"), p50.get(f"retrieve_{FIRST}@1")
+    floor = {name: p50[f"{name}@1"] for name in (DEVICE, COMMIT, LIVE) if f"{name}@1" in p50}
+    whole = None if len(floor) < 3 else sum(floor.values())  # noqa: PLR2004 - all of them
+    tail = found.get(f"retrieve_{COPY}@1")
+    batch, single = p50.get(f"batch_{COPY}@1"), p50.get(f"single_{COPY}@1")
+    mine = {} if copy is None else {"p50": copy}
+    return [
+        *_against_first(rows, copy, first),
+        at_most("p50 / (device + commit + live)", 2.0, _over(copy, whole), mine | floor),
+        at_most("p99 / p50, one caller", 2.0, None if tail is None else tail.p99 / tail.p50, mine),
+        *_throughput(rows),
+        at_most(f"batch of {BATCH} / one task", 8.0, _over(batch, single), {}),
+    ]
+
+
+def _against_first(
+    rows: Sequence[metrics.Row], copy: float | None, first: float | None
+) -> list[Target]:
+    has_card = bool(metrics.numbers(rows).get(GPU))
+    names = ("p50 / first release, two cores", "p50 / first release, GPU")
+    parts = {} if copy is None or first is None else {"p50": copy, FIRST: first}
+    here = at_most(names[has_card], (1 / 3, 1 / 10)[has_card], _over(copy, first), parts)
+    if copy is not None and first is None:
+        here = not_run(here.name, here.target, NO_FIRST)
+    other = not_run(names[1], 1 / 10, NO_CARD)
+    return [here] if has_card else [here, other]
+
+
+def _throughput(rows: Sequence[metrics.Row]) -> list[Target]:
+    """Answers a second over both rounds: 64 callers with a card, else 16."""
+    has_card = bool(metrics.numbers(rows).get(GPU))
+    callers, times = (64, 12.0) if has_card else (16, 6.0)
+    rates = {name: _rate(rows, name, callers) for name in NAMES}
+    name = f"retrievals a second / first release, {callers} callers"
+    parts = {one: rate for one, rate in rates.items() if rate is not None}
+    targets = [at_least(name, times, _over(rates[COPY], rates[FIRST]), parts)]
+    if not has_card:
+        targets.append(
+            not_run("retrievals a second / first release, 64 callers, GPU", 12.0, NO_CARD)
+        )
+    return targets
+
+
+def _rate(rows: Sequence[metrics.Row], name: str, callers: int) -> float | None:
+    parts = [metrics.timings(rows, f"retrieve_{name}_{n}", callers) for n in range(ROUNDS)]
+    found = [metrics.figures(part) for part in parts if part]
+    if not found:
+        return None
+    return sum(one.n for one in found) / sum(one.n / one.rate for one in found)
+
+
+def _over(one: float | None, other: float | None) -> float | None:
+    return None if one is None or other is None else one / other
+
+
+SUITE = Suite(
+    about="a retrieval over 10,000 memories, beside the first release and its floor",
+    settings={
+        "memories": 10_000,
+        "requests": 200,
+        "callers": 16,
+        "batches": 5,
+        "seed": 1,
+        "settle": 75,
+    },
+    server=None,
+    run=run,
+    targets=targets,
+)

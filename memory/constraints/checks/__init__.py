@@ -1,0 +1,1 @@
+"""Observable checks of runs, and the test that tells which of them hold beyond their pair. Pure."""

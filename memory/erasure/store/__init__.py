@@ -1,0 +1,1 @@
+"""What erasures and rollbacks read and write."""

@@ -1,0 +1,77 @@
+"""Okapi BM25 over terms that are already there: stored word pieces, and raw identifiers beside.
+
+score(q, d) = sum over the terms t of q of n(t, q) idf(t) f (k1 + 1) / (f + k1 (1 - b + b l / L)),
+f = n(t, d), l the length of d, L the mean length, idf(t) = ln(1 + (N - n + .5) / (n + .5)) with n
+of N texts holding t (Robertson and Zaragoza 2009, section 3; the idf that is never negative).
+"""
+
+from collections import Counter
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import log
+from typing import Generic, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+Term = TypeVar("Term", bound=Hashable)
+Scores = npt.NDArray[np.float64]
+
+K1, B = 1.2, 0.75
+"""Saturation by count and weight of length; chosen on the train part of SciFact."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Posting:
+    """The texts that hold a term, by place, and how often."""
+
+    places: npt.NDArray[np.int32]
+    counts: npt.NDArray[np.float32]
+
+
+class Postings(Generic[Term]):
+    """The terms of some texts, by term. Never changed once made."""
+
+    def __init__(self, texts: Iterable[Sequence[Term]]) -> None:
+        found: dict[Term, tuple[list[int], list[int]]] = {}
+        lengths: list[int] = []
+        for place, terms in enumerate(texts):
+            lengths.append(len(terms))
+            for term, count in Counter(terms).items():
+                places, counts = found.setdefault(term, ([], []))
+                places.append(place)
+                counts.append(count)
+        self._size = len(lengths)
+        self._postings: Mapping[Term, _Posting] = {
+            term: _Posting(np.array(places, np.int32), np.array(counts, np.float32))
+            for term, (places, counts) in found.items()
+        }
+        length = np.array(lengths, dtype=np.float64)
+        mean = length.mean() if lengths and length.any() else 1.0
+        self._lengths = K1 * (1 - B + B * length / mean)
+
+    def idf(self, term: Term) -> float:
+        """How rare a term is among the texts; largest for one that none holds."""
+        posting = self._postings.get(term)
+        holders = 0 if posting is None else len(posting.places)
+        return log(1 + (self._size - holders + 0.5) / (holders + 0.5))
+
+    def scores(self, query: Sequence[Term]) -> Scores:
+        """The score of each text, in their order; 0 where no term is shared."""
+        scores = np.zeros(self._size)
+        for term, times in Counter(query).items():
+            posting = self._postings.get(term)
+            if posting is not None:
+                counts, places = posting.counts.astype(np.float64), posting.places
+                gain = counts * (K1 + 1) / (counts + self._lengths[places])
+                scores[places] += times * self.idf(term) * gain
+        return scores
+
+    def rare_holders(self, terms: Iterable[Term]) -> set[int]:
+        """The places of the texts that hold one of these terms, where it is rare enough to name
+        something: in one text, or in at most one of a hundred.
+        """
+        most = max(1, self._size // 100)
+        known = (self._postings.get(term) for term in terms)
+        rare = (one.places for one in known if one is not None and len(one.places) <= most)
+        return {place for places in rare for place in places.tolist()}

@@ -1,0 +1,94 @@
+"""A try of a job in a namespace: what goes wrong in one is recorded, and stops no other."""
+
+import logging
+import traceback
+from collections.abc import AsyncGenerator, Collection
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import datetime
+
+from memory.kernel.engine import Engine
+from memory.kernel.errors import MemoryFault, Overloaded, Unavailable, explain
+from memory.kernel.postgres.database import DATABASE, POOL_EXHAUSTED
+from memory.kernel.postgres.leadership import (
+    NOT_LEADER,
+    QUARANTINED_AFTER,
+    FailingJob,
+    Leadership,
+    RunDraft,
+    WorkStore,
+    led_transaction,
+)
+from memory.tenancy.entities import Call, Namespace
+from memory.webhooks.store import Outbox
+
+log = logging.getLogger(__name__)
+
+
+QUARANTINED = f"{QUARANTINED_AFTER} failures in a row: it is tried again when it is run by hand"
+
+
+EVERYBODYS = frozenset({NOT_LEADER, DATABASE, POOL_EXHAUSTED})
+"""Faults that are no job's: whoever tries the next one meets them as well."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attempts:
+    """Tries of jobs in one namespace, by a leader or by hand."""
+
+    engine: Engine
+    namespace: Namespace
+    leadership: Leadership | None
+
+    async def waiting(self, now: datetime) -> Collection[str]:
+        """Jobs that failed and are not to be tried yet, or no longer."""
+        async with self.engine.database.transaction() as connection:
+            failing = await WorkStore(connection).failing(self.namespace.id)
+        return {one.job for one in failing if one.waits(now)}
+
+    @asynccontextmanager
+    async def of(self, draft: RunDraft) -> AsyncGenerator[None]:
+        """Take what goes wrong in the block. A part that is away for a while pauses the job; all
+        else is a failed run, on record with its reason. Raises what is no job's fault.
+        """
+        try:
+            yield
+        except (Unavailable, Overloaded) as fault:
+            if fault.kind in EVERYBODYS:
+                raise
+            self._count(draft, "paused")
+            log.warning("job %s of %s paused: %s", draft.job, self.namespace.slug, fault.detail)
+        except Exception as fault:
+            if isinstance(fault, MemoryFault) and fault.kind in EVERYBODYS:
+                raise
+            await self.fail(draft, fault)
+
+    async def fail(self, draft: RunDraft, fault: Exception) -> None:
+        """A run that failed, on record."""
+        self._count(draft, "failed")
+        reason = explain(fault)
+        # Without the fault's own words, which may quote what is stored.
+        trace = "".join(traceback.format_tb(fault.__traceback__))
+        log.error("job %s of %s failed: %s\n%s", draft.job, self.namespace.slug, reason, trace)
+        database, here = self.engine.database, self.namespace.id
+        async with led_transaction(database, here, self.leadership) as connection:
+            store = WorkStore(connection)
+            before = {one.job: one.failures for one in await store.failing(here)}
+            failures = before.get(draft.job, 0) + 1
+            if failures >= QUARANTINED_AFTER:
+                reason = f"{reason}; {QUARANTINED}"
+            await store.fail(draft, reason, draft.now)
+            outbox, told = Outbox(connection, here), {"job": draft.job, "failures": failures}
+            await outbox.put("job.failed", told)
+            if failures == QUARANTINED_AFTER:
+                await outbox.put("job.quarantined", told)
+
+    def _count(self, draft: RunDraft, status: str) -> None:
+        self.engine.jobs.runs[draft.job, status] += 1
+
+
+async def list_failing(engine: Engine, call: Call) -> list[FailingJob]:
+    """The jobs of this namespace that failed since they last ran well, by name."""
+    async with engine.database.transaction(call.namespace.id) as connection:
+        failing = await WorkStore(connection).failing(call.namespace.id)
+    return sorted(failing, key=lambda one: one.job)

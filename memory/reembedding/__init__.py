@@ -1,0 +1,1 @@
+"""A namespace moves to another embedding model while it is served."""

@@ -1,0 +1,1 @@
+"""What retention reads and writes, within one namespace."""

@@ -1,0 +1,207 @@
+"""ResidentBank: what a retrieval reads, of the copy where it holds it, else of the database.
+
+The copy knows the present of what every agent sees. The past, what is held back between families,
+constraints and meta-guidelines where there are any, and whatever must be made first are the
+database's; what is small and was asked there is remembered until rows it was read from change.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from datetime import datetime
+from typing import TypeVar, cast
+from uuid import UUID
+
+import numpy.typing as npt
+
+from memory.belief.fold import Learned
+from memory.constraints.sharing import Reserve
+from memory.constraints.store.near import NearConstraint
+from memory.memories.routing import Place, Router
+from memory.memories.store.centroids import Vector
+from memory.meta_guidelines.store import NearMetaGuideline, Neighbourhood
+from memory.retrieval.bank import CellKey, SqlBank, SqlDoor
+from memory.retrieval.head import Double
+from memory.retrieval.resident.answers import Question
+from memory.retrieval.resident.namespaces import ResidentNamespace
+from memory.retrieval.store.search import Head, Probe, Scope
+from memory.tasks.entities import OWN_NAMES, Agent, CategoryIds, CategoryName
+from memory.tenancy.entities import Call
+
+Found = TypeVar("Found")
+
+AT_ONCE = 4_000_000
+"""So many cosines are held at a time: of a batch, so many probes at once as make them up."""
+
+
+BRIEF = 100_000
+"""Fewer cosines are computed at once without letting go of the loop: well below a millisecond."""
+
+
+class ResidentBank:
+    """One call's look at a copy."""
+
+    def __init__(
+        self,
+        copy: ResidentNamespace,
+        door: SqlDoor,
+        call: Call,
+        model_id: UUID,
+        probes: Sequence[Probe],
+    ) -> None:
+        self._copy = copy
+        self._door = door
+        self._call = call
+        self._model_id = model_id
+        self._router = Router(self, model_id)
+        self._scan = _Scan(copy, probes)
+
+    async def _ask(self, question: Question, look: Callable[[SqlBank], Awaitable[Found]]) -> Found:
+        """What is remembered, else what the database says now."""
+        answers = self._copy.answers
+        if (known := answers.find(question)) is not None:
+            return cast("Found", known.value)
+        asked = answers.moment(question)
+        found = await look(await self._door.bank())
+        # What is not committed yet may never be.
+        if not self._door.has_written:
+            answers.remember(question, found, asked)
+        return found
+
+    async def _make(self) -> SqlBank:
+        """Where something is made that was missing."""
+        bank = await self._door.bank()
+        self._door.has_written = True
+        return bank
+
+    async def ensure_agent(self, name: str) -> Agent:
+        if name not in OWN_NAMES:
+            question = Question("agent", name, ("agent",))
+            known = await self._ask(question, lambda bank: bank.actors.find_agent(name))
+            if known is not None:
+                return known
+        return await (await self._make()).ensure_agent(name)
+
+    async def ensure_category(self, name: CategoryName) -> CategoryIds:
+        first = await self._find_category(name.name, None)
+        if first is not None and name.subcategory is None:
+            return CategoryIds(first)
+        if first is not None and name.subcategory is not None:
+            second = await self._find_category(name.subcategory, first)
+            if second is not None:
+                return CategoryIds(first, second)
+        return await (await self._make()).ensure_category(name)
+
+    async def _find_category(self, name: str, parent_id: UUID | None) -> UUID | None:
+        question = Question("category", (name, parent_id), ("category",))
+        return await self._ask(question, lambda bank: bank.actors.find_category(name, parent_id))
+
+    async def category_names(self) -> Mapping[UUID, str]:
+        question = Question("names", None, ("category",))
+        return await self._ask(question, lambda bank: bank.actors.names())
+
+    async def tops(self, model_id: UUID) -> Mapping[UUID, Vector]:
+        """As `Centroids` for the router."""
+        question = Question("tops", model_id, ("centroid", "category"))
+        return await self._ask(question, lambda bank: bank.centroids.tops(model_id))
+
+    async def below(self, category_id: UUID, model_id: UUID) -> Mapping[UUID, Vector]:
+        """As `Centroids` for the router."""
+        question = Question("below", (category_id, model_id), ("centroid", "category"))
+        return await self._ask(question, lambda bank: bank.centroids.below(category_id, model_id))
+
+    async def place(self, vector: npt.ArrayLike) -> Place | None:
+        return await self._router.place(vector)
+
+    async def nearest_categories(
+        self, vector: npt.ArrayLike, limit: int
+    ) -> list[tuple[UUID, float]]:
+        return await self._router.nearest(vector, limit)
+
+    async def past_states(self, as_of: datetime) -> Learned:
+        return await (await self._door.bank()).past_states(as_of)
+
+    async def reserve(self, reader: Agent, as_of: datetime | None) -> Reserve:
+        if reader.family is None:
+            return Reserve()
+        question = Question("families", None, ("agent", "support", "taxonomy"))
+        presence = await self._ask(question, lambda bank: bank.sharing.presence())
+        if not presence.families:
+            return Reserve()
+        return await (await self._door.bank()).reserve(reader, as_of)
+
+    async def related(self, category_id: UUID) -> tuple[UUID, ...]:
+        question = Question("related", category_id, ("taxonomy", "category"))
+        return await self._ask(question, lambda bank: bank.sharing.related(category_id))
+
+    async def head(self, probes: Sequence[Probe], scope: Scope, size: int, margin: float) -> Head:
+        if scope.past or scope.reserved:
+            return await (await self._door.bank()).head(probes, scope, size, margin)
+        cosines = await self._scan.cosines(probes)
+        version = self._copy.snapshot.bank_version
+        return self._copy.rows.head(probes, cosines, scope, size, margin, version)
+
+    async def whole(self, fields: Collection[str], scope: Scope) -> Head:
+        return await (await self._door.bank()).whole(fields, scope)
+
+    async def constraints(self, near: Neighbourhood) -> tuple[NearConstraint, ...]:
+        question = Question("constraints", None, ("support",))
+        presence = await self._ask(question, lambda bank: bank.sharing.presence())
+        if not presence.constraints:
+            return ()
+        return await (await self._door.bank()).constraints(near)
+
+    async def guides(self, near: Neighbourhood) -> tuple[NearMetaGuideline, ...]:
+        question = Question("guides", None, ("meta_guideline",))
+        if not near.past and not await self._ask(
+            question, lambda bank: bank.meta_guidelines.has_any()
+        ):
+            return ()
+        return await (await self._door.bank()).guides(near)
+
+    async def count_controls(self, cell: CellKey) -> int:
+        question = Question("controls", cell, ("cell",))
+        return await self._ask(question, lambda bank: bank.states.controls(*cell))
+
+    async def cell_states(self, cell: CellKey) -> Learned:
+        question = Question("states", cell, ("strength", "record"))
+        return await self._ask(question, lambda bank: bank.states.load_for_cell(*cell))
+
+
+class _Scan:
+    """Cosines of the probes of a call, each compared once, in few products."""
+
+    def __init__(self, copy: ResidentNamespace, probes: Sequence[Probe]) -> None:
+        self._copy = copy
+        self._rows = copy.rows
+        self._waiting = {_key(probe): probe for probe in probes}
+        self._found: dict[tuple[str, bytes], Double] = {}
+
+    async def cosines(self, probes: Sequence[Probe]) -> list[Double]:
+        found = [await self._cosines(probe) for probe in probes]
+        for probe in probes:
+            self._found.pop(_key(probe), None)
+        return found
+
+    async def _cosines(self, probe: Probe) -> Double:
+        if _key(probe) not in self._found:
+            await self._compare(probe)
+        return self._found[_key(probe)]
+
+    async def _compare(self, probe: Probe) -> None:
+        """With the next ones of its field."""
+        view = self._rows.view(probe.field)
+        most = max(1, AT_ONCE // max(1, len(view.vectors)))
+        self._waiting.pop(_key(probe), None)
+        others = [one for one in self._waiting.values() if one.field == probe.field]
+        group = [probe, *others[: most - 1]]
+        if len(group) * len(view.vectors) < BRIEF:
+            found = view.cosines(group)
+        else:
+            found = await asyncio.to_thread(view.cosines, group)
+        for one, cosines in zip(group, found, strict=True):
+            self._waiting.pop(_key(one), None)
+            self._found[_key(one)] = cosines
+
+
+def _key(probe: Probe) -> tuple[str, bytes]:
+    return probe.field, probe.vector.tobytes()

@@ -1,0 +1,145 @@
+"""Settings of a namespace, and those that a preset of learning settles beside its rule.
+
+`paper-strict` adds nothing to Live-Evo (arXiv 2602.02369). What the paper does not have is off in
+its namespaces, and what it states has the paper's value; whoever asks for another value is refused,
+for the namespace would no longer be what its name says.
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields, replace
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Annotated
+
+from pydantic import Field
+
+from memory.kernel.errors import Rejected
+from memory.kernel.fields import BOTH_WAYS, Flag, Share
+
+
+class Taxonomy(StrEnum):
+    """`open`: an unknown category is made at first use. `closed`: it is refused."""
+
+    OPEN = "open"
+    CLOSED = "closed"
+
+
+MAX_COUNT, MAX_TRIALS, MAX_DAYS = 10**12, 16, 365
+MIN_KEPT_DAYS, MAX_KEPT_DAYS = 31, 36_500
+"""What a key was served in the last 30 days tells an echo from a lesson."""
+
+
+Count = Annotated[int, Field(strict=True, ge=1, le=MAX_COUNT)]
+
+
+@dataclass(frozen=True, slots=True)
+class NamespaceSettings:
+    """Settings of one namespace; null leaves the server's default, where nothing else is said."""
+
+    __pydantic_config__ = BOTH_WAYS
+
+    raw_gate: Share | None = None
+    """The least cosine at which a memory is considered; 0 switches the gate off."""
+    score_floor: Share | None = None
+    """The least score at which a memory is served; 0 switches the floor off."""
+    control_rate: Share | None = None
+    """The share of retrievals that serve nothing, to measure lift; 0 switches it off."""
+    slot_rate: Share = 0.03
+    """The chance that the last place goes to a memory with few outcomes."""
+    coins: Flag = True
+    """Whether a memory may be left out now and then, so that memories are told apart."""
+    categories: Taxonomy = Taxonomy.OPEN
+    """Whether an unknown category is made at first use or refused."""
+    max_memories: Count = 1_000_000
+    """The quota of living memories."""
+    daily_credits: Count = 50
+    """How many outcomes of one agent's key count for one memory in a day."""
+    verification_trials: Annotated[int, Field(strict=True, ge=1, le=MAX_TRIALS)] = 3
+    """How often a candidate is tried before it is decided on."""
+    verification_days: Annotated[int, Field(strict=True, ge=1, le=MAX_DAYS)] = 7
+    """After so many days without a decision a candidate goes on probation."""
+    meta_guidelines: Flag = True
+    """Whether guidelines are compiled under meta-guidelines, and `reflect` makes new ones."""
+    active_queries: Flag = True
+    """Whether a language model may write queries to search for beside the task's text."""
+    identifiers: Flag = True
+    """Whether a memory is also found by an identifier of the task that it holds, such as an error
+    code or a path.
+    """
+    retention_days: (
+        Annotated[int, Field(strict=True, ge=MIN_KEPT_DAYS, le=MAX_KEPT_DAYS)] | None
+    ) = 400
+    """How many days receipts, outcomes, texts of runs and calls of the language model are kept;
+    null: for ever. What was learned of them stays in either case.
+    """
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "categories", Taxonomy(self.categories))
+        shares = {
+            "raw_gate": self.raw_gate,
+            "score_floor": self.score_floor,
+            "control_rate": self.control_rate,
+            "slot_rate": self.slot_rate,
+        }
+        for name, share in shares.items():
+            if share is not None and not 0.0 <= share <= 1.0:
+                path = f"settings.{name}"
+                raise Rejected(f"{path} lies outside [0, 1]", field=path, limit=[0, 1])
+        _require_count(self.max_memories, "max_memories", MAX_COUNT)
+        _require_count(self.daily_credits, "daily_credits", MAX_COUNT)
+        _require_count(self.verification_trials, "verification_trials", MAX_TRIALS)
+        _require_count(self.verification_days, "verification_days", MAX_DAYS)
+        if self.retention_days is not None:
+            _require_count(self.retention_days, "retention_days", MAX_KEPT_DAYS, MIN_KEPT_DAYS)
+
+    def stored(self) -> dict[str, object]:
+        return asdict(self)
+
+    @classmethod
+    def read(cls, stored: Mapping[str, object]) -> "NamespaceSettings":
+        names = {field.name for field in fields(cls)}
+        known = {name: value for name, value in stored.items() if name in names}
+        return cls(**known)  # pyright: ignore[reportArgumentType] - written by `stored`, above
+
+
+def _require_count(value: int, name: str, most: int, least: int = 1) -> None:
+    if not least <= value <= most:
+        path = f"settings.{name}"
+        raise Rejected(f"{path} must lie in {least}…{most}", field=path, limit=[least, most])
+
+
+STRICT = "paper-strict"
+
+
+TAU = 0.3
+"""The least weight times similarity at which an experience is retrieved (Live-Evo, appendix)."""
+
+
+STRICT_SETTINGS: Mapping[str, object] = MappingProxyType(
+    {
+        "raw_gate": 0.0,
+        "score_floor": TAU,
+        "control_rate": 0.0,
+        "slot_rate": 0.0,
+        "coins": False,
+        "meta_guidelines": True,
+        "verification_trials": 1,
+    }
+)
+"""The settings of a namespace with policy `paper-strict`."""
+
+
+def settle(policy: str, settings: NamespaceSettings) -> NamespaceSettings:
+    """The settings in force under a policy; a default gives way to what the policy needs.
+
+    Raises Rejected where another value was asked for.
+    """
+    if policy != STRICT:
+        return settings
+    defaults = {field.name: field.default for field in fields(settings)}
+    for name, wanted in STRICT_SETTINGS.items():
+        given = getattr(settings, name)
+        if given not in (wanted, defaults[name]):
+            path = f"settings.{name}"
+            raise Rejected(f"{path} is {wanted} under policy {STRICT}", field=path, limit=[wanted])
+    return replace(settings, **STRICT_SETTINGS)  # pyright: ignore[reportArgumentType] - by name

@@ -1,0 +1,1 @@
+"""A namespace leaves as a file and comes back from one."""

@@ -1,0 +1,103 @@
+"""ExportStore: the rows of one namespace as lines of JSON, made by the database itself: numbers,
+times and documents stand in them to the last bit.
+"""
+
+from collections.abc import AsyncGenerator, Sequence
+from uuid import UUID
+
+from sqlalchemy import select, text
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from memory.inference.tables import embedding_model
+from memory.kernel.errors import NotFound
+from memory.kernel.postgres.rows import RowMapper
+from memory.tasks.tables import agent
+from memory.transfer.entities import ModelFacts
+from memory.transfer.shapes import ValueKind
+from memory.transfer.store.catalogue import TransferTable
+from memory.transfer.store.subjects import ABOUT_AGENT
+
+_AT_ONCE = 500
+
+
+_to_model = RowMapper(ModelFacts, [embedding_model])
+
+
+# What a vector is made of, where the vector itself stays behind.
+_TEXTS = {
+    "embedding": (
+        """SELECT e.memory_id, e.version, e.field, e.model_id, coalesce(CASE e.field
+             WHEN 'lesson' THEN v.lesson WHEN 'enforce' THEN m.detail ->> 'enforce'
+             WHEN 'avoid' THEN m.detail ->> 'avoid' ELSE v.situation END, '') AS text
+           FROM embedding e JOIN memory m ON m.id = e.memory_id
+           JOIN memory_version v ON v.memory_id = e.memory_id AND v.version = e.version
+           WHERE e.namespace_id = :ns ORDER BY e.memory_id, e.version, e.field, e.model_id"""
+    ),
+    "task_embedding": (
+        """SELECT e.task_id, e.model_id, t.text
+           FROM task_embedding e JOIN task t ON t.id = e.task_id
+           WHERE e.namespace_id = :ns ORDER BY e.task_id, e.model_id"""
+    ),
+}
+
+
+class ExportStore:
+    """Reads one namespace."""
+
+    def __init__(self, connection: AsyncConnection, namespace_id: UUID) -> None:
+        self._connection = connection
+        self._namespace_id = namespace_id
+
+    async def find_agent(self, name: str) -> UUID:
+        """Raises NotFound."""
+        found = await self._connection.scalar(
+            select(agent.c.id).where(
+                agent.c.namespace_id == self._namespace_id, agent.c.name == name
+            )
+        )
+        if found is None:
+            raise NotFound(f"no agent {name}", code="agent_not_found", field="agent")
+        return found
+
+    async def lines(
+        self, table: TransferTable, *, vectors: bool = True, agent_id: UUID | None = None
+    ) -> AsyncGenerator[Sequence[str]]:
+        """The rows of a table in the order of their keys, some at a time; with an agent those that
+        are about it.
+        """
+        about = None if agent_id is None else ABOUT_AGENT[table.name]
+        rows = _TEXTS.get(table.name) if not vectors else None
+        asked = f"SELECT row_to_json(x)::text FROM ({rows or _rows_of(table, about)}) AS x"  # noqa: S608 - names of the schema
+        here = {"ns": self._namespace_id, **({} if about is None else {"agent": agent_id})}
+        found = await self._connection.stream(
+            text(asked).execution_options(yield_per=_AT_ONCE), here
+        )
+        async for some in found.scalars().partitions(_AT_ONCE):
+            yield some
+
+    async def models(self) -> tuple[ModelFacts, ...]:
+        """The models that rows of the namespace name."""
+        rows = await self._connection.execute(_MODELS, {"ns": self._namespace_id})
+        return tuple(_to_model(row) for row in rows.mappings())
+
+
+def _rows_of(table: TransferTable, about: str | None) -> str:
+    # As text, a document's own null differs from none.
+    columns = ", ".join(
+        f"{name}::text" if shape.kind is ValueKind.DOCUMENT else name
+        for name, shape in table.shapes.items()
+    )
+    order = ", ".join(table.keys)
+    which = "namespace_id = :ns" if about is None else f"namespace_id = :ns AND ({about})"
+    return f"SELECT {columns} FROM {table.name} WHERE {which} ORDER BY {order}"  # noqa: S608 - names of the schema
+
+
+_MODELS = text("""
+    SELECT m.id, m.name, m.revision, m.sha256, m.width, m.calibration FROM embedding_model m
+    WHERE m.id IN (SELECT model_id FROM namespace WHERE id = :ns)
+    OR m.id IN (SELECT model_id FROM embedding WHERE namespace_id = :ns)
+    OR m.id IN (SELECT model_id FROM task_embedding WHERE namespace_id = :ns)
+    OR m.id IN (SELECT model_id FROM centroid WHERE namespace_id = :ns)
+    OR m.id IN (SELECT model_id FROM retrieval WHERE namespace_id = :ns)
+    ORDER BY m.id
+""")

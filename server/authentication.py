@@ -1,0 +1,164 @@
+"""The key first: who calls is known before a body is read, parsed or even waited for.
+
+What stands under `/v1`, whatever the path, and `/mcp` need a key. A text that is no token costs no
+connection; one that nobody has seen is looked up as far as its address may (`callers.py`).
+"""
+
+from collections.abc import Mapping
+from contextlib import ExitStack
+from datetime import UTC, datetime
+from time import monotonic, perf_counter
+from typing import cast
+
+from starlette.datastructures import Headers
+from starlette.requests import cookie_parser
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from memory.kernel.errors import MemoryFault, NotFound, Rejected, Unauthenticated
+from memory.kernel.text import SLUG
+from memory.tenancy import service as access
+from memory.tenancy.entities import Call, Key, Namespace, Token
+from server.callers import SESSION, address_of, is_near
+from server.errors import fault_response
+from server.middleware import request_id_of
+from server.shared import Shared
+
+ENTERED = "entered_seconds"
+PLACE = "held_place"
+COOKIE = "memlift_session"
+API = "/v1/"
+MCP = "/mcp"
+NAMESPACE = "MemLift-Namespace"
+"""Names the namespace for keys that reach several, where no path does."""
+DEFAULT_NAMESPACE = "default"
+NAMESPACES = "/v1/namespaces/"
+# Answered from memory, at once and to everybody.
+UNCOUNTED = frozenset({"/health/live", "/health/ready"})
+
+
+class KeyFirst:
+    """Gives each request a place, and those to the API a key, before they go on."""
+
+    def __init__(self, app: ASGIApp, shared: Shared) -> None:
+        self._app = app
+        self._shared = shared
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["path"] in UNCOUNTED:
+            await self._app(scope, receive, send)
+            return
+        with ExitStack() as held:
+            fault = await self._admit(scope, held)
+            if fault is None:
+                await self._app(scope, receive, send)
+                return
+        self._shared.meters.faults.labels(fault.kind).inc()
+        await fault_response(fault, request_id_of(scope))(scope, receive, send)
+
+    async def _admit(self, scope: Scope, held: ExitStack) -> MemoryFault | None:
+        """A place, and a key where one is needed; or why not."""
+        secret = _secret(scope, self._shared)
+        known = secret is not None and self._shared.callers.knows(secret)
+        try:
+            place = held.enter_context(self._shared.places.hold(known=known))
+            _state(scope)[PLACE] = held
+            if _needs_key(scope["path"]):
+                await identify(scope, self._shared)
+                self._shared.places.recognise(place)
+        except MemoryFault as fault:
+            return fault
+        return None
+
+
+def release_place(scope: Scope) -> None:
+    """The request goes on without its place: one that only waits keeps nobody out."""
+    cast("ExitStack", _state(scope)[PLACE]).close()
+
+
+async def identify(scope: Scope, shared: Shared) -> Key:
+    """The key of a request, looked up once, with the namespace of its path.
+
+    Raises Unauthenticated, or Overloaded for a key or an address that asks too often.
+    """
+    state = _state(scope)
+    if "key" not in state:
+        token, now = bearer(scope, shared), now_of(scope)
+        engine = shared.opened()
+        began = perf_counter()
+        Token.parse(token)
+        key, namespace = await shared.callers.look_up(
+            token,
+            address_of(scope, shared.settings.proxies),
+            lambda: access.identify(engine, token, _slug(scope["path"]), now),
+        )
+        shared.limits.take(key.id, monotonic())
+        state |= {"key": key, "namespace": namespace, ENTERED: perf_counter() - began}
+    return cast("Key", state["key"])
+
+
+async def enter_namespace(scope: Scope, shared: Shared) -> Call:
+    """Who calls, in the namespace of its key, or in the one that a header names. Raises as
+    `identify` does, Rejected or NotFound for the namespace.
+    """
+    engine = shared.opened()
+    key = await identify(scope, shared)
+    slug = Headers(scope=scope).get(NAMESPACE) or key.namespace or DEFAULT_NAMESPACE
+    if not SLUG.fullmatch(slug):
+        raise Rejected(f"{NAMESPACE} must match {SLUG.pattern}", field=NAMESPACE)
+    try:
+        namespace = await access.open_namespace(engine, key, slug)
+    except NotFound as fault:
+        raise NotFound(
+            f"no namespace {slug} for this key: name one in the header {NAMESPACE}",
+            code="namespace_not_found",
+            field=NAMESPACE,
+        ) from fault
+    return Call(key, namespace, now_of(scope))
+
+
+def namespace_of(scope: Scope) -> Namespace | None:
+    """The namespace of an identified request; None where there is none that its key reaches."""
+    return cast("Namespace | None", _state(scope).get("namespace"))
+
+
+def now_of(scope: Scope) -> datetime:
+    """The one place where the clock is asked; the same moment throughout a request."""
+    return cast("datetime", _state(scope).setdefault("now", datetime.now(UTC)))
+
+
+def bearer(scope: Scope, shared: Shared) -> str:
+    """The token a request shows; without keys, a request from this machine is the operator's."""
+    scheme, _, token = Headers(scope=scope).get("authorization", "").partition(" ")
+    if scheme.lower() == "bearer" and token:
+        return token.strip()
+    if shared.local_token is not None and is_near(scope) and not scheme:
+        return shared.local_token
+    raise Unauthenticated("send Authorization: Bearer ml_…")
+
+
+def _needs_key(path: str) -> bool:
+    return path.startswith(API) or path == MCP
+
+
+def _secret(scope: Scope, shared: Shared) -> str | None:
+    """What a request shows: a key, or at the dashboard a session."""
+    if _needs_key(scope["path"]):
+        try:
+            return bearer(scope, shared)
+        except Unauthenticated:
+            return None
+    cookies: Mapping[str, str] = cookie_parser(Headers(scope=scope).get("cookie", ""))
+    session_id = cookies.get(COOKIE)
+    return None if session_id is None else SESSION + session_id
+
+
+def _slug(path: str) -> str | None:
+    """The namespace that a path names, where it could be one."""
+    if not path.startswith(NAMESPACES):
+        return None
+    slug = path.removeprefix(NAMESPACES).partition("/")[0]
+    return slug if SLUG.fullmatch(slug) else None
+
+
+def _state(scope: Scope) -> dict[str, object]:
+    return scope.setdefault("state", {})

@@ -1,0 +1,85 @@
+"""What changes, as it changes: events for the pages that are looked at."""
+
+import json
+from collections.abc import AsyncGenerator, Mapping
+from datetime import UTC, datetime
+from functools import partial
+from hashlib import sha256
+from time import monotonic
+from typing import Any
+
+from fastapi import Response
+from sse_starlette import EventSourceResponse, ServerSentEvent
+
+from memory.insight.pulse import get_pulse
+from memory.insight.pulse_entities import Pulse
+from memory.jobs.service import JOBS
+from memory.kernel.errors import MemoryFault
+from memory.tenancy.service import require_session
+from server.answers import adapter_of
+from server.authentication import release_place
+from server.dashboard.guarding import guarded_at, session_of
+from server.dashboard.viewer import PageViewer, Reads
+from server.shared import shared_of
+from server.watching import Watches
+
+HEARTBEAT = 15
+"""Seconds between signs of life, and between looks whether the session is over."""
+SEND_SECONDS = 30
+NAMES = tuple(job.name for job in JOBS)
+
+router = guarded_at("/dashboard/ns/{namespace}/events")
+
+
+async def pulse_of(viewer: PageViewer) -> Pulse:
+    """What a page shows before any event comes."""
+    return await get_pulse(viewer.engine, viewer.call.namespace.id, NAMES)
+
+
+@router.get("")
+async def watch(viewer: Reads) -> Response:
+    """Everything once, then what changed, until the page is left or the session is over."""
+    request, session_id = viewer.request, session_of(viewer.request)
+    watches = shared_of(request).watches
+    watches.require_place(_digest(session_id))
+    events = _events(viewer, watches, session_id)
+    # From here on it waits, and whoever waits is not served.
+    release_place(request.scope)
+    return EventSourceResponse(events, ping=HEARTBEAT, send_timeout=SEND_SECONDS)
+
+
+async def _events(
+    viewer: PageViewer, watches: Watches, session_id: str
+) -> AsyncGenerator[ServerSentEvent]:
+    engine, namespace = viewer.engine, viewer.call.namespace
+    look = partial(get_pulse, engine, namespace.id, NAMES)
+    seen: Pulse | None = None
+    checked = monotonic()
+    async with watches.join(namespace.id, _digest(session_id), look) as joined:
+        while True:
+            pulse = await joined.after(seen, HEARTBEAT)
+            if monotonic() - checked >= HEARTBEAT:
+                try:
+                    await require_session(engine, session_id, datetime.now(UTC))
+                except MemoryFault as fault:
+                    yield ServerSentEvent(fault.kind, event="over")
+                    return
+                checked = monotonic()
+            if pulse is not None:
+                yield ServerSentEvent(json.dumps(changes(seen, pulse)), event="changed")
+                seen = pulse
+
+
+def changes(before: Pulse | None, now: Pulse) -> Mapping[str, Any]:
+    """The parts that differ, all of them where nothing was seen before."""
+    fields = adapter_of(Pulse).dump_python(now, mode="json")
+    if before is None:
+        return fields
+    return {
+        name: value for name, value in fields.items() if getattr(before, name) != getattr(now, name)
+    }
+
+
+def _digest(session_id: str) -> bytes:
+    """Who watches, without the secret."""
+    return sha256(session_id.encode()).digest()

@@ -1,0 +1,158 @@
+"""Settings of the namespace: what each is now, what it means, and what changes if it is changed."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import get_args
+
+from fastapi import Response
+
+from memory.insight.entities import WhatIf
+from memory.insight.history import what_if
+from memory.kernel.errors import MemoryFault, Rejected
+from memory.tenancy.entities import Learning, NamespaceChange, PolicyName
+from memory.tenancy.namespace_settings import STRICT, STRICT_SETTINGS, NamespaceSettings, Taxonomy
+from memory.tenancy.service import change_namespace
+from server.dashboard.forms import Form
+from server.dashboard.guarding import guarded_at
+from server.dashboard.settings_wording import SETTINGS, SettingText
+from server.dashboard.time_travel import load_view
+from server.dashboard.viewer import FormDep, Manages, PageViewer, Reads, done, page
+from server.errors import status_of
+
+router = guarded_at("/dashboard/ns/{namespace}/settings")
+FLAGS = {"on": True, "off": False}
+SHOWN = 20
+
+
+@dataclass(frozen=True, slots=True)
+class SettingRow:
+    """A setting with its value now, as the form writes it, and that of a new namespace."""
+
+    words: SettingText
+    value: str
+    default: str
+    fixed: bool
+    """Whether the namespace's policy settles it."""
+
+
+@router.get("")
+async def show_settings(viewer: Reads) -> Response:
+    """All settings in force."""
+    return _page(viewer)
+
+
+@router.post("")
+async def change_settings(viewer: Manages, form: FormDep) -> Response:
+    """Change those whose fields differ from what is in force."""
+    try:
+        change = _changed(viewer.call.namespace.settings, form)
+        if not change:
+            raise Rejected("no field differs from what is in force", field="settings")
+        wanted = NamespaceChange(settings=change)
+        await change_namespace(viewer.engine, viewer.call, wanted, _version(form))
+    except MemoryFault as fault:
+        return _page(viewer, fault)
+    named = ", ".join(one.title.lower() for one in SETTINGS if one.name in change)
+    return done(viewer, "/settings", f"Changed: {named}.")
+
+
+@router.post("/learning")
+async def change_learning(viewer: Manages, form: FormDep) -> Response:
+    """Freeze learning, or let it go on."""
+    try:
+        wanted = NamespaceChange(learning=_learning(form))
+        await change_namespace(viewer.engine, viewer.call, wanted, _version(form))
+    except MemoryFault as fault:
+        return _page(viewer, fault)
+    frozen = wanted.learning is Learning.FROZEN
+    said = "Outcomes are stored from now on and move nothing." if frozen else "Learning goes on."
+    return done(viewer, "/settings", said)
+
+
+@router.get("/what-if")
+async def show_what_if(viewer: Reads) -> Response:
+    """What weights would be under another policy, for the same outcomes; nothing is changed."""
+    policy = viewer.request.query_params.get("policy", "")
+    if policy not in get_args(PolicyName):
+        raise Rejected("choose a policy", field="policy", limit=list(get_args(PolicyName)))
+    found = await what_if(viewer.engine, viewer.call, WhatIf(policy, SHOWN))  # pyright: ignore[reportArgumentType] - checked above
+    view = await load_view(viewer, found.difference)
+    return page(viewer, "what_if.html", found=found, view=view, policies=get_args(PolicyName))
+
+
+def _page(viewer: PageViewer, fault: MemoryFault | None = None) -> Response:
+    status = 200 if fault is None else status_of(fault)
+    return page(
+        viewer,
+        "settings.html",
+        status,
+        rows=rows_of(viewer.call.namespace.settings, viewer.call.namespace.policy),
+        taxonomies=[one.value for one in Taxonomy],
+        policies=[one for one in get_args(PolicyName) if one != viewer.call.namespace.policy],
+        fault=fault,
+    )
+
+
+def rows_of(settings: NamespaceSettings, policy: str) -> list[SettingRow]:
+    """Every setting in the order of its words."""
+    defaults = {field.name: field.default for field in fields(NamespaceSettings)}
+    return [
+        SettingRow(
+            words,
+            _written(getattr(settings, words.name)),
+            _written(defaults[words.name]),
+            fixed=policy == STRICT and words.name in STRICT_SETTINGS,
+        )
+        for words in SETTINGS
+    ]
+
+
+def _written(value: object) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _changed(current: NamespaceSettings, form: Form) -> Mapping[str, object]:
+    """The fields that say something else than the settings in force."""
+    wanted = {
+        words.name: _read(words, form.get(words.name).strip())
+        for words in SETTINGS
+        if words.name in form.fields
+    }
+    return {name: value for name, value in wanted.items() if value != getattr(current, name)}
+
+
+def _read(words: SettingText, text: str) -> object:
+    """A field's value. Raises Rejected for one that is none."""
+    path = f"settings.{words.name}"
+    if words.kind == "flag":
+        if text not in FLAGS:
+            raise Rejected(f"{path} is on or off", field=path, limit=list(FLAGS))
+        return FLAGS[text]
+    if words.kind == "taxonomy":
+        if text not in set(Taxonomy):
+            raise Rejected(f"{path} is open or closed", field=path, limit=list(Taxonomy))
+        return Taxonomy(text)
+    if not text and words.otherwise:
+        return None
+    try:
+        return float(text) if words.kind == "share" else int(text)
+    except ValueError as fault:
+        raise Rejected(f"{path} must be a number", field=path) from fault
+
+
+def _version(form: Form) -> int:
+    try:
+        return int(form.get("version"))
+    except ValueError as fault:
+        raise Rejected("the form names no version of the settings", field="version") from fault
+
+
+def _learning(form: Form) -> Learning:
+    try:
+        return Learning(form.get("learning"))
+    except ValueError as fault:
+        raise Rejected("choose on or frozen", field="learning", limit=list(Learning)) from fault

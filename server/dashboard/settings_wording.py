@@ -1,0 +1,136 @@
+"""What each setting of a namespace means, and what happens when it is changed."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+Field = Literal["share", "count", "flag", "taxonomy"]
+
+
+@dataclass(frozen=True, slots=True)
+class SettingText:
+    """One setting in plain words."""
+
+    name: str
+    title: str
+    kind: Field
+    meaning: str
+    change: str
+    """What changes, from the next retrieval or job on, if the value does."""
+    otherwise: str = ""
+    """What holds where it is left empty; empty where it has a value always."""
+
+
+SETTINGS = (
+    SettingText(
+        "raw_gate",
+        "Raw gate",
+        "share",
+        "The least similarity (cosine) at which a memory is considered at all.",
+        "Raised, fewer memories are served, and only nearer ones; lowered, more and looser ones. "
+        "0 switches the gate off.",
+        "measured for the embedding model",
+    ),
+    SettingText(
+        "score_floor",
+        "Score floor",
+        "share",
+        "The least weight times relevance at which a memory is served.",
+        "Raised, memories that fell are served less and retrievals come back empty more often; 0 "
+        "serves them whatever they weigh.",
+        "measured for the embedding model",
+    ),
+    SettingText(
+        "control_rate",
+        "Control rate",
+        "share",
+        "The share of retrievals that get no memory at random, so that lift can be measured.",
+        "Raised, lift is known sooner, and more tasks go without advice; at 0 nothing is measured "
+        "at random, and lift comes from pairs alone.",
+        "higher while a cell is young, lower afterwards",
+    ),
+    SettingText(
+        "slot_rate",
+        "Exploration rate",
+        "share",
+        "The chance that the last place of a guideline goes to a memory with few outcomes.",
+        "Raised, new memories are tried sooner, at the cost of a proven one; at 0 they come in by "
+        "their own relevance alone.",
+    ),
+    SettingText(
+        "coins",
+        "Coins",
+        "flag",
+        "Whether a memory may be left out now and then, so that it is seen what it adds.",
+        "Off, every memory that earned its place is served always, and what each one adds is told "
+        "apart more slowly.",
+    ),
+    SettingText(
+        "categories",
+        "New categories",
+        "taxonomy",
+        "Whether a category that nobody named before is made at first use, or refused.",
+        "Closed, a task or memory with an unknown category is refused with an error; what is there "
+        "stays.",
+    ),
+    SettingText(
+        "max_memories",
+        "Quota of memories",
+        "count",
+        "How many living memories the namespace may hold.",
+        "Lowered below what is there, nothing is deleted, but no new memory is taken in.",
+    ),
+    SettingText(
+        "daily_credits",
+        "Daily credits",
+        "count",
+        "How many outcomes of one agent's key count for one memory in a day.",
+        "Lowered, one busy or careless reporter moves a memory less; raised, weights follow a "
+        "single key faster.",
+    ),
+    SettingText(
+        "verification_trials",
+        "Trials of a candidate",
+        "count",
+        "How often a candidate is tried before it is decided on (1 to 16).",
+        "Raised, fewer candidates are let in by luck, and each takes longer.",
+    ),
+    SettingText(
+        "verification_days",
+        "Days for verification",
+        "count",
+        "After so many days without a decision a candidate goes on probation (1 to 365).",
+        "Lowered, candidates that nobody tries are served sooner, at half weight.",
+    ),
+    SettingText(
+        "meta_guidelines",
+        "Meta-guidelines",
+        "flag",
+        "Whether guidelines are compiled under meta-guidelines, and the job reflect makes them.",
+        "Off, advice is compiled as it stands, and no language model is asked to reflect.",
+    ),
+    SettingText(
+        "active_queries",
+        "Queries by a language model",
+        "flag",
+        "Whether a language model may write queries to search for beside the task's own text.",
+        "Off, retrievals search for the text alone and spend no tokens on it.",
+    ),
+    SettingText(
+        "identifiers",
+        "Identifiers",
+        "flag",
+        "Whether a memory is also found by an identifier that the task names, such as an error "
+        "code or a path.",
+        "Off, memories are found by likeness of meaning alone.",
+    ),
+    SettingText(
+        "retention_days",
+        "Days of retention",
+        "count",
+        "How many days receipts, outcomes, texts of runs and calls of the language model are kept "
+        "(31 to 36,500).",
+        "Lowered, the next daily run removes what is older, and it cannot be had again; what was "
+        "learned of it stays.",
+        otherwise="kept for ever",
+    ),
+)

@@ -1,0 +1,1 @@
+"""Results that arrive as OpenTelemetry log records."""

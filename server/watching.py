@@ -1,0 +1,112 @@
+"""Watchers of a namespace: one task asks for all of them, and only while somebody watches.
+
+A watcher holds neither a connection of the pool nor a place among the requests; it waits in memory.
+How many there are is bounded, by session and in the process.
+"""
+
+import asyncio
+import logging
+from collections import Counter
+from collections.abc import AsyncGenerator, Awaitable, Callable, Hashable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from memory.insight.pulse_entities import Pulse
+from memory.kernel.errors import MemoryFault, Overloaded
+
+EVERY_SECONDS = 3.0
+MAX_OF_SESSION = 4
+"""A browser opens six connections to one server: the pages themselves need the rest."""
+MAX_OF_PROCESS = 200
+
+Look = Callable[[], Awaitable[Pulse]]
+logger = logging.getLogger("memlift.dashboard")
+
+
+@dataclass(slots=True, eq=False)
+class Watch:
+    """What one namespace is seen to be, by a task that looks again and again."""
+
+    latest: Pulse | None = None
+    watchers: int = 0
+    changed: asyncio.Event = field(default_factory=asyncio.Event)
+    task: asyncio.Task[None] | None = None
+
+    async def after(self, seen: Pulse | None, seconds: float) -> Pulse | None:
+        """What differs from `seen`, as soon as there is one; None where nothing came in time."""
+        try:
+            async with asyncio.timeout(seconds):
+                while self.latest is None or self.latest == seen:
+                    await self.changed.wait()
+        except TimeoutError:
+            return None
+        return self.latest
+
+    def see(self, pulse: Pulse) -> None:
+        """Wake everybody where something changed."""
+        if pulse != self.latest:
+            self.latest = pulse
+            self.changed.set()
+            self.changed = asyncio.Event()
+
+
+class Watches:
+    """The watches of a process, by namespace."""
+
+    def __init__(self, every: float = EVERY_SECONDS) -> None:
+        self._every = every
+        self._open: dict[UUID, Watch] = {}
+        self._by_session: Counter[Hashable] = Counter()
+
+    def __len__(self) -> int:
+        return len(self._open)
+
+    @asynccontextmanager
+    async def join(
+        self, namespace_id: UUID, session: Hashable, look: Look
+    ) -> AsyncGenerator[Watch]:
+        """The watch of a namespace for the block. Raises Overloaded where too many watch."""
+        self.require_place(session)
+        self._by_session[session] += 1
+        watch = self._open.setdefault(namespace_id, Watch())
+        watch.watchers += 1
+        if watch.task is None:
+            watch.task = asyncio.create_task(self._keep_looking(watch, look))
+        try:
+            yield watch
+        finally:
+            self._leave(namespace_id, session, watch)
+
+    def require_place(self, session: Hashable) -> None:
+        """Raises Overloaded where one more watcher would be too many."""
+        for held, limit, whose in (
+            (self._by_session[session], MAX_OF_SESSION, "this session"),
+            (self._by_session.total(), MAX_OF_PROCESS, "this server"),
+        ):
+            if held >= limit:
+                raise Overloaded(
+                    f"{whose} watches {limit} pages already",
+                    code="too_many_watchers",
+                    limit=limit,
+                    retry_after=30,
+                )
+
+    def _leave(self, namespace_id: UUID, session: Hashable, watch: Watch) -> None:
+        self._by_session -= Counter([session])
+        watch.watchers -= 1
+        if not watch.watchers and watch.task is not None:
+            watch.task.cancel()
+            watch.task = None
+            self._open.pop(namespace_id, None)
+
+    async def _keep_looking(self, watch: Watch, look: Look) -> None:
+        """A look that fails is tried again: what was seen last stays true of its time."""
+        while True:
+            try:
+                watch.see(await look())
+            except MemoryFault as fault:
+                logger.info("nobody sees what changes: %s", fault.detail)
+            except Exception:
+                logger.exception("looking at what changes failed")
+            await asyncio.sleep(self._every)

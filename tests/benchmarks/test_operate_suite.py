@@ -1,0 +1,34 @@
+"""What the suite `operate` makes of its rows."""
+
+from benchmarks.suites.operate import BESIDE, EXACT, LONGEST, NOT_MEASURED, STILL_EXACT, targets
+
+
+def test_a_copy_that_folds_to_the_same_bits_is_met_and_the_rest_was_not_run():
+    rows = [
+        {"operation": "import", "value": 9.5, "unit": "s"},
+        {"operation": EXACT, "value": 1.0, "unit": "check"},
+    ]
+
+    exact, *rest = targets(rows)
+    after, lock, *rest = rest
+
+    assert (exact.status, exact.parts) == ("met", {"import": 9.5})
+    assert {after.status, lock.status} == {"not_run"}
+    assert [one.status for one in rest] == ["not_run"] * len(NOT_MEASURED)
+
+
+def test_the_longest_slice_is_the_longest_lock_and_a_report_beside_it_is_told():
+    rows = [
+        {"operation": STILL_EXACT, "value": 1.0, "unit": "check"},
+        {"operation": LONGEST, "value": 240.0, "unit": "ms"},
+        {"operation": BESIDE, "value": 90.0, "unit": "ms"},
+    ]
+
+    _, after, lock, *_ = targets(rows)
+
+    assert after.status == "met"
+    assert (lock.status, lock.measured, lock.parts) == ("missed", 240.0, {BESIDE: 90.0})
+
+
+def test_what_was_not_measured_is_not_met():
+    assert {one.status for one in targets([])} == {"not_run"}

@@ -1,0 +1,82 @@
+"""axe-core finds nothing serious on any page: by day, by night, on wide and on narrow screens."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import BrowserContext, Page, expect
+
+from server.dashboard.navigation import NAVIGATION
+from tests.browser.story import SHOP, Story
+
+Open = Callable[..., BrowserContext]
+HOME = f"/dashboard/ns/{SHOP}"
+AXE = Path(__file__).parent / "node_modules" / "axe-core" / "axe.min.js"
+HOW = "the accessibility tests need axe-core: npm ci --prefix tests/browser"
+GRAVE = {"serious", "critical"}
+BEYOND = (
+    "/search?q=invoice",
+    "/receipts/outcomes",
+    "/candidates/lessons",
+    "/candidates/changesets",
+    "/memories/{memory}",
+    "/receipts/{receipt}",
+)
+PATHS = (*(entry.path for entry in NAVIGATION), *BEYOND)
+
+
+@pytest.fixture(scope="module")
+def axe() -> str:
+    if not AXE.exists():
+        assert "CI" not in os.environ, HOW
+        pytest.skip(HOW)
+    return AXE.read_text(encoding="utf-8")
+
+
+def grave_faults(page: Page, axe: str) -> list[str]:
+    """What axe finds, with where it stands."""
+    page.evaluate(axe)
+    found = page.evaluate("axe.run({resultTypes: ['violations']})")
+    return [
+        f"{one['id']}: {node['html'][:200]}"
+        for one in found["violations"]
+        if one["impact"] in GRAVE
+        for node in one["nodes"]
+    ]
+
+
+@pytest.mark.parametrize("width", [1440, 390])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_serious_on_any_page(
+    open_browser: Open, shop_told: Story, axe: str, scheme: str, width: int
+) -> None:
+    context = open_browser(color_scheme=scheme, viewport={"width": width, "height": 900})
+    page = context.new_page()
+    found: dict[str, list[str]] = {}
+    for path in PATHS:
+        page.goto(HOME + path.format(memory=shop_told.memory_id, receipt=shop_told.receipts[0]))
+        if faults := grave_faults(page, axe):
+            found[path] = faults
+
+    assert found == {}
+
+
+def test_axe_finds_nothing_serious_before_the_login_and_on_an_empty_namespace(
+    open_browser: Open, shop_told: Story, axe: str
+) -> None:
+    for key, path in ((None, "/dashboard/login"), ("operator", "/dashboard/ns/default/")):
+        context = open_browser(None) if key is None else open_browser()
+        page = context.new_page()
+        page.goto(path)
+        assert grave_faults(page, axe) == []
+
+
+def test_axe_finds_nothing_serious_in_the_sheet_of_shortcuts(
+    page: Page, shop_told: Story, axe: str
+) -> None:
+    page.goto(HOME + "/")
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog")).to_be_visible()
+
+    assert grave_faults(page, axe) == []

@@ -1,0 +1,201 @@
+"""What pages are told as it changes: over real HTTP, and the bounds on those who watch."""
+
+import asyncio
+import json
+from contextlib import asynccontextmanager
+from uuid import uuid4
+
+import pytest
+from dashboard_builders import a_browser, at, token_of
+from loop_pages import remembered, served, shown
+
+from memory.insight.pulse_entities import Pulse
+from memory.kernel.errors import Overloaded
+from server.dashboard import live
+from server.watching import MAX_OF_SESSION, Watches
+
+PATIENCE = 180
+
+
+@asynccontextmanager
+async def events_of(app, cookie, slug):
+    """The events of a namespace, as the server sends them: httpx waits for the end of an answer."""
+    told, left = asyncio.Queue(), asyncio.Event()
+
+    async def receive():
+        await left.wait()
+        return {"type": "http.disconnect"}
+
+    async def send(message):
+        await told.put(message)
+
+    path = at(slug, "/events")
+    scope = {
+        "type": "http",
+        "asgi": {"version": "3.0", "spec_version": "2.3"},
+        "http_version": "1.1",
+        "method": "GET",
+        "scheme": "https",
+        "path": path,
+        "raw_path": path.encode(),
+        "query_string": b"",
+        "root_path": "",
+        "headers": [(b"host", b"memlift.test"), (b"cookie", cookie.encode())],
+        "client": ("127.0.0.1", 1),
+        "server": ("memlift.test", 443),
+        "state": {},
+    }
+    task = asyncio.create_task(app(scope, receive, send))
+    try:
+        yield Told(told)
+    finally:
+        left.set()
+        await asyncio.wait_for(task, PATIENCE)
+
+
+class Told:
+    def __init__(self, messages):
+        self.messages, self.text = messages, ""
+
+    async def head(self):
+        message = await asyncio.wait_for(self.messages.get(), PATIENCE)
+        assert message["type"] == "http.response.start"
+        headers = {name.decode(): value.decode() for name, value in message["headers"]}
+        return message["status"], headers
+
+    async def event(self):
+        """The next event's name and what it brings."""
+        while "\r\n\r\n" not in self.text or self.text.startswith(":"):
+            if "\r\n\r\n" in self.text:
+                self.text = self.text.partition("\r\n\r\n")[2]
+                continue
+            message = await asyncio.wait_for(self.messages.get(), PATIENCE)
+            self.text += message.get("body", b"").decode()
+        block, _, self.text = self.text.partition("\r\n\r\n")
+        lines = dict(line.split(": ", 1) for line in block.splitlines())
+        return lines["event"], lines["data"]
+
+
+def cookie_of(browser):
+    return "; ".join(f"{one.name}={one.value}" for one in browser.cookies.jar)
+
+
+async def test_a_page_is_told_everything_once_and_then_what_changed(
+    app, client, operator_token, namespace
+):
+    await remembered(client, namespace, "look at the base rate")
+    places = app.state.shared.places
+    async with a_browser(app, operator_token) as browser:
+        async with events_of(app, cookie_of(browser), namespace) as told:
+            status, headers = await told.head()
+            name, data = await told.event()
+            first = json.loads(data)
+            # Whoever only waits holds no place.
+            assert places.taken == 0
+            receipt = await served(client, namespace)
+            changed = json.loads((await told.event())[1])
+        page = await shown(browser, namespace, "/")
+
+    assert (status, name) == (200, "changed")
+    assert headers["content-type"].startswith("text/event-stream")
+    assert "default-src 'none'" in headers["content-security-policy"]
+    assert (first["memories"], first["receipts"]) == (1, [])
+    assert changed["receipts"][0]["retrieval_id"] == receipt["retrieval_id"]
+    assert "memories" not in changed
+    assert at(namespace, "/events") in page.attributes("data-live")
+    assert at(namespace, f"/receipts/{receipt['retrieval_id']}") in {
+        a["href"] for a in page.of("a")
+    }
+    assert len(app.state.shared.watches) == 0
+
+
+async def test_the_events_end_with_the_session(app, client, agent_client, namespace, monkeypatch):
+    monkeypatch.setattr(live, "HEARTBEAT", 0.2)
+    admin = await agent_client("admin")
+    async with (
+        a_browser(app, token_of(admin)) as browser,
+        events_of(app, cookie_of(browser), namespace) as told,
+    ):
+        await told.head()
+        await told.event()
+        me = (await admin.get("/v1/me")).json()
+        await client.delete(f"/v1/keys/{me['key_id']}")
+        assert (await told.event())[0] == "over"
+
+
+async def test_a_stranger_is_sent_to_the_login_and_a_foreign_namespace_is_not_there(
+    app, agent_client, namespace, replay
+):
+    async with a_browser(app) as browser:
+        answer = await browser.get(at(namespace, "/events"))
+        assert answer.status_code == 303
+    agent = await agent_client()
+    async with a_browser(app, token_of(agent)) as browser:
+        assert (await browser.get(at(replay, "/events"))).status_code == 404
+
+
+def pulse(version):
+    return Pulse(0, version, 0, (), ())
+
+
+async def test_one_task_looks_for_all_who_watch_a_namespace_and_ends_with_the_last():
+    looks, watches, here = [], Watches(every=0.01), uuid4()
+
+    async def look():
+        looks.append(1)
+        return pulse(len(looks))
+
+    async with watches.join(here, "a", look) as one:
+        async with watches.join(here, "b", look) as other:
+            assert one is other
+            seen = await other.after(None, PATIENCE)
+            assert (await one.after(seen, PATIENCE)) != seen
+        assert len(watches) == 1
+    assert len(watches) == 0
+    before = len(looks)
+    await asyncio.sleep(0.05)
+    assert len(looks) == before
+
+
+async def test_a_look_that_fails_is_tried_again():
+    looks, watches = [], Watches(every=0.01)
+
+    async def look():
+        looks.append(1)
+        if len(looks) == 1:
+            raise Overloaded("the pool is exhausted")
+        return pulse(7)
+
+    async with watches.join(uuid4(), "a", look) as watch:
+        assert await watch.after(None, PATIENCE) == pulse(7)
+
+
+async def test_a_session_watches_only_so_many_pages():
+    watches = Watches(every=60)
+
+    async def look():
+        return pulse(1)
+
+    async def one_more(left):
+        if not left:
+            with pytest.raises(Overloaded, match="this session watches 4 pages"):
+                watches.require_place("a")
+            watches.require_place("b")
+            return
+        async with watches.join(uuid4(), "a", look):
+            await one_more(left - 1)
+
+    await one_more(MAX_OF_SESSION)
+    watches.require_place("a")
+
+
+async def test_without_a_session_a_stream_is_refused_and_not_led_to_the_login(
+    app, operator_token, namespace
+):
+    async with a_browser(app, operator_token) as browser:
+        browser.cookies.clear()
+        stream = {"accept": "text/event-stream"}
+        answer = await browser.get(at(namespace, "/events"), headers=stream)
+
+    assert answer.status_code == 401
+    assert "location" not in answer.headers
