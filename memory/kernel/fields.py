@@ -8,7 +8,7 @@ comes first, in `__post_init__`.
 import re
 from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import asdict, is_dataclass
+from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Annotated, Any, cast
 
@@ -19,7 +19,6 @@ from pydantic import (
     ConfigDict,
     Field,
     GetCoreSchemaHandler,
-    TypeAdapter,
     ValidationError,
     ValidationInfo,
     ValidatorFunctionWrapHandler,
@@ -28,6 +27,7 @@ from pydantic import (
 from pydantic_core import core_schema
 
 from memory.kernel.errors import MemoryFault
+from memory.kernel.field_words import describe_fields
 from memory.kernel.text import INSTRUCTION, KEY, LESSON, NAME, SITUATION, TASK
 
 PLUS_LOST = re.compile(r"[Tt]\d\d:\d\d(:\d\d(\.\d+)?)? \d\d:?\d\d$")
@@ -55,23 +55,10 @@ class PartOf:
         return core_schema.no_info_wrap_validator_function(given, handler(self._noun))
 
 
-def _inherit_descriptions(schema: dict[str, Any], noun: type) -> None:
-    """A noun that adds fields to another keeps the descriptions of those it has from there."""
-    for base in noun.__mro__[1:]:
-        if is_dataclass(base):
-            for name, part in TypeAdapter(base).json_schema()["properties"].items():
-                if name in schema["properties"] and "description" in part:
-                    schema["properties"][name].setdefault("description", part["description"])
-
-
-INPUT = ConfigDict(
-    extra="forbid", use_attribute_docstrings=True, json_schema_extra=_inherit_descriptions
-)
+INPUT = ConfigDict(extra="forbid", json_schema_extra=describe_fields)
 """Of nouns that callers bring: an unknown field is refused, so that a typing error is not lost."""
 OUTPUT = ConfigDict(
-    use_attribute_docstrings=True,
-    json_schema_serialization_defaults_required=True,
-    json_schema_extra=_inherit_descriptions,
+    json_schema_serialization_defaults_required=True, json_schema_extra=describe_fields
 )
 """Of nouns that callers are shown: every field is there, whatever its default."""
 BOTH_WAYS = INPUT | OUTPUT

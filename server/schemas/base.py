@@ -14,6 +14,7 @@ from pydantic import (
 )
 
 from memory.kernel.errors import MemoryFault, Rejected
+from memory.kernel.field_words import describe_fields, field_words
 from memory.kernel.fields import Flag, Moment, Name, Number, hint
 from memory.kernel.paging import MAX_PAGE
 from memory.kernel.text import NAME, cleaned
@@ -27,14 +28,21 @@ class In(BaseModel):
     """What a caller sends: unknown fields are refused, so that a slip of the pen is not lost."""
 
     model_config = ConfigDict(
-        extra="forbid", frozen=True, allow_inf_nan=False, use_attribute_docstrings=True
+        extra="forbid", frozen=True, allow_inf_nan=False, json_schema_extra=describe_fields
     )
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **_: object) -> None:
+        """A query's fields are parameters of their own, described by what is known of each."""
+        for name, words in field_words(cls).items():
+            field = cls.model_fields[name]
+            field.description = field.description or words
 
 
 class Out(BaseModel):
     """What a caller gets; made from the noun of the same fields."""
 
-    model_config = ConfigDict(from_attributes=True, frozen=True, use_attribute_docstrings=True)
+    model_config = ConfigDict(from_attributes=True, frozen=True, json_schema_extra=describe_fields)
 
 
 def _utc(moment: datetime) -> datetime:
