@@ -37,6 +37,7 @@ from memory.tasks.service import add_task
 from memory.tasks.store.actors import ActorStore
 from memory.tenancy.entities import Call, Key
 from memory.tenancy.service import authenticate, ensure_operator_key
+from memory.tenancy.tables import namespace
 from tests.fixtures.builders import a_draft
 from tests.fixtures.engine import NOON, Caller, a_namespace, an_engine
 from tests.services.constraints.test_relabelling import given_a_vector
@@ -96,8 +97,8 @@ class BlurredEmbedder:
 
 
 @pytest.fixture
-async def another(database_url: str) -> AsyncGenerator[Callable[..., object]]:
-    """Engines of other models over the same database."""
+async def another(database_url: str, engine: Engine) -> AsyncGenerator[Callable[..., object]]:
+    """Engines of other models over the same database, in which none of their namespaces is left."""
     opened: list[Engine] = []
 
     async def make(embedder: object, **parts: object) -> Engine:
@@ -109,6 +110,8 @@ async def another(database_url: str) -> AsyncGenerator[Callable[..., object]]:
     yield make
     for one in opened:
         await one.close()
+    async with engine.database.transaction() as connection:
+        await connection.execute(namespace.update().values(model_id=engine.model.id))
 
 
 @pytest.fixture
