@@ -41,8 +41,8 @@ def begin() -> Generator[Callable[..., Server]]:
     """Start `memlift serve` with these variables and no others of ours."""
     started: list[Server] = []
 
-    def start(home: Home, **variables: object) -> Server:
-        server = Server.of(home, variables)
+    def start(home: Home, *, warm: bool = True, **variables: object) -> Server:
+        server = Server.of(home, variables, warm=warm)
         started.append(server)
         return server
 

@@ -15,11 +15,14 @@ from memlift_client import MemLift, RetryPolicy
 
 from memory.kernel.postgres.embedded import reached
 from memory.kernel.postgres.embedded.ports import find_free_port
+from tests.acceptance.warm import Forked, fork
 
 ROOT = Path(__file__).parents[2]
 PATIENCE_SECONDS = 240
 LOOK_SECONDS = 0.1
 NO_LEADER = "no process leads"
+# One for all: each of its own would read all certificates anew, ten times a second.
+ASKING = httpx.Client(limits=httpx.Limits(max_keepalive_connections=0))
 # A test calls faster than an agent may.
 GENEROUS = {"MEMLIFT_REQUEST_RATE": "1e6", "MEMLIFT_REQUEST_BURST": "1000000"}
 
@@ -72,20 +75,26 @@ class Server:
 
     home: Home
     port: int
-    process: "subprocess.Popen[bytes] | Elsewhere"
+    process: "subprocess.Popen[bytes] | Elsewhere | Forked"
     log: Path
     clients: list[MemLift] = field(default_factory=list)
 
     @classmethod
-    def of(cls, home: Home, variables: Mapping[str, object] | None = None) -> "Server":
+    def of(
+        cls, home: Home, variables: Mapping[str, object] | None = None, *, warm: bool = False
+    ) -> "Server":
+        """`warm`: forked from a process that has the libraries loaded; it ends with this one."""
         port = find_free_port()
         settings = {"MEMLIFT_HOME": home.data, "MEMLIFT_PORT": port} | dict(variables or {})
+        surroundings = environment(GENEROUS | {key: str(one) for key, one in settings.items()})
         log = home.data.with_name(f"server-{port}.log")
+        if warm:
+            return cls(home, port, fork(["serve"], ROOT, surroundings, log), log)
         with log.open("wb") as file:
             process = subprocess.Popen(
                 [sys.executable, "-m", "server.cli", "serve"],
                 cwd=ROOT,
-                env=environment(GENEROUS | {key: str(value) for key, value in settings.items()}),
+                env=surroundings,
                 stdout=file,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
@@ -99,7 +108,7 @@ class Server:
     def readiness(self) -> tuple[int, dict[str, object]]:
         """The status of the answer and the checks in it; 0 where nobody answers."""
         try:
-            answer = httpx.get(f"{self.url}/health/ready", timeout=30)
+            answer = ASKING.get(f"{self.url}/health/ready", timeout=30)
         except httpx.TransportError:
             return 0, {}
         return answer.status_code, answer.json()["checks"]

@@ -29,7 +29,7 @@ def home(above: Path) -> Generator[Home]:
 @pytest.fixture(scope="module")
 def server(home: Home, begin: Begin) -> Server:
     """One that is live; whether it is ready yet is for the first test to see."""
-    server = begin(home)
+    server = begin(home, warm=False)
     server.until(lambda: is_live(server))
     return server
 
@@ -159,7 +159,7 @@ def test_ended_by_a_signal_it_leaves_nothing_running_and_the_next_start_finds_ev
     assert home.processes() == []
     assert psutil.wait_procs(children, timeout=30)[1] == []
     assert not home.address.exists()
-    again = begin(home, **as_an_editor_leaves_it(home)).await_ready()
+    again = begin(home, warm=False, **as_an_editor_leaves_it(home)).await_ready()
     assert home.operator_key.read_text() == key
     assert contents(again.client()) == known
 

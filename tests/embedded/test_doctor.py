@@ -65,6 +65,13 @@ def test_every_fault_is_found_in_one_go(monkeypatch: pytest.MonkeyPatch, data: P
     assert verdicts["python"] == verdicts["torch"] == "ok  "
 
 
+@pytest.fixture
+def without_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is loaded where a test is about something else."""
+    monkeypatch.setenv("MEMLIFT_EMBEDDING_MODEL", "/nowhere")
+
+
+@pytest.mark.usefixtures("without_model")
 def test_a_data_directory_of_another_version_is_a_finding_not_a_crash(data: Path) -> None:
     (data / "pg").mkdir(parents=True, mode=0o700)
     (data / "pg" / "PG_VERSION").write_text("17\n")
@@ -77,6 +84,7 @@ def test_a_data_directory_of_another_version_is_a_finding_not_a_crash(data: Path
     assert "written by Postgres 17" in result.stdout
 
 
+@pytest.mark.usefixtures("without_model")
 def test_a_folder_that_was_made_by_hand_is_found_well(data: Path) -> None:
     data.mkdir(mode=0o755)
     (data / "operator.key").write_text(str(Token.fresh(new_id())))

@@ -1,0 +1,10 @@
+"""What a served process loads, loaded once for those that are forked from here (`warm.py`)."""
+
+import importlib
+
+from server.settings import cap_threads, prepare_environment
+
+prepare_environment()
+cap_threads(1)
+for name in ("memory.inference.sentence_models", "server.app", "server.cli.serving"):
+    importlib.import_module(name)
