@@ -80,7 +80,7 @@ _REFUTING = frozenset(
 @dataclass(frozen=True, slots=True)
 class Words:
     """What of a text an echo is recognised by. `content` are its words in normal form without
-    articles and citations, `marks` the same by their marks.
+    articles and citations, `marks` the same by their marks, `vocabulary` these without order.
     """
 
     shingles: Shingles
@@ -88,6 +88,7 @@ class Words:
     headed: bool
     content: tuple[str, ...]
     marks: Marks
+    vocabulary: frozenset[int]
 
     @property
     def refutes(self) -> bool:
@@ -97,11 +98,13 @@ class Words:
 
 @dataclass(frozen=True, slots=True)
 class ServedWords:
-    """What of a served text others are compared with: its content by its marks, the places of its
-    negations. Without shingles it may be spoken against and not be repeated.
+    """What of a served text others are compared with: its content by its marks, in order and
+    without, the places of its negations. Without shingles it may be spoken against and not be
+    repeated.
     """
 
     marks: Marks
+    vocabulary: frozenset[int]
     negations: frozenset[int]
     shingles: Shingles = frozenset()
 
@@ -116,7 +119,8 @@ def read_served(text: str, *, whole: bool) -> ServedWords:
         content = _content(text)
         negations = frozenset(place for place, word in enumerate(content) if negates(word))
         shingles: Shingles = _cut_shingles(_split(text), SHINGLE) if whole else frozenset()
-        known = ServedWords(_marks(content), negations, shingles)
+        marks = _marks(content)
+        known = ServedWords(marks, frozenset(marks), negations, shingles)
         if len(_read) >= _KEPT:
             _read.clear()
         _read[digest, whole] = known
@@ -140,13 +144,15 @@ def read_words(text: str, *headers: str) -> Words:
     A text of fewer words than a shingle has none: short lessons are alike by chance.
     """
     words, content = _split(text), _content(text)
+    marks = _marks(content)
     openings = [_split(header)[:SHINGLE] for header in headers]
     return Words(
         shingles=_cut_shingles(words, SHINGLE),
         citations=tuple(dict.fromkeys(_CITATION.findall(text)))[:MAX_CITATIONS],
         headed=any(hash(tuple(one)) in _cut_shingles(words, len(one)) for one in openings),
         content=content,
-        marks=_marks(content),
+        marks=marks,
+        vocabulary=frozenset(marks),
     )
 
 
@@ -179,21 +185,21 @@ def find_refuted(text: Words, served: Served) -> tuple[UUID, ...]:
 
 def _overlap(text: Words, texts: Sequence[ServedWords]) -> int:
     """How many words of these the text has."""
-    return len(set(text.marks) & {mark for one in texts for mark in one.marks})
+    return len(text.vocabulary & frozenset[int]().union(*(one.vocabulary for one in texts)))
 
 
 def _turns(text: Words, served: ServedWords) -> bool:
     """Whether a text has most words of the served one and turns it round: it leaves out a no, calls
     it wrong, or says no shortly before words that it took over. A no about something else is none.
     """
-    theirs = served.marks
-    if len(set(theirs) & set(text.marks)) < max(ENOUGH, MOST * len(set(theirs))):
+    needed = max(ENOUGH, MOST * len(served.vocabulary))
+    if len(served.vocabulary & text.vocabulary) < needed:
         return False
     if _drops_negation(text, served):
         return True
     taken = {
         place
-        for run in _shared_runs(text.marks, theirs)
+        for run in _shared_runs(text.marks, served.marks)
         for place in range(run.a, run.a + run.size)
     }
     return any(
