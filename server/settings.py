@@ -140,7 +140,7 @@ class Settings(BaseSettings):
         64 * 1024**2, ge=0, description="memory for cached embeddings, per process"
     )
     resident_bytes: int = Field(
-        0,
+        256 * 1024**2,
         ge=0,
         description="memory for copies of namespaces that retrievals are served from, per process;"
         " 0 serves from the database alone",

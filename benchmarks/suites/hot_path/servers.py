@@ -21,9 +21,10 @@ from clients.demo.server import ServerFailed, fresh_folder, start
 
 FIRST, SQL, COPY = "first_release", "database", "copy"
 """The first release; today without a resident copy; today with one."""
+KEPT = {SQL: 0, COPY: 4 * 1024**3}
+"""Bytes for resident copies; the first release has none."""
 
 PARTS = ("clients", "memory", "migrations", "server")
-COPY_BYTES = 4 * 1024**3
 SLUG = "hot-path"
 AGENTS = 8
 K = 3
@@ -89,7 +90,7 @@ def settle(bench: Bench) -> None:
 def serving(name: str, source: Path = ROOT) -> Generator[Served]:
     settings = {
         **UNLIMITED,
-        **({"MEMLIFT_RESIDENT_BYTES": str(COPY_BYTES)} if name == COPY else {}),
+        **({"MEMLIFT_RESIDENT_BYTES": str(KEPT[name])} if name in KEPT else {}),
     }
     own = start(fresh_folder(f"memlift-{name}"), settings, print, source)
     try:
