@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from memlift_client import ConnectionFailed, MemLift, MemLiftError, RetryPolicy
+import httpx
 
 from memory.kernel.postgres.embedded.ports import find_free_port
 
@@ -106,8 +106,9 @@ def start(
 
 def _wait(server: LocalServer, say: Say) -> None:
     began = told = time.monotonic()
-    with MemLift(server.url, retry_policy=RetryPolicy(attempts=1, timeout=5.0)) as memory:
-        while (missing := _missing(memory)) is not None:
+    # Asked without the client: a benchmark starts servers of earlier releases, too.
+    with httpx.Client(base_url=server.url, timeout=5.0) as client:
+        while (missing := _missing(client)) is not None:
             now = time.monotonic()
             if server.process.poll() is not None:
                 raise ServerFailed(f"the server ended:\n{server.log_end()}")
@@ -120,15 +121,17 @@ def _wait(server: LocalServer, say: Say) -> None:
     say(f"  ready after {time.monotonic() - began:.0f} s")
 
 
-def _missing(memory: MemLift) -> str | None:
+def _missing(client: httpx.Client) -> str | None:
     """What readiness still waits for; None when nothing."""
     try:
-        readiness = memory.ready()
-    except ConnectionFailed:
+        answer = client.get("/health/ready")
+    except httpx.TransportError:
         return "waiting for the server to answer"
-    except MemLiftError as fault:
-        return f"the server answers, but not well: {fault}"
-    if readiness.ready:
+    if answer.is_success:
         return None
-    lacking = [f"{name}: {c.detail}" for name, c in readiness.checks.items() if not c.ok]
-    return "; ".join(lacking) or readiness.status
+    try:
+        checks = answer.json()["checks"].items()
+    except (ValueError, KeyError):
+        return f"the server answers, but not well: {answer.status_code}"
+    lacking = [f"{name}: {check['detail']}" for name, check in checks if not check["ok"]]
+    return "; ".join(lacking) or f"the server answers {answer.status_code}"
