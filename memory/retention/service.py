@@ -2,7 +2,7 @@
 
 A run counts (`foresee`, in the run's own transaction) → the ledger is closed as far as all of it is
 old → events, outcomes, receipts, words of runs and calls of the language model go, each slice in a
-transaction of its own that takes less than a tenth of a second and counts itself in the record of
+transaction of its own that takes about a tenth of a second and counts itself in the record of
 the run. What a visit does not get done, the next one does.
 """
 
