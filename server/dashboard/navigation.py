@@ -1,4 +1,6 @@
-"""The one list of what the header offers: a few pages by themselves, the others under a heading."""
+"""What the header offers: a few pages by themselves, the others under a heading. And what the
+overview answers: the questions that an operator comes with, each a link to where its answer stands.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -66,3 +68,25 @@ def group_entries(entries: Sequence[MenuEntry]) -> list[MenuSection]:
         MenuSection(title, tuple(entry for entry in entries if entry.section == title))
         for title in titles
     ]
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What an operator wants to know, and the page that says it; `path` follows the namespace's."""
+
+    words: str
+    path: str
+    act: Act = Act.READ
+
+
+QUESTIONS = (
+    Question("What changed since yesterday?", "/#movers"),
+    Question("Why did an agent get this advice?", "/receipts"),
+    Question("Why did a memory lose weight?", "/memories?sort=weight&order=asc&status=active"),
+    Question("Whose reports move memories?", "/influences", Act.INSPECT),
+    Question("Which constraints contradict each other?", "/contradictions"),
+    Question("Which job failed, and why?", "/jobs"),
+    Question("What does the language model cost?", "/llm-calls", Act.INSPECT),
+    Question("Would another policy have done better?", "/settings/what-if"),
+    Question("Who did what here?", "/audit", Act.MANAGE),
+)
