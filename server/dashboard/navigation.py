@@ -71,7 +71,7 @@ def group_entries(entries: Sequence[MenuEntry]) -> list[MenuSection]:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class OverviewQuestion:
     """What an operator wants to know, and the page that says it; `path` follows the namespace's."""
 
     words: str
@@ -80,13 +80,15 @@ class Question:
 
 
 QUESTIONS = (
-    Question("What changed since yesterday?", "/#movers"),
-    Question("Why did an agent get this advice?", "/receipts"),
-    Question("Why did a memory lose weight?", "/memories?sort=weight&order=asc&status=active"),
-    Question("Whose reports move memories?", "/influences", Act.INSPECT),
-    Question("Which constraints contradict each other?", "/contradictions"),
-    Question("Which job failed, and why?", "/jobs"),
-    Question("What does the language model cost?", "/llm-calls", Act.INSPECT),
-    Question("Would another policy have done better?", "/settings/what-if"),
-    Question("Who did what here?", "/audit", Act.MANAGE),
+    OverviewQuestion("What changed since yesterday?", "/#movers"),
+    OverviewQuestion("Why did an agent get this advice?", "/receipts"),
+    OverviewQuestion(
+        "Why did a memory lose weight?", "/memories?sort=weight&order=asc&status=active"
+    ),
+    OverviewQuestion("Whose reports move memories?", "/influences", Act.INSPECT),
+    OverviewQuestion("Which constraints contradict each other?", "/contradictions"),
+    OverviewQuestion("Which job failed, and why?", "/jobs"),
+    OverviewQuestion("What does the language model cost?", "/llm-calls", Act.INSPECT),
+    OverviewQuestion("Would another policy have done better?", "/settings/what-if"),
+    OverviewQuestion("Who did what here?", "/audit", Act.MANAGE),
 )

@@ -22,7 +22,7 @@ from server.dashboard.navigation import (
     QUESTIONS,
     MenuEntry,
     MenuSection,
-    Question,
+    OverviewQuestion,
     group_entries,
 )
 from server.dashboard.rendering import rendered, sent_on
@@ -86,7 +86,7 @@ class PageViewer:
         return [entry for entry in NAVIGATION if self.key.may(entry.act)]
 
     @property
-    def questions(self) -> Sequence[Question]:
+    def questions(self) -> Sequence[OverviewQuestion]:
         """Those whose answer the key may see."""
         return [one for one in QUESTIONS if self.key.may(one.act)]
 
