@@ -83,7 +83,7 @@ QUESTIONS = (
     OverviewQuestion("What changed since yesterday?", "/#movers"),
     OverviewQuestion("Why did an agent get this advice?", "/receipts"),
     OverviewQuestion(
-        "Why did a memory lose weight?", "/memories?sort=weight&order=asc&status=active"
+        "Why did a memory lose weight?", "/memories?sort=weight&status=active"
     ),
     OverviewQuestion("Whose reports move memories?", "/influences", Act.INSPECT),
     OverviewQuestion("Which constraints contradict each other?", "/contradictions"),
