@@ -82,9 +82,7 @@ class OverviewQuestion:
 QUESTIONS = (
     OverviewQuestion("What changed since yesterday?", "/#movers"),
     OverviewQuestion("Why did an agent get this advice?", "/receipts"),
-    OverviewQuestion(
-        "Why did a memory lose weight?", "/memories?sort=weight&status=active"
-    ),
+    OverviewQuestion("Why did a memory lose weight?", "/memories?sort=weight&status=active"),
     OverviewQuestion("Whose reports move memories?", "/influences", Act.INSPECT),
     OverviewQuestion("Which constraints contradict each other?", "/contradictions"),
     OverviewQuestion("Which job failed, and why?", "/jobs"),

@@ -76,7 +76,7 @@ def test_why_a_memory_fell_and_what_undoing_it_takes(
     expect(page.locator(".verdict.bad .headline")).to_contain_text("without memory")
     clicks.on(page.locator("details.confirm > summary", has_text="Correct the outcome"))
     form = page.locator("details[open] form")
-    expect(form).to_contain_text("What the corrected one had moved is taken back.")
+    expect(form).to_contain_text("What the corrected one had moved is withdrawn.")
     # One click more does it; test_why_a_memory_fell.py does, and sees the weight come back.
     expect(form.get_by_role("button", name="Yes: correct the outcome")).to_be_visible()
     assert clicks.n == MOST - 1

@@ -1,6 +1,6 @@
 """What an operator comes to do, each at most four clicks from the overview, on a desk and a phone.
 
-Which key is lying, and its word is taken back. A job failed: why, and again. A new team gets a
+Which key is lying, and its word is withdrawn. A job failed: why, and again. A new team gets a
 namespace and a key. Two constraints contradict: decide. Would another policy have done better?
 """
 
@@ -74,13 +74,13 @@ def test_whether_another_policy_would_have_done_better(page: Page, team: Team) -
     assert before == pytest.approx(after, abs=1e-3)
 
 
-def test_which_key_is_lying_and_its_word_is_taken_back(page: Page, team: Team) -> None:
+def test_which_key_is_lying_and_its_word_is_withdrawn(page: Page, team: Team) -> None:
     clicks = team.clicks(page)
     clicks.on_question("Whose reports move memories?")
     clicks.on(page.get_by_role("link", name=LIAR))
-    clicks.on_button("Look at what taking it back would change")
+    clicks.on_button("Look at what withdrawing it would change")
     expect(page.get_by_role("heading", level=1)).to_have_text("Preview of a rollback")
-    clicks.on_button("Yes: take it back")
+    clicks.on_button("Yes: withdraw it")
 
     expect(page.get_by_role("status").first).to_be_visible()
     reasons = {one.reason for one in team.memory.list_outcomes(limit=200).items}
