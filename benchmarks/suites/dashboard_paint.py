@@ -50,7 +50,8 @@ def _look_at(bench: Bench, browser: Browser, name: str, place: tuple[str, str]) 
         context.add_cookies([{"name": key, "value": value, "url": bench.server.url}])
         page = context.new_page()
         fetched: list[Response] = []
-        page.on("response", fetched.append)
+        # Playwright marks what listens, which a built-in method does not bear.
+        page.on("response", lambda one, found=fetched: found.append(one))
         page.goto(path, wait_until="load")
         seen = page.evaluate(SEEN)
         paints.append(seen["paint"])

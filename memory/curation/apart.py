@@ -8,6 +8,7 @@ from memory.belief.policy import policy_named
 from memory.belief.store.states import StateStore
 from memory.kernel.engine import Engine
 from memory.kernel.errors import Conflict
+from memory.kernel.fields import OUTPUT
 from memory.kernel.postgres.database import Connection
 from memory.memories.entities import Kind, Memory, Status
 from memory.memories.service import get_memory, reading_time
@@ -33,9 +34,24 @@ class OngoingTrial:
     memory.
     """
 
+    __pydantic_config__ = OUTPUT
+
     asked_at: datetime
+    """Since when it is left out every other time."""
     until: datetime
+    """When the trial ends by itself."""
     outcomes_left: int
+    """After so many more outcomes without the memory it ends sooner."""
+
+
+@dataclass(frozen=True, slots=True)
+class TriedApart:
+    """Whether a memory is being tried apart."""
+
+    __pydantic_config__ = OUTPUT
+
+    trial: OngoingTrial | None
+    """The trial that goes on; null where none does."""
 
 
 async def start_apart_trial(engine: Engine, call: Call, memory_id: UUID) -> ApartTrial:
@@ -46,7 +62,7 @@ async def start_apart_trial(engine: Engine, call: Call, memory_id: UUID) -> Apar
     memory = await get_memory(engine, call, memory_id)
     _require_coin(call.namespace, memory)
     now = _present(call)
-    async with engine.database.transaction(call.namespace.id) as connection:
+    async with engine.database.effect(call.namespace.id) as connection:
         store = NamespaceStore(connection)
         # Until its end no other request is written between what is read here and what is written.
         await store.bump(call.namespace.id)
@@ -67,7 +83,7 @@ async def stop_apart_trial(engine: Engine, call: Call, memory_id: UUID) -> None:
     """The memory is served as before. Raises Conflict where it is not being tried apart."""
     call.key.require(Act.MANAGE)
     await get_memory(engine, call, memory_id)
-    async with engine.database.transaction(call.namespace.id) as connection:
+    async with engine.database.effect(call.namespace.id) as connection:
         store = NamespaceStore(connection)
         await store.bump(call.namespace.id)
         trials = await _running(connection, call, _present(call))
@@ -87,6 +103,12 @@ async def find_apart_trial(engine: Engine, call: Call, memory_id: UUID) -> Ongoi
     if not trial.is_on(_present(call), absences):
         return None
     return OngoingTrial(trial.asked_at, trial.until, trial.absences - absences)
+
+
+async def get_apart_trial(engine: Engine, call: Call, memory_id: UUID) -> TriedApart:
+    """Whether a memory is being tried apart. Raises NotFound for one that is not there to see."""
+    await get_memory(engine, call, memory_id)
+    return TriedApart(await find_apart_trial(engine, call, memory_id))
 
 
 def _present(call: Call) -> datetime:

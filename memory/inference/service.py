@@ -58,7 +58,7 @@ def require_model(engine: Engine, namespace: Namespace) -> UUID:
     """The registered model's id. Raises Unavailable where the namespace's vectors are another's."""
     model = engine.model
     if namespace.model_id is not None and namespace.model_id != model.id:
-        raise _mismatch(engine, namespace, "holds vectors of another embedding model than")
+        raise _mismatch(engine, namespace, "holds vectors of another embedding model than that of")
     return model.id
 
 
@@ -72,17 +72,19 @@ async def adopt_model(connection: Connection, engine: Engine, namespace: Namespa
     used = await store.model_of(namespace.id)
     if used is None:
         if not await store.may_begin(model_id):
-            raise _mismatch(engine, namespace, "is new, and no namespace here is of the model of")
+            raise _mismatch(
+                engine, namespace, "is new, and no namespace of this database has the model of"
+            )
         used = await NamespaceStore(connection).use_model(namespace.id, model_id)
     if used != model_id:
-        raise _mismatch(engine, namespace, "was just moved to another embedding model than")
+        raise _mismatch(engine, namespace, "was just moved to another embedding model than that of")
     return model_id
 
 
 def _mismatch(engine: Engine, namespace: Namespace, what: str) -> Unavailable:
     """What an operator can do about it is the same whatever came about."""
     return Unavailable(
-        f"namespace {namespace.slug} {what} this server's ({engine.model.identity.name}); ask a "
+        f"namespace {namespace.slug} {what} this server ({engine.model.identity.name}); ask a "
         "server that has its model, start this one with that model (MEMLIFT_EMBEDDING_MODEL), or "
         "move the namespace with `memlift re-embed`",
         code="model_mismatch",

@@ -4,13 +4,16 @@ from dataclasses import replace
 from datetime import date, datetime, timedelta
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, and_, case, exists, func, insert, select, update
+from sqlalchemy import ColumnElement, and_, case, cast, exists, func, insert, select, update
+from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from memory.kernel.ids import first_id_of
 from memory.kernel.paging import Page
 from memory.kernel.postgres.paging import page_by_id
 from memory.kernel.postgres.rows import RowMapper
+from memory.llm.cost_entities import TokenUse
 from memory.llm.entities import LlmCall, LlmCallFilter
 from memory.llm.tables import writing, writing_budget
 from memory.memories.tables import memory
@@ -22,6 +25,9 @@ _private = exists().where(
 _to_call = RowMapper(LlmCall, [writing, _private.label("private")])
 _RESERVED = case((writing_budget.c.reserved_until > func.now(), writing_budget.c.reserved), else_=0)
 _STORED = [column for column in writing.c if column.name != "namespace_id"]
+
+CLOCKS_APART = timedelta(hours=1)
+"""By so much the clocks of two processes that make ids may differ."""
 
 LEASE = timedelta(minutes=10)
 """How long tokens are set aside for an attempt of which nothing more is heard."""
@@ -94,6 +100,34 @@ class LlmCallStore:
         )
         row = rows.first()
         return (0, 0, 0) if row is None else (row.spent, row.reserved, row.stopped)
+
+    async def use_since(self, began: datetime) -> list[TokenUse]:
+        """Tokens of the calls that were sent since then, by UTC day, role and model."""
+        day = func.date(func.timezone("UTC", writing.c.recorded_at))
+        asked, answered = func.octet_length(writing.c.prompt), func.octet_length(writing.c.answer)
+        words = func.sum(asked + answered)
+        rows = await self._connection.execute(
+            select(
+                day.label("day"),
+                writing.c.role,
+                writing.c.model,
+                func.count().label("calls"),
+                func.sum(writing.c.tokens).label("tokens"),
+                case((words > 0, cast(func.sum(answered), DOUBLE_PRECISION) / words)).label(
+                    "written_share"
+                ),
+            )
+            .where(
+                writing.c.namespace_id == self._namespace_id,
+                # Ids follow time, and the index is by id.
+                writing.c.id >= first_id_of(began - CLOCKS_APART),
+                writing.c.recorded_at >= began,
+                writing.c.status != "stopped",
+            )
+            .group_by(day, writing.c.role, writing.c.model)
+            .order_by(day, writing.c.role, writing.c.model)
+        )
+        return [TokenUse(**row) for row in rows.mappings()]
 
     async def add(self, new: LlmCall, now: datetime) -> None:
         """Keeps a call; blank where its sources were erased while the model answered. Their rows

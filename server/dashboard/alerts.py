@@ -59,6 +59,7 @@ def alerts_of(viewer: PageViewer, found: Findings) -> list[Alert]:
         *_of_ledger(found.concerns),
         *_of_cells(found.effects),
         *_of_outcomes(found),
+        *_of_constraints(viewer),
         *_of_work(viewer, found.concerns),
         *_of_webhooks(viewer, found.concerns),
         *_of_memories(found),
@@ -153,6 +154,16 @@ def _of_outcomes(found: Findings) -> list[Alert]:
         cause = "for more than a day"
         alerts.append(Alert("overdue", what, cause, "See what waits", "/#waiting"))
     return alerts
+
+
+def _of_constraints(viewer: PageViewer) -> list[Alert]:
+    n = viewer.waiting.get("/contradictions", 0)
+    if not n:
+        return []
+    pairs = "pair" if n == 1 else "pairs"
+    what = f"{n:,} {pairs} of constraints that contradict each other"
+    cause = "one side asks for what the other warns against, and the evidence does not decide"
+    return [Alert("contradictions", what, cause, "Decide", "/contradictions")]
 
 
 def _of_work(viewer: PageViewer, concerns: Sequence[Concern]) -> list[Alert]:

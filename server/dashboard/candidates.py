@@ -110,7 +110,7 @@ async def show_changesets(viewer: Reads) -> Response:
 async def undo_changeset(viewer: Manages, changeset_id: UUID) -> Response:
     """Take an applied one back."""
     await undo(viewer.engine, viewer.call, changeset_id)
-    return done(viewer, "/candidates/changesets", "The changeset is taken back.")
+    return done(viewer, "/candidates/changesets", "The changeset is undone.")
 
 
 @router.post("/changesets/{changeset_id}/retry")

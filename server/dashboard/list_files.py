@@ -6,6 +6,7 @@ rows are fetched before the answer begins: what is refused is a page, not half a
 
 import csv
 import json
+import re
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping, Sequence
 from functools import cache
 from io import StringIO
@@ -28,6 +29,7 @@ DANGEROUS = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d",
 """What a spreadsheet takes for the beginning of a formula; the last four are the wide forms of the
 first, which some read alike.
 """
+FORMULA = re.compile(rf"(\A|[;|\t\r\n])(?=[{re.escape(''.join(DANGEROUS))}])")
 DEEPEST = 3
 
 Row = TypeVar("Row")
@@ -70,8 +72,10 @@ def file_addresses(viewer: PageViewer) -> Mapping[str, str]:
 
 
 def defused(text: str) -> str:
-    """A cell that no spreadsheet runs: what looks like a formula begins with an apostrophe."""
-    return f"'{text}" if text.startswith(DANGEROUS) else text
+    """A cell that no spreadsheet runs: what looks like a formula begins with an apostrophe. So it
+    does behind what a spreadsheet set to another separator takes for the end of a cell.
+    """
+    return FORMULA.sub(r"\1'", text)
 
 
 def _file_name(viewer: PageViewer, name: str, total: int) -> str:

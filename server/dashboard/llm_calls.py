@@ -1,4 +1,4 @@
-"""Calls of the language model: which role asked, what came of it, and the budget of the day."""
+"""Calls of the language model: who asked, what came of it, the day's budget, and the money."""
 
 from functools import partial
 from typing import get_args
@@ -8,6 +8,7 @@ from fastapi import Response
 
 from memory.kernel.ports import RoleName
 from memory.llm.client import budget_of, get_llm_call, list_llm_calls
+from memory.llm.costs import get_model_costs
 from memory.llm.entities import CallStatus, LlmCallFilter
 from server.dashboard.guarding import guarded_at
 from server.dashboard.list_files import file_of, wants_file
@@ -19,7 +20,7 @@ router = guarded_at("/dashboard/ns/{namespace}/llm-calls")
 
 @router.get("")
 async def show_llm_calls(viewer: Inspects) -> Response:
-    """The calls by role and result, newest first, and what the day has left."""
+    """The calls by role and result, newest first, what the day has left, and what it cost."""
     asked = viewer.request.query_params
     order = order_in_time(viewer)
     wanted = LlmCallFilter(
@@ -34,6 +35,7 @@ async def show_llm_calls(viewer: Inspects) -> Response:
         "llm_calls.html",
         table=shown(viewer, calls, files=True),
         budget=await budget_of(viewer.engine, viewer.call),
+        costs=await get_model_costs(viewer.engine, viewer.call),
         wanted=wanted,
         recorded=heading(viewer, order, TIME),
         roles=get_args(RoleName),

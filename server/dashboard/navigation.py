@@ -1,4 +1,6 @@
-"""The one list of what the header offers: a few pages by themselves, the others under a heading."""
+"""What the header offers: a few pages by themselves, the others under a heading. And what the
+overview answers: the questions that an operator comes with, each a link to where its answer stands.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -66,3 +68,25 @@ def group_entries(entries: Sequence[MenuEntry]) -> list[MenuSection]:
         MenuSection(title, tuple(entry for entry in entries if entry.section == title))
         for title in titles
     ]
+
+
+@dataclass(frozen=True, slots=True)
+class OverviewQuestion:
+    """What an operator wants to know, and the page that says it; `path` follows the namespace's."""
+
+    words: str
+    path: str
+    act: Act = Act.READ
+
+
+QUESTIONS = (
+    OverviewQuestion("What changed since yesterday?", "/#movers"),
+    OverviewQuestion("Why did an agent get this advice?", "/receipts"),
+    OverviewQuestion("Why did a memory lose weight?", "/memories?sort=weight&status=active"),
+    OverviewQuestion("Whose reports move memories?", "/influences", Act.INSPECT),
+    OverviewQuestion("Which constraints contradict each other?", "/contradictions"),
+    OverviewQuestion("Which job failed, and why?", "/jobs"),
+    OverviewQuestion("What does the language model cost?", "/llm-calls", Act.INSPECT),
+    OverviewQuestion("Would another policy have done better?", "/settings/what-if"),
+    OverviewQuestion("Who did what here?", "/audit", Act.MANAGE),
+)

@@ -23,6 +23,7 @@ NOTICE_SECONDS = 30
 MAX_NOTICE = 500
 MINUS = "\N{MINUS SIGN}"
 UNKNOWN = "not known yet"
+LEAST_DOLLARS = 0.0001
 MINUTE, HOUR, DAY = 60, 3_600, 86_400
 
 HTMX = json.dumps(
@@ -56,6 +57,11 @@ def number(value: float | None, digits: int = 3) -> str:
     return shown.replace("-", MINUS) if float(shown) else f"{0:.{digits}f}"
 
 
+def counted(n: int, one: str, many: str | None = None) -> str:
+    """So many of something: `1 outcome`, `2 outcomes`."""
+    return f"{number(n)} {one if n == 1 else many or f'{one}s'}"
+
+
 def signed(value: float | None, digits: int = 3) -> str:
     """As `number`, with a plus before what is above nothing."""
     shown = number(value, digits)
@@ -64,6 +70,15 @@ def signed(value: float | None, digits: int = 3) -> str:
 
 def percent(value: float | None, digits: int = 0) -> str:
     return UNKNOWN if value is None else f"{100 * value:.{digits}f} %"
+
+
+def dollars(value: float | None) -> str:
+    """US dollars: to the cent from a dollar on, else to the hundredth of a cent."""
+    if value is None:
+        return UNKNOWN
+    if 0 < value < LEAST_DOLLARS:
+        return f"< ${LEAST_DOLLARS}"
+    return f"${value:,.2f}" if value >= 1 or not value else f"${value:.4f}"
 
 
 def span(length: timedelta | None) -> str:
@@ -98,6 +113,7 @@ def _environment() -> Environment:
         "number": number,
         "signed": signed,
         "percent": percent,
+        "dollars": dollars,
         "span": span,
         "marked": marked,
         "stored": stored,

@@ -2,20 +2,19 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import get_args
 
 from fastapi import Response
 
-from memory.insight.entities import WhatIf
+from memory.insight.entities import WhatIf, WhatIfResult
 from memory.insight.history import what_if
 from memory.kernel.errors import MemoryFault, Rejected
-from memory.tenancy.entities import Learning, NamespaceChange, PolicyName
+from memory.tenancy.entities import POLICIES, Learning, NamespaceChange, PolicyName
 from memory.tenancy.namespace_settings import STRICT, STRICT_SETTINGS, NamespaceSettings, Taxonomy
 from memory.tenancy.service import change_namespace
 from server.dashboard.forms import Form
 from server.dashboard.guarding import guarded_at
-from server.dashboard.settings_wording import SETTINGS, SettingText
-from server.dashboard.time_travel import load_view
+from server.dashboard.settings_wording import POLICY_TEXTS, SETTINGS, SettingText
+from server.dashboard.time_travel import DifferenceView, load_view
 from server.dashboard.viewer import FormDep, Manages, PageViewer, Reads, done, page
 from server.errors import status_of
 
@@ -71,13 +70,26 @@ async def change_learning(viewer: Manages, form: FormDep) -> Response:
 
 @router.get("/what-if")
 async def show_what_if(viewer: Reads) -> Response:
-    """What weights would be under another policy, for the same outcomes; nothing is changed."""
-    policy = viewer.request.query_params.get("policy", "")
-    if policy not in get_args(PolicyName):
-        raise Rejected("choose a policy", field="policy", limit=list(get_args(PolicyName)))
-    found = await what_if(viewer.engine, viewer.call, WhatIf(policy, SHOWN))  # pyright: ignore[reportArgumentType] - checked above
-    view = await load_view(viewer, found.difference)
-    return page(viewer, "what_if.html", found=found, view=view, policies=get_args(PolicyName))
+    """What weights would be under another policy, for the same outcomes; nothing is changed.
+    Without a policy in the address, which there are.
+    """
+    current, wanted = viewer.call.namespace.policy, viewer.request.query_params.get("policy")
+    found: WhatIfResult | None = None
+    view: DifferenceView | None = None
+    if wanted is not None:
+        found = await what_if(viewer.engine, viewer.call, WhatIf(_policy(wanted), SHOWN))
+        view = await load_view(viewer, found.difference)
+    others = {name: text for name, text in POLICY_TEXTS.items() if name != current}
+    return page(
+        viewer, "what_if.html", found=found, view=view, others=others, now=POLICY_TEXTS[current]
+    )
+
+
+def _policy(name: str) -> PolicyName:
+    found = next((one for one in POLICIES if one == name), None)
+    if found is None:
+        raise Rejected("choose a policy", field="policy", limit=list(POLICIES))
+    return found
 
 
 def _page(viewer: PageViewer, fault: MemoryFault | None = None) -> Response:
@@ -88,7 +100,6 @@ def _page(viewer: PageViewer, fault: MemoryFault | None = None) -> Response:
         status,
         rows=rows_of(viewer.call.namespace.settings, viewer.call.namespace.policy),
         taxonomies=[one.value for one in Taxonomy],
-        policies=[one for one in get_args(PolicyName) if one != viewer.call.namespace.policy],
         fault=fault,
     )
 

@@ -1,7 +1,10 @@
 """What each setting of a namespace means, and what happens when it is changed."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
+
+from memory.tenancy.entities import PolicyName
 
 Field = Literal["share", "count", "flag", "taxonomy"]
 
@@ -18,6 +21,20 @@ class SettingText:
     """What changes, from the next retrieval or job on, if the value does."""
     otherwise: str = ""
     """What holds where it is left empty; empty where it has a value always."""
+
+
+POLICY_TEXTS: Mapping[PolicyName, str] = {
+    "belief": "A memory gains or loses by what it added beyond what the rest of its set explains, "
+    "in larger steps while little is known of it. It learns from single runs too.",
+    "paper": "Every served memory gains or loses the whole difference between the two runs of a "
+    "pair, as in the paper Live-Evo. One pair can take a weight to its limit.",
+    "paper-strict": "As paper, and this server adds nothing of its own when it selects memories, "
+    "tries them or retires them.",
+    "steps": "Every served memory gains 0.3 where the run with memory did better, and loses 0.2 "
+    "where it did worse.",
+    "delta": "As belief, but each outcome counts as much as any other: easy to check by hand.",
+}
+"""How each policy makes weights of outcomes."""
 
 
 SETTINGS = (

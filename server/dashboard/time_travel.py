@@ -1,4 +1,4 @@
-"""Time travel: the bank as of a moment, the difference of two, and a source taken back."""
+"""Time travel: the bank as of a moment, the difference of two, and a source withdrawn."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -21,6 +21,7 @@ from server.dashboard.forms import Form
 from server.dashboard.guarding import guarded_at
 from server.dashboard.lists import Shown, page_of, shown
 from server.dashboard.moments import moment_in, time_of
+from server.dashboard.rendering import counted
 from server.dashboard.viewer import FormDep, Manages, PageViewer, Reads, done, page
 from server.errors import status_of
 
@@ -89,7 +90,7 @@ async def show_difference(viewer: Reads) -> Response:
 
 @router.post("/rollback/preview")
 async def preview_rollback(viewer: Manages, form: FormDep) -> Response:
-    """What taking a source back would change; nothing is."""
+    """What withdrawing a source would change; nothing is."""
     try:
         preview = await roll_back(viewer.engine, viewer.call, _rollback(form))
     except MemoryFault as fault:
@@ -106,13 +107,14 @@ async def preview_rollback(viewer: Manages, form: FormDep) -> Response:
 
 
 @router.post("/rollback")
-async def take_back(viewer: Manages, form: FormDep) -> Response:
-    """Take it back: its outcomes leave the ledger, its memories retire."""
+async def withdraw(viewer: Manages, form: FormDep) -> Response:
+    """Withdraw it: its outcomes leave the ledger, its memories retire."""
     wanted = replace(_rollback(form), dry_run=False)
     taken = await roll_back(viewer.engine, viewer.call, wanted)
     message = (
-        f"Taken back: {len(taken.outcomes)} outcomes withdrawn, {len(taken.retired)} memories "
-        f"retired, {taken.difference.total} weights changed; the bank is at version "
+        f"Withdrawn: {counted(len(taken.outcomes), 'outcome')}; "
+        f"{counted(len(taken.retired), 'memory', 'memories')} retired, "
+        f"{counted(taken.difference.total, 'weight')} changed; the bank is at version "
         f"{taken.bank_version}."
     )
     return done(viewer, "/time-travel", message)
@@ -120,13 +122,14 @@ async def take_back(viewer: Manages, form: FormDep) -> Response:
 
 @router.post("/rollbacks/{rollback_id}/undo")
 async def undo(viewer: Manages, rollback_id: UUID) -> Response:
-    """Give back what the newest rollback took."""
+    """Undo the newest rollback."""
     undone = await undo_rollback(viewer.engine, viewer.call, rollback_id)
-    left = f", {len(undone.left)} left as they are" if undone.left else ""
+    left = f", {len(undone.left)} left as {'it is' if len(undone.left) == 1 else 'they are'}"
     message = (
-        f"Undone: {len(undone.outcomes)} outcomes stand again, {len(undone.restored)} memories "
-        f"restored{left}, {undone.difference.total} weights changed; the bank is at version "
-        f"{undone.bank_version}."
+        f"Undone: {counted(len(undone.outcomes), 'outcome')} counted again, "
+        f"{counted(len(undone.restored), 'memory', 'memories')} restored"
+        f"{left if undone.left else ''}, {counted(undone.difference.total, 'weight')} changed; "
+        f"the bank is at version {undone.bank_version}."
     )
     return done(viewer, "/time-travel", message)
 

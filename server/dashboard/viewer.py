@@ -17,7 +17,14 @@ from memory.tenancy.service import list_namespaces, open_namespace
 from memory.tenancy.session_entities import form_token
 from server.dashboard.forms import Form
 from server.dashboard.guarding import form_of, key_of_session, session_of
-from server.dashboard.navigation import NAVIGATION, MenuEntry, MenuSection, group_entries
+from server.dashboard.navigation import (
+    NAVIGATION,
+    QUESTIONS,
+    MenuEntry,
+    MenuSection,
+    OverviewQuestion,
+    group_entries,
+)
 from server.dashboard.rendering import rendered, sent_on
 from server.dependencies import now_of
 from server.middleware import request_id_of
@@ -77,6 +84,11 @@ class PageViewer:
         if self.namespace is None:
             return ()
         return [entry for entry in NAVIGATION if self.key.may(entry.act)]
+
+    @property
+    def questions(self) -> Sequence[OverviewQuestion]:
+        """Those whose answer the key may see."""
+        return [one for one in QUESTIONS if self.key.may(one.act)]
 
     @property
     def sections(self) -> Sequence[MenuSection]:

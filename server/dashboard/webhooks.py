@@ -19,6 +19,11 @@ from server.errors import status_of
 DELIVERIES = Page(10)
 """So many are shown of each webhook, the newest."""
 
+FAULTS = {
+    "not_reached": "nobody answers at this address",
+    "timeout": "the address did not answer in time",
+}
+
 router = guarded_at("/dashboard/ns/{namespace}/webhooks")
 
 
@@ -50,9 +55,13 @@ async def make_webhook(viewer: Manages, form: FormDep) -> Response:
 async def try_webhook(viewer: Manages, webhook_id: UUID) -> Response:
     """Send an event that says nothing, now."""
     sent = await service.try_webhook(viewer.engine, viewer.call, webhook_id)
-    answer = f"status {sent.status}" if sent.status is not None else str(sent.fault)
-    said = "It arrived" if sent.delivered else "It did not arrive"
-    return done(viewer, "/webhooks", f"{said}: {answer.replace('_', ' ')}.")
+    if sent.status is not None:
+        taken = "The test arrived" if sent.delivered else "The test was refused"
+        return done(
+            viewer, "/webhooks", f"{taken}: the address answered with status {sent.status}."
+        )
+    why = FAULTS.get(str(sent.fault), str(sent.fault).replace("_", " "))
+    return done(viewer, "/webhooks", f"The test did not arrive: {why}.")
 
 
 @router.post("/{webhook_id}/deletion")

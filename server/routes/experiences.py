@@ -7,6 +7,14 @@ from uuid import UUID
 from fastapi import Query, Response
 
 from memory.curation import service as curation
+from memory.curation.apart import (
+    ABSENCES,
+    OngoingTrial,
+    TriedApart,
+    get_apart_trial,
+    start_apart_trial,
+    stop_apart_trial,
+)
 from memory.curation.entities import MergeInto
 from memory.curation.merging import merge_memory
 from memory.experiences.service import remember
@@ -16,7 +24,7 @@ from memory.memories import service as bank
 from memory.memories.entities import ExperienceDraft, Memory, MemoryEdit, MemoryVersion, Remembered
 from memory.tenancy.entities import Call
 from server.answers import Batch, BatchDep, PagesDep, all_of, answered, only, rejoined
-from server.dependencies import EngineDep, Reads, Remembers, SharedDep, Version
+from server.dependencies import EngineDep, Manages, Reads, Remembers, SharedDep, Version
 from server.errors import status_of
 from server.routing import INSIDE, router_at
 from server.schemas.base import Listing
@@ -178,6 +186,28 @@ async def merge_experience(
     """Retire a memory into another that says the same; restoring it takes them apart again."""
     memory = await merge_memory(engine, call, memory_id, body)
     return answered(memory, version=memory.version)
+
+
+@statuses_router.post("/apart", response_model=OngoingTrial)
+async def try_apart(engine: EngineDep, call: Manages, memory_id: UUID) -> Response:
+    """Have a memory tried apart from what is always served beside it: from now on it is left out
+    every other time, for 14 days or until 12 more outcomes came without it.
+    """
+    trial = await start_apart_trial(engine, call, memory_id)
+    return answered(OngoingTrial(trial.asked_at, trial.until, ABSENCES))
+
+
+@statuses_router.get("/apart", response_model=TriedApart)
+async def get_apart(engine: EngineDep, call: Reads, memory_id: UUID) -> Response:
+    """Whether a memory is being tried apart, and how long still."""
+    return answered(await get_apart_trial(engine, call, memory_id))
+
+
+@statuses_router.delete("/apart", status_code=204)
+async def stop_apart(engine: EngineDep, call: Manages, memory_id: UUID) -> Response:
+    """Stop trying a memory apart: it is served as before."""
+    await stop_apart_trial(engine, call, memory_id)
+    return Response(status_code=204)
 
 
 async def _change(

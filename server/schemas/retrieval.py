@@ -21,7 +21,7 @@ from memory.retrieval.entities import (
     ServedMemory,
 )
 from memory.tenancy.entities import PolicyName
-from server.schemas.base import AgentQuery, In, Name, Out, Refusable, UtcTime, named
+from server.schemas.base import AgentQuery, In, Moment, Name, Out, Refusable, UtcTime, named
 from server.schemas.constraints import ConstraintServed
 from server.schemas.meta_guidelines import MetaGuidelineServed
 from server.schemas.problems import BatchItem
@@ -39,6 +39,16 @@ class ReceiptQuery(AgentQuery):
     task_key: CallerKey | None = None
     trace_id: CallerKey | None = None
     order: Literal["oldest", "newest"] = "oldest"
+    words: Name | None = None
+    """Words of the task: all stand in its text, in any order and case; 16 at most."""
+    since: Moment | None = None
+    """Known then or later."""
+    before: Moment | None = None
+    """Known before then."""
+    min_reward: float | None = Field(None, ge=0, le=1)
+    """The least reward of an outcome that no other replaced."""
+    max_reward: float | None = Field(None, ge=0, le=1)
+    """The largest reward of an outcome that no other replaced."""
 
     def to_filter(self) -> ReceiptFilter:
         return ReceiptFilter(
@@ -49,6 +59,11 @@ class ReceiptQuery(AgentQuery):
             task_key=optional_exact(self.task_key, "task_key", KEY),
             trace_id=optional_exact(self.trace_id, "trace_id", KEY),
             newest_first=self.order == "newest",
+            words=named(self.words, "words"),
+            since=self.since,
+            before=self.before,
+            min_reward=self.min_reward,
+            max_reward=self.max_reward,
         )
 
 

@@ -324,5 +324,19 @@ async def test_receipts_are_found_by_task_trace_agent_and_state(client, namespac
     assert await found(task_key="order-99") == []
     one = await client.get(inside(namespace, f"/retrievals/{receipt_id(first)}"))
     assert one.json()["trace_id"] == "t1"
+    known_at, text = one.json()["known_at"], SITUATION
+    both = [receipt_id(first), receipt_id(second)]
+    assert await found(words=" ".join(reversed(text.upper().split()))) == both
+    assert await found(words="no such word") == []
+    assert await found(since=known_at, before="2199-01-01T00:00:00Z") == both
+    assert await found(before=known_at) == []
+    assert await found(min_reward=0, max_reward=1) == [receipt_id(first)]
+    for query, field in (
+        ({"words": "a " * 17}, "words"),
+        ({"min_reward": 1.5}, "min_reward"),
+        ({"since": "yesterday"}, "since"),
+    ):
+        refused = await client.get(inside(namespace, "/retrievals"), params=query)
+        assert problem(refused)[::2] == (422, field)
     blank = await client.get(inside(namespace, "/retrievals"), params={"task_key": " "})
     assert problem(blank) == (422, "rejected", "task_key")

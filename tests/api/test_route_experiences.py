@@ -184,6 +184,35 @@ async def test_two_that_say_the_same_are_merged_by_hand_and_taken_apart_again(cl
     assert entry["detail"] == body
 
 
+async def test_a_memory_is_tried_apart_while_that_is_asked_for(client, agent_client, namespace):
+    coins = {"settings": {"coins": True}}
+    etag = (await client.get(f"/v1/namespaces/{namespace}")).headers["etag"]
+    changed = await client.patch(
+        f"/v1/namespaces/{namespace}", json=coins, headers={"if-match": etag}
+    )
+    assert changed.status_code == 200, changed.text
+    memory_id = await remembered(client, namespace)
+    path = inside(namespace, f"/experiences/{memory_id}/apart")
+    agent = await agent_client("agent")
+
+    none = await client.get(path)
+    refused = await agent.post(path)
+    asked = await client.post(path)
+    again = await client.post(path)
+    seen = await agent.get(path)
+    stopped = await client.delete(path)
+    over = await client.delete(path)
+
+    assert none.json() == {"trial": None}
+    assert refused.status_code == 403
+    assert (asked.status_code, asked.json()["outcomes_left"]) == (200, 12)
+    assert asked.json()["until"] > asked.json()["asked_at"]
+    assert problem(again) == problem(over) == (409, "status_conflict", "memory_id")
+    assert seen.json() == {"trial": asked.json()}
+    assert stopped.status_code == 204
+    assert (await client.get(path)).json() == {"trial": None}
+
+
 async def test_a_merge_is_served_as_one_and_counted(client, namespace):
     stays = await remembered(client, namespace, lesson="begin with the base rate")
     goes = await remembered(client, namespace, lesson="start from the base rate")

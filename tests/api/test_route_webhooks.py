@@ -106,7 +106,7 @@ async def test_a_page_makes_tries_and_deletes_a_webhook(
     assert "choose at least one event" in none.text
     assert made.status_code == 201
     assert "whsec_" in made.text
-    assert "It arrived: status 200." in shown.text
+    assert "The test arrived: the address answered with status 200." in shown.text
     assert receiver.url in shown.text
     assert "whsec_" not in shown.text
     assert json.loads(receiver.received[0].body)["type"] == "webhook.test"

@@ -14,6 +14,11 @@ Open = Callable[..., BrowserContext]
 HOME = f"/dashboard/ns/{SHOP}"
 AXE = Path(__file__).parent / "node_modules" / "axe-core" / "axe.min.js"
 HOW = "the accessibility tests need axe-core: npm ci --prefix tests/browser"
+UNNAMED = """[...document.querySelectorAll('table')]
+    .filter(one => !one.closest('[role=img]'))
+    .filter(one => !one.caption || !one.caption.textContent.trim()
+        || [...one.querySelectorAll('th')].some(th => !th.scope))
+    .map(one => one.outerHTML.slice(0, 200))"""
 GRAVE = {"serious", "critical"}
 BEYOND = (
     "/search?q=invoice",
@@ -22,6 +27,7 @@ BEYOND = (
     "/candidates/changesets",
     "/memories/{memory}",
     "/receipts/{receipt}",
+    "/settings/what-if?policy=steps",
 )
 PATHS = (*(entry.path for entry in NAVIGATION), *BEYOND)
 
@@ -60,6 +66,20 @@ def test_axe_finds_nothing_serious_on_any_page(
             found[path] = faults
 
     assert found == {}
+
+
+def test_every_table_says_what_it_is_and_whose_title_each_title_is(
+    page: Page, shop_told: Story
+) -> None:
+    found: dict[str, list[str]] = {}
+    for path in PATHS:
+        page.goto(HOME + path.format(memory=shop_told.memory_id, receipt=shop_told.receipts[0]))
+        if unnamed := page.evaluate(UNNAMED):
+            found[path] = unnamed
+
+    assert found == {}
+    page.goto(HOME + "/")
+    expect(page.get_by_role("table", name="What memory did, by agent and category")).to_be_visible()
 
 
 def test_axe_finds_nothing_serious_before_the_login_and_on_an_empty_namespace(

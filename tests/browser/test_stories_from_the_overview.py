@@ -6,32 +6,21 @@ memory fall, and how is that undone?
 
 import re
 
-from playwright.sync_api import Locator, Page, expect
+import pytest
+from playwright.sync_api import Page, expect
 
-from tests.browser.story import LESSON, SHOP, Story
+from tests.browser.clicks import MOST, WIDTHS, Clicks, Width
+from tests.browser.story import LESSON, Story
 
-HOME = f"/dashboard/ns/{SHOP}/"
-MOST = 4
 LATELY = re.compile(r"weight lately: from \d\.\d\d to \d\.\d\d")
+WIDE_AND_NARROW = pytest.mark.parametrize("width", WIDTHS)
 
 
-class Clicks:
-    """A mouse that counts; what is typed into a field is no click."""
-
-    def __init__(self, page: Page) -> None:
-        self.page, self.n = page, 0
-        page.goto(HOME)
-
-    def on(self, what: Locator) -> None:
-        self.n += 1
-        assert self.n <= MOST
-        what.click()
-
-
+@WIDE_AND_NARROW
 def test_whether_memory_helps_is_said_at_once_and_shown_over_time_with_its_numbers(
-    page: Page, shop_told: Story
+    page: Page, shop_told: Story, width: Width
 ) -> None:
-    clicks = Clicks(page)
+    clicks = Clicks(page, width)
     expect(page.locator("#verdict ~ .verdict .headline")).to_contain_text("memory")
     expect(page.get_by_role("heading", name="Lift over time")).to_be_visible()
     # All of it happened on one day: that there is nothing to draw yet is said.
@@ -41,10 +30,11 @@ def test_whether_memory_helps_is_said_at_once_and_shown_over_time_with_its_numbe
     assert clicks.n == 0
 
 
+@WIDE_AND_NARROW
 def test_what_changed_since_yesterday_leads_to_the_memory_and_the_outcome_behind_it(
-    page: Page, shop_told: Story
+    page: Page, shop_told: Story, width: Width
 ) -> None:
-    clicks = Clicks(page)
+    clicks = Clicks(page, width)
     moved = page.locator("section[aria-labelledby=movers]")
     row = moved.locator("table").first.locator("tbody tr", has_text=LESSON[:40])
     expect(row.locator("svg.spark")).to_have_attribute("aria-label", LATELY)
@@ -55,11 +45,12 @@ def test_what_changed_since_yesterday_leads_to_the_memory_and_the_outcome_behind
     assert clicks.n == 2
 
 
+@WIDE_AND_NARROW
 def test_why_an_agent_got_its_advice_is_found_by_words_of_its_task(
-    page: Page, shop_told: Story
+    page: Page, shop_told: Story, width: Width
 ) -> None:
-    clicks = Clicks(page)
-    clicks.on(page.get_by_role("navigation", name="Pages").get_by_role("link", name="Receipts"))
+    clicks = Clicks(page, width)
+    clicks.on_question("Why did an agent get this advice?")
     page.get_by_label("Words of the task").fill("parcel 112")
     page.get_by_label("Agent").select_option("sprinter")
     clicks.on(page.get_by_role("button", name="Filter"))
@@ -74,15 +65,18 @@ def test_why_an_agent_got_its_advice_is_found_by_words_of_its_task(
     assert clicks.n == 3
 
 
-def test_why_a_memory_fell_and_what_undoing_it_takes(page: Page, shop_told: Story) -> None:
-    clicks = Clicks(page)
+@WIDE_AND_NARROW
+def test_why_a_memory_fell_and_what_undoing_it_takes(
+    page: Page, shop_told: Story, width: Width
+) -> None:
+    clicks = Clicks(page, width)
     row = page.locator("section[aria-labelledby=movers] tbody tr", has_text=LESSON[:40]).first
     clicks.on(row.get_by_role("link"))
     clicks.on(page.locator("#events tbody tr", has_text="paired").last.get_by_role("link"))
     expect(page.locator(".verdict.bad .headline")).to_contain_text("without memory")
     clicks.on(page.locator("details.confirm > summary", has_text="Correct the outcome"))
     form = page.locator("details[open] form")
-    expect(form).to_contain_text("What the corrected one had moved is taken back.")
+    expect(form).to_contain_text("What the corrected one had moved is withdrawn.")
     # One click more does it; test_why_a_memory_fell.py does, and sees the weight come back.
     expect(form.get_by_role("button", name="Yes: correct the outcome")).to_be_visible()
     assert clicks.n == MOST - 1

@@ -145,7 +145,7 @@ def test_what_taking_the_source_back_would_change_is_shown_before(
 
 def test_the_source_taken_back_the_weight_is_what_it_was(page: Page, shop_told: Story) -> None:
     preview(page)
-    page.get_by_role("button", name="Yes: take it back").click()
+    page.get_by_role("button", name="Yes: withdraw it").click()
     expect(page.get_by_role("status")).to_contain_text("6 outcomes withdrawn")
 
     open_memory(page, shop_told)

@@ -90,7 +90,7 @@ async def test_the_page_of_a_lying_key_revokes_it_before_its_word_is_taken_back(
         its_page = await browser.get(at(namespace, f"/influences/{lied['id']}"))
         said = Markup(its_page.text).said()
         revocation = at(namespace, f"/keys/{lied['id']}/revocation")
-        assert 0 < said.index("First revoke the key") < said.index("Then take back what it said")
+        assert 0 < said.index("First revoke the key") < said.index("Then withdraw what it said")
         assert f'action="{revocation}"' in its_page.text
 
         form = {"csrf": csrf_in(its_page.text), "back": "influence"}

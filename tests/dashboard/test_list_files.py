@@ -74,10 +74,16 @@ async def test_a_file_has_what_its_filter_finds_past_the_first_page(
     assert {row["agent"] for row in rows} == {"right"}
 
 
-@pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", "\tx", "\n=1", "\uff1d1+1"])
+@pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", "\tx", "\uff1d1+1"])
 def test_what_a_spreadsheet_would_run_begins_with_an_apostrophe(text):
     assert defused(text) == f"'{text}"
     assert defused(f"a{text}") == f"a{text}"
+
+
+@pytest.mark.parametrize("separator", [";", "\t", "|", "\n"])
+def test_so_does_what_a_spreadsheet_with_another_separator_takes_for_a_cell(separator):
+    assert defused(f"a{separator}=1+1") == f"a{separator}'=1+1"
+    assert defused(f"a{separator}b = 1") == f"a{separator}b = 1"
 
 
 async def test_a_stored_formula_stands_in_its_cell_as_text(app, client, operator_token, namespace):

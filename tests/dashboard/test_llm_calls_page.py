@@ -8,8 +8,11 @@ import pytest
 from dashboard_builders import a_browser, at, token_of
 from fastapi import FastAPI
 from loop_pages import HOSTILE, remembered, served, shown, total
+from sqlalchemy import text
 
+from memory.llm.prices import price_of, read_prices
 from memory.llm.provider import ProviderClient
+from server.dashboard.rendering import dollars
 from tests.fixtures.http import a_client, an_app
 from tests.fixtures.language_model import TOKENS
 from tests.fixtures.llm_builders import with_llm
@@ -72,6 +75,35 @@ async def test_calls_are_listed_newest_first_and_filtered_by_role_and_result(
     assert at(namespace, f"/receipts/{receipt['retrieval_id']}") in {
         link["href"] for link in page.of("a")
     }
+
+
+async def test_money_is_told_by_day_role_and_model_where_the_price_is_known(
+    speaking, speaker, operator_token, namespace
+):
+    priced = "openai/gpt-4.1-mini"
+    price = price_of(priced, read_prices() or {})
+    assert price is not None, "the tests need the extra llm"
+    await remembered(speaker, namespace, "look at the base rate")
+    await served(speaker, namespace)
+    async with a_browser(speaking, operator_token) as browser:
+        unknown = (await shown(browser, namespace, "/llm-calls")).said()
+        engine = speaking.state.shared.engine
+        named = {"slug": namespace}
+        async with engine.database.transaction() as connection:
+            query = text("SELECT id FROM namespace WHERE slug = :slug")
+            here = await connection.scalar(query, named)
+        async with engine.database.transaction(here) as connection:
+            query = text(
+                "UPDATE writing SET model = :model, tokens = 1000000 WHERE namespace_id = :here"
+            )
+            await connection.execute(query, {"model": priced, "here": here})
+        known = (await shown(browser, namespace, "/llm-calls")).said()
+
+    assert f"Today {TOKENS} tokens price not known" in unknown
+    between = f"{dollars(price.read * 1e6)} to {dollars(price.written * 1e6)}"
+    assert between in known.partition("By role and model")[0]
+    assert f"compile, {priced} 1 1,000,000 $" in known
+    assert between in known.partition("By role and model")[2]
 
 
 async def test_a_call_shows_what_was_asked_and_what_came_back_as_text(

@@ -101,7 +101,7 @@ async def test_edits_and_what_was_taken_back_are_marked_within_a_band(
     [plot] = [json.loads(told) for told in page.attributes("data-plot")]
     labels = [mark["label"] for mark in plot["marks"]]
     assert labels.count("edited") >= 1
-    assert "taken back" in labels
+    assert "withdrawn" in labels
     assert plot["level"] == 1
     upper, lower = plot["series"][1]["values"], plot["series"][2]["values"]
     weights = plot["series"][0]["values"]

@@ -5,13 +5,14 @@ import re
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from dashboard_builders import Markup, a_browser, at, inline_parts
+from dashboard_builders import Markup, a_browser, at, inline_parts, token_of
 from loop_pages import HOSTILE, made, remembered, reported, served
 from sqlalchemy import text
 
 from memory.kernel.ids import new_id
 from memory.llm.entities import LlmCall
 from memory.llm.store import LlmCallStore
+from server.dashboard.navigation import QUESTIONS
 from tests.fixtures.http import a_namespace
 
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -109,7 +110,7 @@ async def test_where_nothing_happened_nothing_needs_a_hand_and_nothing_is_known(
     said = (await overview(app, operator_token, replay))[0].said()
     assert "Not known yet whether memory helps: no outcome was applied." in said
     assert "No weight moved in the last week." in said
-    alerts = said.partition("Needs a hand")[2].partition("Now Living")[0].strip()
+    alerts = said.partition("Needs a hand")[2].partition("What would you")[0].strip()
     # What another test's namespace met on the same server is told here too.
     elsewhere = r"Jobs fail : \w+ \(namespaces: \d+\) \. See"
     other_models = r"Namespaces of another model are refused : vectors of another model in: .+ See"
@@ -317,3 +318,32 @@ async def test_a_bar_of_weights_lists_as_many_memories_as_it_says(
     assert [int(n) for _, n in drawn if n != "0"] == counts
     assert sum(counts) == 3
     assert dict(drawn)["0.9"] == "2"
+
+
+def questions_on(page: Markup) -> list[str]:
+    """Where the questions of the overview lead."""
+    wanted = [one.path for one in QUESTIONS]
+    links = [str(a["href"]) for a in page.of("a") if a.get("href")]
+    return [
+        path for path in wanted if any(link.endswith(path) and "/ns/" in link for link in links)
+    ]
+
+
+async def test_each_question_leads_to_a_page_that_the_key_may_see(
+    app, client, agent_client, operator_token, namespace
+):
+    await remembered(client, namespace, "Count the dry days")
+    reader = await agent_client("reader")
+    offered = {}
+    for token in (operator_token, token_of(reader)):
+        async with a_browser(app, token) as browser:
+            page = Markup((await browser.get(at(namespace))).text)
+            offered[token] = [
+                path
+                for path in questions_on(page)
+                if (await browser.get(at(namespace, path.partition("#")[0]))).status_code == 200
+            ]
+            assert offered[token] == questions_on(page)
+
+    assert offered[operator_token] == [one.path for one in QUESTIONS]
+    assert "/audit" not in offered[token_of(reader)]

@@ -1,4 +1,4 @@
-"""Time travel: the bank as it was, what changed since, and a source taken back after a look."""
+"""Time travel: the bank as it was, what changed since, and a source withdrawn after a look."""
 
 import pytest
 from dashboard_builders import Markup, a_browser, at, csrf_of, inline_parts, token_of
@@ -120,7 +120,7 @@ async def test_a_moment_that_is_none_is_refused_in_words(app, operator_token, na
     assert why in Markup(answer.text).said()
 
 
-async def test_a_source_is_taken_back_after_a_preview_that_changes_nothing(
+async def test_a_source_is_withdrawn_after_a_preview_that_changes_nothing(
     app, operator_token, client, namespace, changed
 ):
     async with a_browser(app, operator_token) as browser:
@@ -135,7 +135,7 @@ async def test_a_source_is_taken_back_after_a_preview_that_changes_nothing(
     assert "Nothing was changed" in said
     assert "3 of 3 memories" in said
     assert before == unchanged
-    assert "1 outcomes withdrawn, 3 memories retired" in notice
+    assert "Withdrawn: 1 outcome; 3 memories retired" in notice
     listed = (await client.get(inside(namespace, "/memories?status=retired"))).json()
     assert listed["total"] == 3
 
@@ -157,7 +157,7 @@ async def test_the_newest_rollback_is_undone_by_a_button(
 
     assert at(namespace, path) in seen.text
     said = Markup(then.text).said()
-    assert "1 outcomes stand again, 3 memories restored" in said
+    assert "1 outcome counted again, 3 memories restored" in said
     assert "undone" in said
     assert at(namespace, path) not in then.text
     assert again.status_code == 409
@@ -189,7 +189,7 @@ async def test_a_reader_travels_and_takes_nothing_back(app, agent_client, namesp
         form = {"csrf": await csrf_of(browser, namespace), "agent": "solver"}
         refused = await browser.post(at(namespace, "/time-travel/rollback"), data=form)
 
-    assert "Take a source back" not in page.text
+    assert "Withdraw a source" not in page.text
     assert (page.status_code, refused.status_code) == (200, 403)
 
 

@@ -83,5 +83,5 @@ def test_edits_mergers_and_what_was_taken_back_are_marked():
     plot = weight_plot(events, NOW, [NOON + timedelta(hours=3)])
 
     marks = [((mark["x"] - NOON.timestamp()) / 3600, mark["label"]) for mark in plot["marks"]]
-    assert marks == [(1, "edited"), (2, "taken back"), (3, "merged")]
+    assert marks == [(1, "edited"), (2, "withdrawn"), (3, "merged")]
     assert plot["level"] == 1

@@ -1180,6 +1180,21 @@ class Neighbour:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class OngoingTrial:
+    """
+    A trial that goes on: since when, until when, and for how many more outcomes without the
+    memory.
+    """
+
+    asked_at: datetime
+    """Since when it is left out every other time."""
+    outcomes_left: int
+    """After so many more outcomes without the memory it ends sooner."""
+    until: datetime
+    """When the trial ends by itself."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Outcome:
     """The result of an attempt, as stored."""
 
@@ -1954,6 +1969,14 @@ class TrialSlot:
     """The text of the task."""
     task_id: str
     """The task to run."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TriedApart:
+    """Whether a memory is being tried apart."""
+
+    trial: OngoingTrial | None
+    """The trial that goes on; null where none does."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -3213,6 +3236,7 @@ __all__ = [
     "NamespaceSettings",
     "NearCategory",
     "Neighbour",
+    "OngoingTrial",
     "Outcome",
     "OutcomeBound",
     "OutcomeCoverage",
@@ -3258,6 +3282,7 @@ __all__ = [
     "Trajectory",
     "TrajectorySummary",
     "TrialSlot",
+    "TriedApart",
     "WaitingByAge",
     "Webhook",
     "WebhookCreated",

@@ -672,6 +672,21 @@ def erase_experience(memory_id: str) -> Call[m.Erased]:
     return call("DELETE", f"/experiences/{part(memory_id)}", one(m.Erased))
 
 
+def get_apart(memory_id: str) -> Call[m.TriedApart]:
+    """Whether a memory is being tried apart, and how long still."""
+    return call("GET", f"/experiences/{part(memory_id)}/apart", one(m.TriedApart))
+
+
+def try_apart(memory_id: str) -> Call[m.OngoingTrial]:
+    """Have a memory tried apart from what is always served beside it: from now on it is left out every other time, for 14 days or until 12 more outcomes came without it."""
+    return call("POST", f"/experiences/{part(memory_id)}/apart", one(m.OngoingTrial), body={})
+
+
+def stop_apart(memory_id: str) -> Call[None]:
+    """Stop trying a memory apart: it is served as before."""
+    return call("DELETE", f"/experiences/{part(memory_id)}/apart", nothing)
+
+
 def merge_experience(memory_id: str, reason: str | None = None, *, into: str) -> Call[m.Memory]:
     """Retire a memory into another that says the same; restoring it takes them apart again."""
     return call(
@@ -1229,6 +1244,11 @@ def list_retrievals(
     task_key: str | None = None,
     trace_id: str | None = None,
     order: Literal["oldest", "newest"] | None = None,
+    words: str | None = None,
+    since: datetime | None = None,
+    before: datetime | None = None,
+    min_reward: float | None = None,
+    max_reward: float | None = None,
 ) -> Call[Page[m.Receipt]]:
     """Receipts; `state=pending` are those an outcome is still awaited for."""
     return call(
@@ -1245,6 +1265,11 @@ def list_retrievals(
             "task_key": task_key,
             "trace_id": trace_id,
             "order": order,
+            "words": words,
+            "since": since,
+            "before": before,
+            "min_reward": min_reward,
+            "max_reward": max_reward,
         },
     )
 

@@ -390,7 +390,9 @@ def _read_manifest(tar: tarfile.TarFile) -> BackupManifest:
             )
         return TypeAdapter(BackupManifest).validate_json(text)
     except (ValueError, TypeError, KeyError, RecursionError, ValidationError) as fault:
-        raise Rejected(f"{tar.name} is no backup: its manifest is none", field="file") from fault
+        raise Rejected(
+            f"{tar.name} is no backup: its manifest is not JSON", field="file"
+        ) from fault
 
 
 def _add(tar: tarfile.TarFile, name: str, text: bytes) -> None:

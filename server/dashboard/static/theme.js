@@ -13,6 +13,8 @@
       (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
   }
 
+  // Room is kept for what scripts reveal, so that nothing moves when they do.
+  root.classList.add("scripted");
   var theme = chosen();
   if (theme === "dark" || theme === "light") root.dataset.theme = theme;
 

@@ -205,8 +205,8 @@ async def test_a_process_of_the_former_model_refuses_that_namespace_alone(
 
     assert {asked.value.kind, wrote.value.kind} == {"model_mismatch"}
     assert asked.value.detail == (
-        f"namespace {written.namespace.slug} holds vectors of another embedding model than this "
-        "server's (hash); ask a server that has its model, start this one with that model "
+        f"namespace {written.namespace.slug} holds vectors of another embedding model than that "
+        "of this server (hash); ask a server that has its model, start this one with that model "
         "(MEMLIFT_EMBEDDING_MODEL), or move the namespace with `memlift re-embed`"
     )
     assert "was just moved to another embedding model" in wrote.value.detail
@@ -391,7 +391,8 @@ async def test_a_new_namespace_is_not_begun_with_a_model_that_no_namespace_is_of
     assert isinstance(refused, MemoryFault)
     assert refused.kind == "model_mismatch"
     assert (
-        "is new, and no namespace here is of the model of this server's (other)" in refused.detail
+        "is new, and no namespace of this database has the model of this server (other)"
+        in refused.detail
     )
     assert (move.state, move.embedded) == (MoveState.SWITCHED, 0)
     assert not isinstance(taken[0], MemoryFault)
