@@ -143,3 +143,28 @@ def settle(policy: str, settings: NamespaceSettings) -> NamespaceSettings:
             path = f"settings.{name}"
             raise Rejected(f"{path} is {wanted} under policy {STRICT}", field=path, limit=[wanted])
     return replace(settings, **STRICT_SETTINGS)  # pyright: ignore[reportArgumentType] - by name
+
+
+@dataclass(frozen=True, slots=True)
+class PresetChange:
+    """The settings under another policy, and what is to be kept of those that it settles."""
+
+    settings: NamespaceSettings
+    beneath: Mapping[str, object]
+
+
+def change_preset(
+    before: str, after: str, current: NamespaceSettings, beneath: Mapping[str, object]
+) -> PresetChange:
+    """What changes of the settings with the policy: a preset settles some, and who leaves it has
+    them again as they were (`beneath`), or as a new namespace has them. Raises Rejected where the
+    preset needs another value than was asked for.
+    """
+    if STRICT not in (before, after) or before == after:
+        return PresetChange(current, beneath)
+    if after == STRICT:
+        kept = {name: getattr(current, name) for name in STRICT_SETTINGS}
+        return PresetChange(settle(after, current), kept)
+    defaults = {field.name: field.default for field in fields(current)}
+    again = {name: beneath.get(name, defaults[name]) for name in STRICT_SETTINGS}
+    return PresetChange(replace(current, **again), {})  # pyright: ignore[reportArgumentType] - by name

@@ -6,12 +6,12 @@ from typing import get_args
 
 from fastapi import Response
 
-from memory.insight.entities import WhatIf
 from memory.insight.history import what_if
+from memory.insight.what_if_entities import WhatIf
 from memory.kernel.errors import MemoryFault, Rejected
+from memory.outcomes.policy_change import change_namespace
 from memory.tenancy.entities import Learning, NamespaceChange, PolicyName
 from memory.tenancy.namespace_settings import STRICT, STRICT_SETTINGS, NamespaceSettings, Taxonomy
-from memory.tenancy.service import change_namespace
 from server.dashboard.forms import Form
 from server.dashboard.guarding import guarded_at
 from server.dashboard.settings_wording import SETTINGS, SettingText
@@ -69,15 +69,30 @@ async def change_learning(viewer: Manages, form: FormDep) -> Response:
     return done(viewer, "/settings", said)
 
 
+@router.post("/policy")
+async def change_policy(viewer: Manages, form: FormDep) -> Response:
+    """Learn by another policy from now on, and fold what was recorded under it."""
+    before = viewer.call.namespace.policy
+    try:
+        wanted = NamespaceChange(policy=_policy(form.get("policy")))
+        changed = await change_namespace(viewer.engine, viewer.call, wanted, _version(form))
+    except MemoryFault as fault:
+        return _page(viewer, fault)
+    said = f"The policy is {changed.policy} now, and every belief was folded anew under it."
+    said += f" Changing it back to {before} gives the beliefs that {before} makes of the outcomes."
+    return done(viewer, "/settings", said)
+
+
 @router.get("/what-if")
 async def show_what_if(viewer: Reads) -> Response:
     """What weights would be under another policy, for the same outcomes; nothing is changed."""
-    policy = viewer.request.query_params.get("policy", "")
-    if policy not in get_args(PolicyName):
-        raise Rejected("choose a policy", field="policy", limit=list(get_args(PolicyName)))
-    found = await what_if(viewer.engine, viewer.call, WhatIf(policy, SHOWN))  # pyright: ignore[reportArgumentType] - checked above
+    policy = _policy(viewer.request.query_params.get("policy", ""))
+    try:
+        found = await what_if(viewer.engine, viewer.call, WhatIf(policy, SHOWN))
+    except MemoryFault as fault:
+        return _page(viewer, fault)
     view = await load_view(viewer, found.difference)
-    return page(viewer, "what_if.html", found=found, view=view, policies=get_args(PolicyName))
+    return page(viewer, "what_if.html", found=found, view=view)
 
 
 def _page(viewer: PageViewer, fault: MemoryFault | None = None) -> Response:
@@ -142,6 +157,13 @@ def _read(words: SettingText, text: str) -> object:
         return float(text) if words.kind == "share" else int(text)
     except ValueError as fault:
         raise Rejected(f"{path} must be a number", field=path) from fault
+
+
+def _policy(name: str) -> PolicyName:
+    for one in get_args(PolicyName):
+        if one == name:
+            return one
+    raise Rejected("choose a policy", field="policy", limit=list(get_args(PolicyName)))
 
 
 def _version(form: Form) -> int:

@@ -875,6 +875,8 @@ FINDS_NOTHING: dict[str, Ask] = {
     "LedgerStore.at": lambda f: f.ledger.at(10**6),
     "LedgerStore.known_at": lambda f: f.ledger.known_at(10**6),
     "LedgerStore.settled_before": lambda f: f.ledger.settled_before(0),
+    "LedgerStore.policy_change": lambda f: f.ledger.policy_change(),
+    "LedgerStore.policy_at": lambda f: f.ledger.policy_at(10**6),
     "LedgerStore.supersede": lambda f: f.ledger.supersede([f.outcome], 1),
     "LedgerStore.reinstate": lambda f: f.ledger.reinstate([f.outcome]),
     "OutcomeStore.sets": lambda f: f.outcomes.sets(),
@@ -972,6 +974,7 @@ FINDS_NOTHING: dict[str, Ask] = {
     "StateStore.load_cells": lambda f: f.states.load_cells(),
     "StateStore.load_for_cell": lambda f: f.states.load_for_cell(f.agent, f.category),
     "StateStore.load_usage": lambda f: f.states.load_usage(f.agent, f.category),
+    "StateStore.set_controls": lambda f: f.states.set_controls({(f.agent, f.category): 1}),
     "StateStore.add_controls": lambda f: f.states.add_controls({(f.agent, f.category): 1}),
     "PredictionStore.lock_events": lambda f: f.predictions.lock_events(["rain"]),
     "PredictionStore.of_attempts": lambda f: f.predictions.of_attempts(

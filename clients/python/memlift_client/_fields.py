@@ -623,12 +623,17 @@ class NamespaceChangeFields(TypedDict, total=False):
 
     learning: Literal["on", "frozen"] | None
     """Whether outcomes move anything."""
+    policy: Literal["belief", "paper", "paper-strict", "steps", "delta"] | None
+    """
+    The rule by which it learns from now on: every belief is folded anew from the recorded
+    outcomes, as `what-if` foresees. Refused where older outcomes are kept as their result alone.
+    """
     settings: NamespaceSettingsFields | None
     """Merged over those in force; a null returns a setting to the server's default."""
 
 
 class NamespaceFields(TypedDict, total=False):
-    """A namespace to be made; slug, clock and policy never change."""
+    """A namespace to be made; slug and clock never change."""
 
     clock: Literal["wall", "replay"]
     """Whether facts are known when they come, or when their caller says."""

@@ -512,6 +512,16 @@ class Exposure:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class FloorChange:
+    """The least score at which a memory is served, which its weight alone must reach."""
+
+    after: float
+    """Under the other policy, which may settle it."""
+    before: float
+    """Under the policy of the namespace."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Gates:
     """
     Floors that keep memories out; 0 is off.
@@ -2164,6 +2174,22 @@ class WeightEvent:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class WeightMoves:
+    """Of the living memories that the caller may see, how many a change moves."""
+
+    falling: int
+    """How many weigh less."""
+    floor: FloorChange
+    """The score floor."""
+    left_out: int
+    """How many fall below the score floor, so that no task is near enough for them."""
+    returning: int
+    """How many were below the score floor, and are not any more."""
+    rising: int
+    """How many weigh more."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class WeightRow:
     """A line in the list of weights."""
 
@@ -3143,6 +3169,8 @@ class WhatIfResult:
     """What another policy would have changed, and this cannot."""
     instead_of: str
     """The policy of the namespace."""
+    moves: WeightMoves
+    """How many living memories would rise, fall, or be left out."""
     outcomes: int
     """How many recorded outcomes were folded."""
     policy: Literal["belief", "paper", "paper-strict", "steps", "delta"]
@@ -3187,6 +3215,7 @@ __all__ = [
     "Estimate",
     "Explanation",
     "Exposure",
+    "FloorChange",
     "Gates",
     "Guideline",
     "HalfOfTasks",
@@ -3265,6 +3294,7 @@ __all__ = [
     "Weight",
     "WeightChange",
     "WeightEvent",
+    "WeightMoves",
     "WeightRow",
     "WeightShares",
     "WhatIfResult",

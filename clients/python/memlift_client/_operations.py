@@ -117,14 +117,15 @@ def change_namespace(
     version: int,
     *,
     learning: Literal["on", "frozen"] | None = None,
+    policy: Literal["belief", "paper", "paper-strict", "steps", "delta"] | None = None,
     settings: f.NamespaceSettingsFields | None = None,
 ) -> Call[m.Namespace]:
-    """Freeze or resume learning; merge settings."""
+    """Freeze or resume learning, merge settings, change the policy."""
     return call(
         "PATCH",
         "",
         one(m.Namespace),
-        body={"learning": learning, "settings": settings},
+        body={"learning": learning, "policy": policy, "settings": settings},
         version=version,
     )
 
