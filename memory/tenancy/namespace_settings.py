@@ -66,6 +66,10 @@ class NamespaceSettings:
     """Whether a memory is also found by an identifier of the task that it holds, such as an error
     code or a path.
     """
+    llm_daily_tokens: Annotated[int, Field(strict=True, ge=0, le=MAX_COUNT)] | None = None
+    """How many tokens of the language model the namespace may take in a UTC day, at most as many as
+    the server allows each; 0 asks it nothing.
+    """
     retention_days: (
         Annotated[int, Field(strict=True, ge=MIN_KEPT_DAYS, le=MAX_KEPT_DAYS)] | None
     ) = 400
@@ -89,8 +93,14 @@ class NamespaceSettings:
         _require_count(self.daily_credits, "daily_credits", MAX_COUNT)
         _require_count(self.verification_trials, "verification_trials", MAX_TRIALS)
         _require_count(self.verification_days, "verification_days", MAX_DAYS)
+        if self.llm_daily_tokens is not None:
+            _require_count(self.llm_daily_tokens, "llm_daily_tokens", MAX_COUNT, 0)
         if self.retention_days is not None:
             _require_count(self.retention_days, "retention_days", MAX_KEPT_DAYS, MIN_KEPT_DAYS)
+
+    def daily_tokens(self, server: int) -> int:
+        """The tokens of a day, where the server allows each namespace so many."""
+        return server if self.llm_daily_tokens is None else min(self.llm_daily_tokens, server)
 
     def stored(self) -> dict[str, object]:
         return asdict(self)

@@ -217,6 +217,11 @@ class NamespaceSettingsFields(TypedDict, total=False):
     Whether a memory is also found by an identifier of the task that it holds, such as an error
     code or a path.
     """
+    llm_daily_tokens: int | None
+    """
+    How many tokens of the language model the namespace may take in a UTC day, at most as many as
+    the server allows each; 0 asks it nothing.
+    """
     max_memories: int
     """The quota of living memories."""
     meta_guidelines: bool

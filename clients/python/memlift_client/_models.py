@@ -886,6 +886,16 @@ class LlmCall:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class LlmPause:
+    """That a language model is left alone for a while by one process: questions fail at once."""
+
+    reason: str
+    """The last fault before it."""
+    seconds: float
+    """For how long still."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Me:
     """
     What the key of this request is.
@@ -1129,6 +1139,11 @@ class NamespaceSettings:
     """
     Whether a memory is also found by an identifier of the task that it holds, such as an error
     code or a path.
+    """
+    llm_daily_tokens: int | None
+    """
+    How many tokens of the language model the namespace may take in a UTC day, at most as many as
+    the server allows each; 0 asks it nothing.
     """
     max_memories: int
     """The quota of living memories."""
@@ -1452,8 +1467,8 @@ class Ready(HasReadiness):
     """What was looked at, by name."""
     degraded: tuple[str, ...]
     """
-    What does not go on beside the requests: `no leader`, `jobs fail`, `namespaces of another
-    model`, which are refused alone.
+    What does not go on beside the requests: `no leader`, `jobs fail`, `language model away`,
+    `namespaces of another model`, which are refused alone.
     """
     status: Literal["ready", "not_ready"]
     """Whether requests are served."""
@@ -1833,9 +1848,14 @@ class TokenBudget:
     left: int
     """What another call may take."""
     limit: int
-    """How many tokens the day has."""
+    """How many tokens the day has: `llm_daily_tokens` of the namespace, at most the server's."""
     model: str | None
     """The language model; null where none is configured."""
+    pause: LlmPause | None
+    """
+    Where the provider asked for a pause or failed three times in a row, and the process that
+    answers leaves it alone; null where it would be asked.
+    """
     reserved: int
     """What is set aside for calls under way, or for calls whose process died."""
     spent: int
@@ -3231,6 +3251,7 @@ __all__ = [
     "ListedMemory",
     "Live",
     "LlmCall",
+    "LlmPause",
     "Me",
     "Memory",
     "MemoryChange",
