@@ -454,6 +454,12 @@ async def require_session(engine: Engine, session_id: str, now: datetime) -> Non
         (await KeyStore(connection).get(session.key_id)).require_alive(now)
 
 
+async def require_living(engine: Engine, key_id: UUID, now: datetime) -> None:
+    """Raises Unauthenticated where the key has ended; asking is no use of it."""
+    async with engine.database.transaction() as connection:
+        (await KeyStore(connection).get(key_id)).require_alive(now)
+
+
 async def close_session(engine: Engine, session_id: str) -> None:
     """From now on the id opens nothing."""
     async with engine.database.transaction() as connection:

@@ -122,6 +122,34 @@ class AuditEntry:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class BankChange:
+    """Rows that one transaction wrote."""
+
+    memory_ids: tuple[str, ...]
+    """
+    The memories that it is about, of those that the caller may read; empty where it is about
+    none.
+    """
+    part: Literal[
+        "experience",
+        "constraint",
+        "meta_guideline",
+        "memory",
+        "agent",
+        "category",
+        "centroid",
+        "taxonomy",
+        "support",
+        "cell",
+        "strength",
+        "record",
+    ]
+    """What changed."""
+    recorded_at: datetime
+    """When it was written."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class BelievedEffect:
     """What a memory is believed to add to the reward against an empty place."""
 
@@ -187,6 +215,18 @@ class Change:
     """The memory that retires; null where one is only created."""
     situation: str | None
     """When the new memory applies; null once erased, or where the key may not read it."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ChangePage:
+    """A page of what changed."""
+
+    after: str
+    """To be sent for what comes after these; good for 23 hours."""
+    has_more: bool
+    """Whether there is more already."""
+    items: tuple[BankChange, ...]
+    """The changes, each once; what one transaction wrote of one part is one change."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -3205,12 +3245,14 @@ __all__ = [
     "Applied",
     "ArmMean",
     "AuditEntry",
+    "BankChange",
     "BankDifference",
     "BelievedEffect",
     "Branch",
     "BulkItem",
     "Category",
     "Change",
+    "ChangePage",
     "Changeset",
     "Check",
     "CheckEvidence",

@@ -284,6 +284,11 @@ def set_measure(
     )
 
 
+def list_changes(*, after: str | None = None, limit: int | None = None) -> Call[m.ChangePage]:
+    """What changed after a place; as server-sent events where `Accept` asks for them."""
+    return call("GET", "/changes", one(m.ChangePage), query={"after": after, "limit": limit})
+
+
 def list_changesets(
     *,
     limit: int | None = None,
