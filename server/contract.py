@@ -37,6 +37,7 @@ WITH_BODY = {
     "415": "The body is not application/json",
 }
 WITH_VERSION = {"412": "Another edit came first", "428": "If-Match is missing"}
+WITH_PLACE = {"410": "What came after that place is kept no longer"}
 HEALTH = {"500": COMMON["500"]}
 TAGS: Mapping[str, str] = {
     "health": "Whether the server lives, can serve, and what it counted.",
@@ -63,6 +64,7 @@ TAGS: Mapping[str, str] = {
     "settlements": "What did happen; a settlement scores every prediction of its event.",
     "tickets": "Candidates are tried before they are served.",
     "effect": "What memory did for each agent and category, with its interval.",
+    "changes": "What was written in a namespace, by pages or as server-sent events.",
     "history": "The bank at a moment, the difference of two, what if, and undo.",
     "learning health": "Whether learning is fed, moves, and carries a signal.",
     "llm-calls": "What a language model was asked and what it answered.",
@@ -72,6 +74,7 @@ TAGS: Mapping[str, str] = {
 """What each group of operations is about."""
 PARAMETERS: Mapping[str, str] = {
     "namespace": "Slug of the namespace.",
+    "after": "The place after which changes are wanted, from an answer before.",
     "agent": "Only what concerns the agent of this name.",
     "arm": "Only retrievals of this arm.",
     "as_of": "The moment that is asked about, with a zone.",
@@ -265,8 +268,11 @@ def _problems(path: str, method: str, operation: Document) -> dict[str, str]:
     problems = dict(COMMON)
     if method != "get":
         problems |= WITH_BODY
-    if any(parameter["name"] == "if-match" for parameter in operation.get("parameters", [])):
+    parameters = {parameter["name"] for parameter in operation.get("parameters", [])}
+    if "if-match" in parameters:
         problems |= WITH_VERSION
+    if "after" in parameters:
+        problems |= WITH_PLACE
     return problems
 
 

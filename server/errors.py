@@ -11,6 +11,7 @@ from starlette.responses import Response
 from memory.kernel.errors import (
     Conflict,
     Forbidden,
+    Gone,
     MemoryFault,
     NotFound,
     Overloaded,
@@ -61,6 +62,7 @@ class PreconditionRequired(Rejected):
 
 STATUS: dict[type[MemoryFault], HTTPStatus] = {
     NotFound: HTTPStatus.NOT_FOUND,
+    Gone: HTTPStatus.GONE,
     Conflict: HTTPStatus.CONFLICT,
     StaleEdit: HTTPStatus.PRECONDITION_FAILED,
     Rejected: HTTPStatus.UNPROCESSABLE_ENTITY,

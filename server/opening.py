@@ -12,7 +12,7 @@ from memory.inference.reranker import LocalReranker, RerankerPolicy
 from memory.kernel.engine import Engine, EngineSettings, LlmLimits
 from memory.kernel.errors import Rejected
 from memory.kernel.postgres.database import PoolSettings
-from memory.llm.provider import ProviderPolicy
+from memory.llm.provider import ProviderClient, ProviderPolicy
 from memory.opening import Models, open_engine
 from server.settings import Settings
 
@@ -129,4 +129,8 @@ def gauges(engine: Engine) -> dict[str, float]:
         numbers |= engine.resident.gauges()
     if isinstance(engine.embedder, LocalEmbedder) and engine.embedder.backend is not None:
         numbers["embedder_packed"] = float(engine.embedder.backend.startswith("packed"))
+    if isinstance(engine.llm, ProviderClient):
+        pause = engine.llm.pause
+        numbers["llm_paused_seconds"] = 0.0 if pause is None else pause.seconds
+        numbers["llm_failures_in_a_row"] = float(engine.llm.failures)
     return numbers | {f"health_{name}": value for name, value in engine.health_gauges.items()}

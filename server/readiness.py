@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from time import monotonic
 
-from memory.jobs.service import readiness
+from memory.jobs.checks import readiness
 from memory.kernel.engine import Engine
 from memory.kernel.errors import Unavailable
 from memory.kernel.postgres.compatibility import Check

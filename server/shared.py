@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from fastapi import Request
 
+from memory.insight.pulse_entities import Pulse
 from memory.kernel.engine import Engine
 from memory.kernel.errors import Unavailable
 from server.callers import Callers
@@ -15,6 +16,13 @@ from server.readiness import Readiness
 from server.settings import Settings
 from server.tracing import Tracing, open_tracing
 from server.watching import Watches
+
+FOLLOWED_EVERY = 1.0
+"""Seconds between looks whether a namespace that somebody follows has changed."""
+
+
+def _followers() -> Watches[int]:
+    return Watches(FOLLOWED_EVERY, "key", "streams of changes")
 
 
 @dataclass(slots=True)
@@ -30,7 +38,8 @@ class Shared:
     logins: Limits
     places: Places
     tracing: Tracing | None = None
-    watches: Watches = field(default_factory=Watches)
+    watches: Watches[Pulse] = field(default_factory=Watches[Pulse])
+    followers: Watches[int] = field(default_factory=_followers)
     readiness: Readiness = field(default_factory=Readiness)
     engine: Engine | None = None
     cursors: Cursors = field(default_factory=lambda: Cursors(secrets.token_bytes(KEY_BYTES)))

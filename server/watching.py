@@ -10,9 +10,10 @@ from collections import Counter
 from collections.abc import AsyncGenerator, Awaitable, Callable, Hashable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from time import monotonic
+from typing import Generic, Protocol, TypeVar
 from uuid import UUID
 
-from memory.insight.pulse_entities import Pulse
 from memory.kernel.errors import MemoryFault, Overloaded
 
 EVERY_SECONDS = 3.0
@@ -20,43 +21,70 @@ MAX_OF_SESSION = 4
 """A browser opens six connections to one server: the pages themselves need the rest."""
 MAX_OF_PROCESS = 200
 
-Look = Callable[[], Awaitable[Pulse]]
+Seen = TypeVar("Seen")
 logger = logging.getLogger("memlift.dashboard")
 
 
+class ServerEnding(Protocol):
+    """That the server stops."""
+
+    def is_set(self) -> bool: ...
+
+    async def wait(self) -> object: ...
+
+
 @dataclass(slots=True, eq=False)
-class Watch:
+class Watch(Generic[Seen]):
     """What one namespace is seen to be, by a task that looks again and again."""
 
-    latest: Pulse | None = None
+    latest: Seen | None = None
     watchers: int = 0
     changed: asyncio.Event = field(default_factory=asyncio.Event)
     task: asyncio.Task[None] | None = None
 
-    async def after(self, seen: Pulse | None, seconds: float) -> Pulse | None:
-        """What differs from `seen`, as soon as there is one; None where nothing came in time."""
-        try:
-            async with asyncio.timeout(seconds):
-                while self.latest is None or self.latest == seen:
-                    await self.changed.wait()
-        except TimeoutError:
-            return None
+    async def after(
+        self, seen: Seen | None, seconds: float, ending: ServerEnding | None = None
+    ) -> Seen | None:
+        """What differs from `seen`, as soon as there is one; None where nothing came in time, or
+        the server stops.
+        """
+        until = monotonic() + seconds
+        while self.latest is None or self.latest == seen:
+            events: list[ServerEnding] = (
+                [self.changed] if ending is None else [self.changed, ending]
+            )
+            left = until - monotonic()
+            if left <= 0 or (ending is not None and ending.is_set()):
+                return None
+            await _first_of(events, left)
         return self.latest
 
-    def see(self, pulse: Pulse) -> None:
+    def see(self, found: Seen) -> None:
         """Wake everybody where something changed."""
-        if pulse != self.latest:
-            self.latest = pulse
+        if found != self.latest:
+            self.latest = found
             self.changed.set()
             self.changed = asyncio.Event()
 
 
-class Watches:
+async def _first_of(events: list[ServerEnding], seconds: float) -> None:
+    waits = [asyncio.ensure_future(event.wait()) for event in events]
+    try:
+        await asyncio.wait(waits, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for wait in waits:
+            wait.cancel()
+
+
+class Watches(Generic[Seen]):
     """The watches of a process, by namespace."""
 
-    def __init__(self, every: float = EVERY_SECONDS) -> None:
+    def __init__(
+        self, every: float = EVERY_SECONDS, watcher: str = "session", watched: str = "pages"
+    ) -> None:
         self._every = every
-        self._open: dict[UUID, Watch] = {}
+        self._watcher, self._watched = watcher, watched
+        self._open: dict[UUID, Watch[Seen]] = {}
         self._by_session: Counter[Hashable] = Counter()
 
     def __len__(self) -> int:
@@ -64,12 +92,12 @@ class Watches:
 
     @asynccontextmanager
     async def join(
-        self, namespace_id: UUID, session: Hashable, look: Look
-    ) -> AsyncGenerator[Watch]:
+        self, namespace_id: UUID, session: Hashable, look: Callable[[], Awaitable[Seen]]
+    ) -> AsyncGenerator[Watch[Seen]]:
         """The watch of a namespace for the block. Raises Overloaded where too many watch."""
         self.require_place(session)
         self._by_session[session] += 1
-        watch = self._open.setdefault(namespace_id, Watch())
+        watch = self._open.setdefault(namespace_id, Watch[Seen]())
         watch.watchers += 1
         if watch.task is None:
             watch.task = asyncio.create_task(self._keep_looking(watch, look))
@@ -81,18 +109,18 @@ class Watches:
     def require_place(self, session: Hashable) -> None:
         """Raises Overloaded where one more watcher would be too many."""
         for held, limit, whose in (
-            (self._by_session[session], MAX_OF_SESSION, "this session"),
+            (self._by_session[session], MAX_OF_SESSION, f"this {self._watcher}"),
             (self._by_session.total(), MAX_OF_PROCESS, "this server"),
         ):
             if held >= limit:
                 raise Overloaded(
-                    f"{whose} watches {limit} pages already",
+                    f"{whose} watches {limit} {self._watched} already",
                     code="too_many_watchers",
                     limit=limit,
                     retry_after=30,
                 )
 
-    def _leave(self, namespace_id: UUID, session: Hashable, watch: Watch) -> None:
+    def _leave(self, namespace_id: UUID, session: Hashable, watch: Watch[Seen]) -> None:
         self._by_session -= Counter([session])
         watch.watchers -= 1
         if not watch.watchers and watch.task is not None:
@@ -100,7 +128,7 @@ class Watches:
             watch.task = None
             self._open.pop(namespace_id, None)
 
-    async def _keep_looking(self, watch: Watch, look: Look) -> None:
+    async def _keep_looking(self, watch: Watch[Seen], look: Callable[[], Awaitable[Seen]]) -> None:
         """A look that fails is tried again: what was seen last stays true of its time."""
         while True:
             try:

@@ -118,14 +118,16 @@ def diff_states(before: Learned, after: Learned) -> list[StateChange]:
 
 
 def ledger_entries(
-    changes: Iterable[StateChange], policy: Policy, cause: ChangeCause
+    changes: Iterable[StateChange], policy: Policy, cause: ChangeCause, before: Policy | None = None
 ) -> list[LedgerEntry]:
-    """The ledger's entries for changes with one cause."""
+    """The ledger's entries for changes with one cause; `before`: the policy by which the states
+    before are read, where that is another.
+    """
     return [
         LedgerEntry(
             change,
             cause,
-            _weight(policy, change, change.before),
+            _weight(before or policy, change, change.before),
             _weight(policy, change, change.after),
         )
         for change in changes

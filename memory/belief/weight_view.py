@@ -79,6 +79,11 @@ class WeightView:
             share * self.policy.ranking_weight(memory, deviation),
         )
 
+    def reads(self, row: BelievedRow) -> bool:
+        """Whether the row's state is one of this policy: not where that was changed meanwhile."""
+        fresh = self.policy.initial_memory(row.start_weight)
+        return self.past is not None or len(row.state) == len(fresh.values)
+
     def lift(self, row: BelievedRow) -> Lift | None:
         """What the row is believed to add; None by a policy that does not say how sure it is."""
         return self.policy.lift(*self._aged_states(row))

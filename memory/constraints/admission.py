@@ -150,7 +150,7 @@ async def admit_constraints(
     if not constraints:
         return []
     # Held to the end of the transaction: what others admit is here before, or comes after.
-    await NamespaceStore(connection).bump(namespace.id, steps=0)
+    await NamespaceStore(connection).bump(namespace, steps=0)
     tasks = {new.task_id: new.task_vector for new in constraints if new.task_vector is not None}
     await ConstraintStore(connection, namespace.id).add_task_vectors(tasks, model_id)
     results: list[AdmissionResult] = []

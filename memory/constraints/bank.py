@@ -88,7 +88,7 @@ async def vouch_for(engine: Engine, call: Call, memory_id: UUID, reason: str | N
         state = known.trust if known.trust is Trust.QUARANTINED else known.status
         raise Conflict(f"the constraint is {state}", code="status_conflict", field="id")
     async with engine.database.transaction(call.namespace.id) as connection:
-        await NamespaceStore(connection).bump(call.namespace.id, steps=0)
+        await NamespaceStore(connection).bump(call.namespace, steps=0)
         context = ChangeContext(connection, call.namespace, call.key.id, call.now)
         admission = None
         if known.visibility is Visibility.AGENT:

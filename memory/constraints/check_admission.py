@@ -373,7 +373,7 @@ class _CheckAdmitter:
         stored = {run_id: one.stored() for run_id, one in self.plan.examined.items()}
         if any(trial.proposals for trial in self.plan.trials):
             # Before the rows of runs that an erasure, which takes the version first, will want.
-            await NamespaceStore(self.connection).bump(self.namespace.id, steps=0)
+            await NamespaceStore(self.connection).bump(self.namespace, steps=0)
         await store.keep(stored)
         context = ChangeContext(self.connection, self.namespace, None, self.times[1])
         await settle(context, await store.in_use_untested())

@@ -69,7 +69,7 @@ class ChangeContext:
 
     async def stamp(self, memories: int = 0) -> Stamp:
         """A version of the bank for the next change, so that caches hear of each."""
-        version = await NamespaceStore(self.connection).bump(self.namespace.id, memories=memories)
+        version = await NamespaceStore(self.connection).bump(self.namespace, memories=memories)
         return Stamp(self.key_id, self.now, version)
 
 
@@ -249,7 +249,7 @@ async def resolve_contradiction(
     async with engine.database.effect(call.namespace.id) as connection:
         store = ContradictionStore(connection, call.namespace.id)
         # Whoever decides by evidence holds the version, so nothing is decided beside this.
-        await NamespaceStore(connection).bump(call.namespace.id, steps=0)
+        await NamespaceStore(connection).bump(call.namespace, steps=0)
         known = await store.get(contradiction_id)
         if known.state == "resolved" and known.resolution_reason != EVIDENCE:
             raise Conflict(

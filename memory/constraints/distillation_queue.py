@@ -337,7 +337,7 @@ async def _save(
         await run.require_leadership(connection)
         if isinstance(result, DraftedConstraints) and result.constraints:
             # Before the rows that an erasure, which takes the bank's version first, will want.
-            await NamespaceStore(connection).bump(run.namespace.id, steps=0)
+            await NamespaceStore(connection).bump(run.namespace, steps=0)
         store = ContrastStore(connection, run.namespace.id)
         has_words = await store.lock(pair.claimed)
         if has_words is None:

@@ -149,7 +149,7 @@ class _RelabelRun:
     ) -> list[Mapping[str, object]]:
         if not moves:
             return []
-        version = await NamespaceStore(self._connection).bump(self._namespace.id)
+        version = await NamespaceStore(self._connection).bump(self._namespace)
         store = MemoryStore(self._connection, self._namespace.id)
         changes: list[Mapping[str, object]] = []
         moved: list[UUID] = []

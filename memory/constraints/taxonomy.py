@@ -85,7 +85,7 @@ async def replace_taxonomy(
         store = TaxonomyStore(connection, call.namespace.id)
         model_id = await adopt_model(connection, engine, call.namespace)
         # Held from here on: of two that bring one, the second sees the first.
-        bank_version = await NamespaceStore(connection).bump(call.namespace.id)
+        bank_version = await NamespaceStore(connection).bump(call.namespace)
         known = await store.current()
         seen = known.version if known is not None else 0
         if over is not None and over != seen:

@@ -65,7 +65,7 @@ async def start_apart_trial(engine: Engine, call: Call, memory_id: UUID) -> Apar
     async with engine.database.effect(call.namespace.id) as connection:
         store = NamespaceStore(connection)
         # Until its end no other request is written between what is read here and what is written.
-        await store.bump(call.namespace.id)
+        await store.bump(call.namespace)
         absences = await _load_absences(connection, call, memory_id)
         trials = await _running(connection, call, now)
         if memory_id in trials:
@@ -85,7 +85,7 @@ async def stop_apart_trial(engine: Engine, call: Call, memory_id: UUID) -> None:
     await get_memory(engine, call, memory_id)
     async with engine.database.effect(call.namespace.id) as connection:
         store = NamespaceStore(connection)
-        await store.bump(call.namespace.id)
+        await store.bump(call.namespace)
         trials = await _running(connection, call, _present(call))
         if trials.pop(memory_id, None) is None:
             raise _refused("the memory is not being tried apart")

@@ -37,7 +37,7 @@ async def merge_memory(engine: Engine, call: Call, memory_id: UUID, change: Merg
         require_right(call, memory)
     _require_mergeable(merged, survivor)
     async with engine.database.transaction(call.namespace.id) as connection:
-        version = await NamespaceStore(connection).bump(call.namespace.id, memories=-1)
+        version = await NamespaceStore(connection).bump(call.namespace, memories=-1)
         store = TwinStore(connection, call.namespace.id)
         ids = sorted((survivor.id, merged.id))
         await store.hold(ids)

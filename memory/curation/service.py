@@ -58,7 +58,7 @@ async def edit_memory(
         if rewording is not None:
             model_id = await adopt_model(connection, engine, call.namespace)
             await StateStore(connection, call.namespace.id).lock()
-        bank_version = await NamespaceStore(connection).bump(call.namespace.id)
+        bank_version = await NamespaceStore(connection).bump(call.namespace)
         stamp = Stamp(call.key.id, call.now, bank_version)
         store = MemoryStore(connection, call.namespace.id)
         columns = edited_columns(edit) | {"bank_version": bank_version}
@@ -146,7 +146,7 @@ async def change_status(
         if target is Status.ACTIVE:
             target = await _choose_restored_status(connection, call, current)
         version = await NamespaceStore(connection).bump(
-            call.namespace.id, memories=living.get(change.action, 0)
+            call.namespace, memories=living.get(change.action, 0)
         )
         store = StatusStore(connection, call.namespace.id)
         transition = StatusTransition((current.status,), target, change.reason)
@@ -197,7 +197,7 @@ async def change_trust(engine: Engine, call: Call, memory_id: UUID, change: Trus
             f"the memory is {change.trust} already", code="trust_conflict", field="trust"
         )
     async with engine.database.transaction(call.namespace.id) as connection:
-        version = await NamespaceStore(connection).bump(call.namespace.id)
+        version = await NamespaceStore(connection).bump(call.namespace)
         stamp = Stamp(call.key.id, call.now, version)
         store = StatusStore(connection, call.namespace.id)
         if not await store.set_trust(memory_id, change.trust, stamp, was=current.trust):

@@ -133,7 +133,7 @@ async def _retire_memories(
     """The result with those that retired, and how each had stood."""
     if not preview.retired:
         return preview, ()
-    version = await NamespaceStore(connection).bump(call.namespace.id)
+    version = await NamespaceStore(connection).bump(call.namespace)
     stamp = Stamp(call.key.id, call.now, version)
     reasons = dict.fromkeys(preview.retired, REASON)
     stood = await RollbackStore(connection, call.namespace.id).list_memory_states(preview.retired)
@@ -153,7 +153,7 @@ async def _withdraw_support(
     if not (preview.trajectories or words):
         return TakenSupport()
     # Held to the end: no constraint is admitted meanwhile.
-    await NamespaceStore(connection).bump(call.namespace.id, steps=0)
+    await NamespaceStore(connection).bump(call.namespace, steps=0)
     taken = await store.withdraw_support(preview.trajectories, words, call.now)
     context = ChangeContext(connection, call.namespace, call.key.id, call.now)
     await settle(context, preview.weakened)

@@ -81,7 +81,7 @@ async def _erase(connection: Connection, call: Call, erasure: Erasure) -> Erased
     tickets = await TicketStore(connection, namespace_id).blank(targets.memory_ids, call.now)
     await store.blank_lessons(erasure, targets.memory_ids)
     await store.hold_receipts(targets.memory_ids)
-    version = await NamespaceStore(connection).bump(namespace_id, memories=-targets.living)
+    version = await NamespaceStore(connection).bump(call.namespace, memories=-targets.living)
     await store.hold_memories(targets.memory_ids)
     versions, embeddings = await store.blank_memories(targets.memory_ids, call.now)
     lines = await store.blank_lines(targets.memory_ids)

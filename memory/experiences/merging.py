@@ -102,7 +102,7 @@ async def merge_twins(
     changed, through, alike = near.changed, near.through, list_alike(near.pairs, merges)
     if dry or not merges:
         return MergeResult(changed, through, merges, alike, plan)
-    version = await NamespaceStore(connection).bump(namespace.id, memories=-len(merges))
+    version = await NamespaceStore(connection).bump(namespace, memories=-len(merges))
     await store.hold([member.id for merge in merges for member in (merge.survivor, merge.merged)])
     merged = [merge for merge in merges if await store.merge(merge, version)]
     await NamespaceStore(connection).recount(namespace.id, len(merges) - len(merged))

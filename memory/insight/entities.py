@@ -3,21 +3,19 @@
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import datetime
-from typing import Annotated, Any, Literal, cast
+from typing import Any, Literal, cast
 from uuid import UUID
-
-from pydantic import Field
 
 from memory.belief.effect import ArmMean, Estimate
 from memory.insight.influence_entities import PartyInfluence
 from memory.kernel.errors import Rejected
-from memory.kernel.fields import INPUT, OUTPUT, Flag, Moment, Name, Whole
+from memory.kernel.fields import INPUT, OUTPUT, Flag, Moment, Name
 from memory.kernel.text import NAME, optional
 from memory.memories.entities import Kind, MemoryVersion, Status
 from memory.receipts.entities import Outcome, Receipt
 from memory.receipts.list_entities import Claims
 from memory.tasks.entities import Task
-from memory.tenancy.entities import PolicyName, utc
+from memory.tenancy.entities import utc
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,44 +240,6 @@ class BankDifference:
     """How many memories differ, those that are not listed among them."""
     memories: tuple[MemoryChange, ...] = ()
     """Those that came, changed status or changed text; only between two moments."""
-
-
-@dataclass(frozen=True, slots=True)
-class WhatIf:
-    """Another policy under which the recorded outcomes are folded; the bank is not touched.
-
-    Which memories were served is taken as it was: another policy would have served others, and
-    what would have come of that nobody knows.
-    """
-
-    __pydantic_config__ = INPUT
-
-    policy: PolicyName
-    """Name of the other policy."""
-    limit: Annotated[Whole, Field(ge=1, le=MAX_CHANGES)] = 100
-    """How many changes of each kind are listed at most."""
-
-    def __post_init__(self) -> None:
-        if not 1 <= self.limit <= MAX_CHANGES:
-            raise Rejected(f"limit lies in 1…{MAX_CHANGES}", field="limit", limit=[1, MAX_CHANGES])
-
-
-@dataclass(frozen=True, slots=True)
-class WhatIfResult:
-    """What the bank would be under the other policy."""
-
-    __pydantic_config__ = OUTPUT
-
-    policy: PolicyName
-    """The policy that was tried."""
-    instead_of: str
-    """The policy of the namespace."""
-    outcomes: int
-    """How many recorded outcomes were folded."""
-    difference: BankDifference
-    """From the bank as it is to the bank as it would be."""
-    held_fixed: str = "the memories served, and the evidence that each outcome was ruled to be"
-    """What another policy would have changed, and this cannot."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,6 @@
 """The ledger read backwards: the bank at a moment, the difference of two, what if, and rebuild."""
 
+import asyncio
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -9,7 +10,7 @@ from uuid import UUID
 from memory.belief.fold import Cell, Learn, Learned, fold
 from memory.belief.policy import Policy, policy_named
 from memory.belief.state_mapping import Subject, diff_states
-from memory.belief.store.ledger import LedgerStore
+from memory.belief.store.ledger import OPEN, LedgerStore
 from memory.belief.store.states import StateStore
 from memory.insight.entities import (
     MAX_CHANGES,
@@ -19,21 +20,28 @@ from memory.insight.entities import (
     RebuildResult,
     StrengthChange,
     WeightChange,
-    WhatIf,
-    WhatIfResult,
 )
 from memory.insight.service import ActorNames, load_names, present
+from memory.insight.what_if_entities import FloorChange, WeightMoves, WhatIf, WhatIfResult
 from memory.kernel.engine import Engine
-from memory.kernel.errors import Conflict, Rejected
+from memory.kernel.errors import Rejected
 from memory.kernel.paging import Listed, Page, listed
 from memory.kernel.postgres.database import Connection
 from memory.memories.browse_entities import BankMoment
 from memory.memories.service import viewer
 from memory.memories.store.queries import MemoryReader
 from memory.memories.store.snapshots import Snapshot, SnapshotStore
-from memory.receipts.rebuild import NO_LONGER_KEPT, ledger, past_states, rebuilt
-from memory.retrieval.ranking import strength_in
+from memory.receipts.rebuild import (
+    NO_LONGER_KEPT,
+    ledger,
+    past_states,
+    rebuilt,
+    require_whole,
+)
+from memory.retrieval.ranking import gates, strength_in
 from memory.tenancy.entities import Act, Call, Clock, Namespace
+from memory.tenancy.namespace_settings import change_preset
+from memory.tenancy.store.namespaces import NamespaceStore
 
 log = logging.getLogger(__name__)
 
@@ -105,17 +113,29 @@ async def what_if(engine: Engine, call: Call, asked: WhatIf) -> WhatIfResult:
     call.key.require(Act.READ)
     policy, other = policy_named(call.namespace.policy), policy_named(asked.policy)
     async with engine.database.transaction(call.namespace.id) as connection:
-        await _require_whole(LedgerStore(connection, call.namespace.id), asked)
+        await require_whole(LedgerStore(connection, call.namespace.id), asked.policy)
+        beneath = await NamespaceStore(connection).settings_beneath(call.namespace.id)
         entries = await ledger(connection, call.namespace.id)
-        visible = await _visible_ids(connection, call)
+        seen_by = await viewer(connection, call)
+        reader = MemoryReader(connection, call.namespace.id, seen_by)
+        visible = frozenset(await reader.list_ever())
+        living = visible & set(await reader.list_living())
         names = await load_names(connection, call)
     at = present(call)
-    here, there = (Bank(fold(one, entries), one, at) for one in (policy, other))
+    settled = change_preset(policy.name, other.name, call.namespace.settings, beneath)
+    moved = replace(call, namespace=replace(call.namespace, settings=settled.settings))
+    here = Bank(await asyncio.to_thread(fold, policy, entries), policy, at)
+    there = Bank(await asyncio.to_thread(fold, other, entries), other, at)
     difference = compare_banks(here, there, names, visible)
     return WhatIfResult(
         policy=asked.policy,
         instead_of=call.namespace.policy,
         outcomes=sum(isinstance(entry, Learn) for entry in entries),
+        moves=_count_moves(
+            {one: weight for one, weight in here.weights().items() if one in living},
+            there.weights(),
+            FloorChange(gates(engine, call, policy).score, gates(engine, moved, other).score),
+        ),
         difference=replace(
             difference,
             weights=difference.weights[: asked.limit],
@@ -124,18 +144,18 @@ async def what_if(engine: Engine, call: Call, asked: WhatIf) -> WhatIfResult:
     )
 
 
-async def _require_whole(store: LedgerStore, asked: WhatIf) -> None:
-    """Raises Conflict where outcomes that were folded are no longer kept."""
-    await store.hold()
-    closing = await store.closing()
-    if closing is not None:
-        raise Conflict(
-            f"outcomes until {closing.known_at.isoformat()} are kept as their result alone:"
-            f" they cannot be folded by the policy {asked.policy}",
-            code=NO_LONGER_KEPT,
-            field="policy",
-            limit=closing.known_at.isoformat(),
-        )
+def _count_moves(
+    before: Mapping[UUID, float], after: Mapping[UUID, float], floor: FloorChange
+) -> WeightMoves:
+    """Of these memories, how many the change moves, and how many it takes below the floor."""
+    pairs = [(weight, after[one]) for one, weight in before.items() if one in after]
+    return WeightMoves(
+        rising=sum(later > earlier for earlier, later in pairs),
+        falling=sum(later < earlier for earlier, later in pairs),
+        left_out=sum(earlier >= floor.before and later < floor.after for earlier, later in pairs),
+        returning=sum(earlier < floor.before and later >= floor.after for earlier, later in pairs),
+        floor=floor,
+    )
 
 
 async def verify_rebuild(
@@ -218,6 +238,7 @@ async def load_bank(connection: Connection, call: Call, moment: BankMoment) -> B
         store = LedgerStore(connection, namespace.id)
         await _require_open(store, moment.bank_version)
         at = await store.known_at(moment.bank_version)
+        policy = policy_named(await store.policy_at(moment.bank_version) or policy.name)
         return Bank(await store.at(moment.bank_version), policy, at or present(call))
     states = await StateStore(connection, namespace.id).load_all()
     return Bank(states, policy, present(call))
@@ -227,13 +248,17 @@ async def _require_open(store: LedgerStore, bank_version: int) -> None:
     """Raises Rejected for a version of which the ledger tells no more."""
     await store.hold()
     closing = await store.closing()
-    if closing is not None and bank_version < closing.bank_version:
+    if closing is None:
+        return
+    # Where the closing came after a change of the policy, its states are those of the new one.
+    first = max(closing.bank_version, await store.policy_change() or OPEN)
+    if bank_version < first:
         raise Rejected(
-            f"bank_version is at least {closing.bank_version}: what was learned before is kept as"
-            " its result alone",
+            f"bank_version is at least {first}: what was learned before is kept as its result"
+            " alone",
             code=NO_LONGER_KEPT,
             field="bank_version",
-            limit=closing.bank_version,
+            limit=first,
         )
 
 

@@ -19,7 +19,6 @@ from memory.constraints.relabelling import RELABEL, relabel
 from memory.constraints.service import can_distil, pair_new_runs
 from memory.experiences.merging import NAME as MERGE
 from memory.experiences.merging import judge_alike, merge_twins
-from memory.inference.store import ModelStore
 from memory.insight.health import sample_health
 from memory.insight.history import REBUILD, verify_rebuild
 from memory.jobs.attempts import Attempts
@@ -28,17 +27,15 @@ from memory.kernel.errors import MemoryFault, NotFound, Overloaded, Unavailable
 from memory.kernel.fields import INPUT, Flag, Moment
 from memory.kernel.ids import new_id
 from memory.kernel.paging import Listed, Page
-from memory.kernel.postgres.compatibility import Check, ServerStore
-from memory.kernel.postgres.database import POOL_EXHAUSTED, Connection
+from memory.kernel.postgres.database import Connection
 from memory.kernel.postgres.leadership import (
-    LEASE,
-    FailingJob,
     JobRun,
     Leadership,
     RunDraft,
     WorkStore,
     led_transaction,
 )
+from memory.llm.client import STOPPED, noting_stops
 from memory.memories.decay import fade
 from memory.memories.service import hide_private
 from memory.meta_guidelines.admission import write_plan
@@ -113,6 +110,15 @@ class Job:
     plan: Plan | None = None
     follow_up: FollowUp | None = None
     has_work: HasWork | None = None
+    stops: tuple[str, ...] = ()
+    """What its plan did not ask the language model, for want of tokens."""
+
+    def told(self, done: WorkResult) -> Mapping[str, object]:
+        """What a run came to, and what it went without."""
+        if not self.stops:
+            return done.result()
+        unasked = {"questions": len(self.stops), "first": self.stops[0]}
+        return {**done.result(), STOPPED: unasked}
 
     def period(self, now: datetime) -> str:
         """Which run `now` belongs to: computed from the calendar, never from ticks. The day where
@@ -394,7 +400,9 @@ async def _plan_if_due(engine: Engine, namespace: Namespace, job: Job, times: Ti
 async def _plan(engine: Engine, namespace: Namespace, job: Job, times: Times) -> Job:
     if job.plan is None:
         return job
-    return replace(job, work=partial(job.work, plan=await job.plan(engine, namespace, times.both)))
+    with noting_stops() as stops:
+        plan = await job.plan(engine, namespace, times.both)
+    return replace(job, work=partial(job.work, plan=plan), stops=tuple(stops))
 
 
 async def _run_once(
@@ -408,7 +416,7 @@ async def _run_once(
     if run_id is None:
         return None
     done = await job.work(connection, namespace, times.both, dry=False)
-    return await store.finish(run_id, done.result(), times.recorded_at)
+    return await store.finish(run_id, job.told(done), times.recorded_at)
 
 
 async def _dry_run(engine: Engine, namespace: Namespace, job: Job, times: Times) -> JobRun:
@@ -424,72 +432,8 @@ async def _dry_run(engine: Engine, namespace: Namespace, job: Job, times: Times)
         now=times.now,
         started_at=times.recorded_at,
         finished_at=times.recorded_at,
-        result=foreseen.result(),
+        result=job.told(foreseen),
     )
-
-
-async def readiness(engine: Engine) -> dict[str, Check]:
-    """The server checks by name; requests are served when all but `leader` and `jobs` are ok.
-
-    Raises Unavailable where every connection is busy: that tells nothing of the database.
-    """
-    checks = {"embedder": _check_embedder(engine)}
-    try:
-        async with engine.database.login() as connection:
-            server = ServerStore(connection)
-            checks["database"] = Check(ok=True, detail="reachable")
-            checks["migrations"] = await server.migrations()
-            if not checks["migrations"].ok:
-                return checks
-            checks["role"] = await server.role()
-        checks |= await _check_inside(engine)
-    except MemoryFault as fault:
-        if fault.kind == POOL_EXHAUSTED:
-            raise
-        checks["database"] = Check(ok=False, detail=fault.detail)
-    return checks
-
-
-def _check_embedder(engine: Engine) -> Check:
-    if engine.registered is None:
-        return Check(ok=False, detail=engine.failure or "the embedding model is loading")
-    return Check(ok=True, detail=engine.registered.identity.name)
-
-
-async def _check_inside(engine: Engine) -> dict[str, Check]:
-    async with engine.database.transaction() as connection:
-        beat = await WorkStore(connection).last_beat()
-        failing = await WorkStore(connection).failing()
-        models = await _check_models(engine, ModelStore(connection))
-    led = beat is not None and beat[1] <= LEASE
-    leader = Check(ok=led, detail=f"led by {beat[0]}" if beat and led else "no process leads")
-    return {"leader": leader, "jobs": _check_jobs(failing), **models}
-
-
-async def _check_models(engine: Engine, store: ModelStore) -> dict[str, Check]:
-    """Whether this process has the model of any namespace, and whether it has that of all: one of
-    another model is refused alone.
-    """
-    others: list[tuple[str, str]] = []
-    serves = True
-    if engine.registered is not None:
-        others = await store.others(engine.registered.id)
-        serves = not others or await store.serves(engine.registered.id)
-    named = ", ".join(f"{slug} ({name})" for slug, name in others[:5])
-    there = f"vectors of another model in: {named}" if others else "one model"
-    return {
-        "model": Check(ok=serves, detail="some namespace is of this model" if serves else there),
-        "other_models": Check(ok=not others, detail=there),
-    }
-
-
-def _check_jobs(failing: Sequence[FailingJob]) -> Check:
-    """Whether each job's last run went well, by job in how many namespaces it did not."""
-    counts = sorted(Counter(one.job for one in failing).items())
-    if not counts:
-        return Check(ok=True, detail="none fails")
-    named = ", ".join(f"{job} (namespaces: {count})" for job, count in counts)
-    return Check(ok=False, detail=named)
 
 
 async def namespaces(engine: Engine) -> tuple[Namespace, ...]:

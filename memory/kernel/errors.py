@@ -2,6 +2,7 @@
 
     MemoryFault
     ├── NotFound            the thing is not there, or not in this namespace
+    ├── Gone                the thing was there and is kept no longer
     ├── Conflict            what is there does not admit this
     │   └── StaleEdit       the caller edited an older version
     ├── Rejected            the input cannot be taken; names the field and the limit
@@ -57,6 +58,12 @@ class NotFound(MemoryFault):
     """The thing is not there, or belongs to another namespace: the two look alike on purpose."""
 
     code = "not_found"
+
+
+class Gone(MemoryFault):
+    """What is asked for was there, and is kept no longer."""
+
+    code = "gone"
 
 
 class Conflict(MemoryFault):

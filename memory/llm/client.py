@@ -6,6 +6,9 @@ cost → wait, where another attempt may help. No transaction is open while the 
 
 import asyncio
 import time
+from collections.abc import Generator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from typing import Generic, TypeVar
@@ -18,12 +21,14 @@ from memory.kernel.paging import Listed, Page, listed
 from memory.kernel.ports import LlmClient, Prompt, Reply
 from memory.llm.entities import LlmCall, LlmCallFilter, LlmSubject, TokenBudget
 from memory.llm.prompts import AGAIN
+from memory.llm.provider import ProviderClient
 from memory.llm.redaction import redacted
 from memory.llm.replies import Malformed
 from memory.llm.roles import LlmRole
 from memory.llm.store import LEASE, LlmCallStore
 from memory.memories.service import hide_private
 from memory.tenancy.entities import Act, Call
+from memory.tenancy.store.namespaces import NamespaceStore
 
 Result = TypeVar("Result")
 
@@ -53,6 +58,20 @@ MAX_KEPT = 100_000
 BYTES_A_TOKEN = 3
 # What a provider's form of a chat adds around the words.
 OVERHEAD = 64
+
+
+_stops: ContextVar[list[str] | None] = ContextVar("llm_stops", default=None)
+
+
+@contextmanager
+def noting_stops() -> Generator[list[str]]:
+    """What was not asked in the block for want of tokens, in words: for the record of a run."""
+    stops: list[str] = []
+    token = _stops.set(stops)
+    try:
+        yield stops
+    finally:
+        _stops.reset(token)
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,17 +204,23 @@ def _estimate(prompt: Prompt) -> int:
 
 async def _reserve(session: LlmSession, prompt: Prompt, number: int, tokens: int) -> bool:
     """Whether the day has these tokens left; where not, the stop is on record."""
-    limit = session.engine.settings.llm.daily_tokens
     async with session.engine.database.transaction(session.namespace_id) as connection:
         store = LlmCallStore(connection, session.namespace_id)
+        namespace = await NamespaceStore(connection).get(session.namespace_id)
+        limit = namespace.settings.daily_tokens(session.engine.settings.llm.daily_tokens)
         lease = LEASE + session.engine.settings.llm.timeout
         if await store.reserve(session.day, tokens, limit, lease):
             return True
-        stop = Overloaded(f"{tokens} tokens are more than the day has left", code=STOPPED)
+        spent, set_aside, _ = await store.used(session.day)
+        left = max(0, limit - spent - set_aside)
+        said = f"a question of up to {tokens} tokens; {left} of the day's {limit} are left"
+        stop = Overloaded(said, code=STOPPED)
         unsent = replace(prompt, system="", material="")
         attempt = LlmAttempt(new_id(), unsent, number, Reply("", 0), 0.0, stop)
         await store.add(_call_of(session, attempt, 0), session.now)
     session.engine.llm_counters.results[prompt.role, STOPPED] += 1
+    if (noted := _stops.get()) is not None:
+        noted.append(said)
     return False
 
 
@@ -328,7 +353,8 @@ async def get_llm_call(engine: Engine, call: Call, llm_call_id: UUID) -> LlmCall
 async def budget_of(engine: Engine, call: Call) -> TokenBudget:
     """The tokens of the day that it is now."""
     call.key.require(Act.INSPECT)
-    day, limit = call.now.astimezone(UTC).date(), engine.settings.llm.daily_tokens
+    day = call.now.astimezone(UTC).date()
+    limit = call.namespace.settings.daily_tokens(engine.settings.llm.daily_tokens)
     async with engine.database.transaction(call.namespace.id) as connection:
         spent, reserved, stopped = await LlmCallStore(connection, call.namespace.id).used(day)
     return TokenBudget(
@@ -339,4 +365,5 @@ async def budget_of(engine: Engine, call: Call) -> TokenBudget:
         reserved=reserved,
         left=max(0, limit - spent - reserved),
         stopped=stopped,
+        pause=engine.llm.pause if isinstance(engine.llm, ProviderClient) else None,
     )

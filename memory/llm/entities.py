@@ -114,6 +114,18 @@ class LlmCallFilter:
 
 
 @dataclass(frozen=True, slots=True)
+class LlmPause:
+    """That a language model is left alone for a while by one process: questions fail at once."""
+
+    __pydantic_config__ = OUTPUT
+
+    seconds: float
+    """For how long still."""
+    reason: str
+    """The last fault before it."""
+
+
+@dataclass(frozen=True, slots=True)
 class TokenBudget:
     """The tokens of one namespace and UTC day."""
 
@@ -124,7 +136,7 @@ class TokenBudget:
     day: date
     """The day, in UTC."""
     limit: int
-    """How many tokens the day has."""
+    """How many tokens the day has: `llm_daily_tokens` of the namespace, at most the server's."""
     spent: int
     """What calls have cost."""
     reserved: int
@@ -133,3 +145,7 @@ class TokenBudget:
     """What another call may take."""
     stopped: int
     """How many questions were not asked, for want of tokens."""
+    pause: LlmPause | None = None
+    """Where the provider asked for a pause or failed three times in a row, and the process that
+    answers leaves it alone; null where it would be asked.
+    """

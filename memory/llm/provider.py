@@ -17,6 +17,7 @@ from typing import Literal, cast
 from memory.inference.background import BackgroundModel
 from memory.kernel.errors import MemoryFault, Overloaded, Unavailable
 from memory.kernel.ports import Prompt, Reply, RoleName
+from memory.llm.entities import LlmPause
 from memory.llm.redaction import REDACTED, redacted
 
 Complete = Callable[..., Awaitable[object]]
@@ -104,6 +105,7 @@ class ProviderClient:
         self._model = BackgroundModel(load, self._worker)
         self._places = asyncio.Semaphore(policy.at_once)
         self._resume_at = 0.0
+        self._reason = ""
         self._failures = 0
 
     def start(self) -> None:
@@ -117,6 +119,22 @@ class ProviderClient:
     @property
     def name(self) -> str:
         return self._policy.model
+
+    @property
+    def pause(self) -> LlmPause | None:
+        """The pause that it is in; None where the next question is sent."""
+        left = self._resume_at - time.monotonic()
+        return LlmPause(round(left, 3), self._reason) if left > 0 else None
+
+    @property
+    def failures(self) -> int:
+        """How many questions in a row have failed; a pause begins to count anew."""
+        return self._failures
+
+    @property
+    def failure(self) -> str | None:
+        """Why the library could not be opened; None where it was, or is being opened."""
+        return self._model.failure
 
     async def complete(self, prompt: Prompt, seconds: float) -> Reply:
         """One attempt, within `seconds`; waiting for a free place counts."""
@@ -148,10 +166,9 @@ class ProviderClient:
 
     def _heed_pause(self) -> None:
         """Who was told to come back later does, whichever call was told."""
-        left = self._resume_at - time.monotonic()
-        if left > 0:
+        if (pause := self.pause) is not None:
             said = "the provider asked for a pause, or failed too often"
-            raise Overloaded(said, code="llm_busy", retry_after=left)
+            raise Overloaded(said, code="llm_busy", retry_after=pause.seconds)
 
     def _noted(self, fault: MemoryFault, role: RoleName) -> MemoryFault:
         """Begins a pause where the provider asked for one, or fails for everybody. A retrieval
@@ -162,7 +179,9 @@ class ProviderClient:
         pause = min(fault.retry_after or 0.0, LONGEST_PAUSE)
         if self._failures >= FAILURES_IN_A_ROW:
             self._failures, pause = 0, max(pause, PAUSE_AFTER_FAILURES)
-        self._resume_at = max(self._resume_at, time.monotonic() + pause)
+        if pause:
+            self._resume_at = max(self._resume_at, time.monotonic() + pause)
+            self._reason = f"{fault.kind}: {fault.detail}"
         return fault
 
     def _arguments(self, prompt: Prompt, seconds: float) -> dict[str, object]:

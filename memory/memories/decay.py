@@ -75,7 +75,7 @@ async def fade(
     planned = plan_decay(policy_named(namespace.policy), living, known, now)
     if dry or not (planned.aged or planned.retired):
         return planned
-    version = await NamespaceStore(connection).bump(namespace.id, memories=-len(planned.retired))
+    version = await NamespaceStore(connection).bump(namespace, memories=-len(planned.retired))
     # A retrieval at an earlier time must not read beliefs that are older than it.
     await NamespaceStore(connection).saw(namespace.id, now)
     await set_states(

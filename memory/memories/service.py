@@ -148,7 +148,7 @@ async def enter(
     version = namespace.bank_version
     kept: set[UUID] = set()
     if missing := {new.twin_key for new in resolved.values()} - known.keys():
-        version = await NamespaceStore(connection).bump(namespace.id, memories=len(missing))
+        version = await NamespaceStore(connection).bump(namespace, memories=len(missing))
         kept = await _insert(connection, entrance, resolved, version)
         if len(kept) != len(missing):
             await NamespaceStore(connection).recount(namespace.id, len(kept) - len(missing))

@@ -100,7 +100,7 @@ async def store_memories(
     in for the quota.
     """
     namespaces = NamespaceStore(connection)
-    version = await namespaces.bump(entrance.namespace.id)
+    version = await namespaces.bump(entrance.namespace)
     stamp = Stamp(entrance.key_id, entrance.now, version)
     kept = await MemoryStore(connection, entrance.namespace.id).add(news, stamp)
     await namespaces.recount(entrance.namespace.id, len(kept))

@@ -368,7 +368,7 @@ async def _write(
         await actors.fix_metric(category_id, measure)
     states, base = StateStore(connection, namespace.id), 0
     if updates:
-        last = await NamespaceStore(connection).bump(namespace.id, steps=len(updates))
+        last = await NamespaceStore(connection).bump(namespace, steps=len(updates))
         base = last - len(updates)
         counters = CounterChanges()
         for update in updates:

@@ -89,7 +89,7 @@ async def take_back(
         return 0
     moved = (await refold(connection, namespace, withdrawn)).changes
     ids = [one.id for one in withdrawn]
-    version = await NamespaceStore(connection).bump(namespace.id)
+    version = await NamespaceStore(connection).bump(namespace)
     states = StateStore(connection, namespace.id)
     await states.save(moved)
     await tell_of_suspensions(connection, namespace.id, moved)
@@ -148,7 +148,7 @@ async def give_back(
     before = await StateStore(connection, namespace.id).load_all()
     some = await OutcomeStore(connection, namespace.id).some(outcome_ids)
     outcomes = [one for one in some if one.bank_version is not None]
-    version = await NamespaceStore(connection).bump(namespace.id)
+    version = await NamespaceStore(connection).bump(namespace)
     if not outcomes:
         return Refold(before, before)
     done = Refold(before, await _fold_from(connection, namespace, outcomes))

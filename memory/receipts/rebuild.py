@@ -12,7 +12,7 @@ from memory.belief.policy import policy_named
 from memory.belief.rankers import Draw
 from memory.belief.states import Evidence, Observation
 from memory.belief.store.ledger import LAST, Closing, LedgerStore
-from memory.kernel.errors import Rejected
+from memory.kernel.errors import Conflict, Rejected
 from memory.kernel.postgres.database import Connection
 from memory.receipts.entities import Outcome
 from memory.receipts.store.outcomes import OutcomeStore
@@ -55,6 +55,24 @@ async def rebuilt(connection: Connection, namespace: Namespace) -> Learned:
     await store.hold()
     start, entries = await _since_closing(connection, namespace.id, await store.closing())
     return await asyncio.to_thread(fold, policy_named(namespace.policy), entries, start=start)
+
+
+async def require_whole(store: LedgerStore, policy: str) -> None:
+    """Raises Conflict where outcomes that were folded are no longer kept, so that another policy
+    cannot fold them. Until the end of the transaction nothing more is closed.
+    """
+    await store.hold()
+    closing = await store.closing()
+    if closing is not None:
+        kept = closing.known_at.isoformat()
+        raise Conflict(
+            f"what was learned until {kept} is kept as its result alone: the policy {policy} would"
+            " need the outcomes themselves, which were removed after this namespace's"
+            " retention_days",
+            code=NO_LONGER_KEPT,
+            field="policy",
+            limit=kept,
+        )
 
 
 async def _since_closing(

@@ -276,7 +276,7 @@ class _Move:
             if not is_same or await store.lacks(self.model_id):
                 return None
             await self._place_categories(connection, described)
-            version = await NamespaceStore(connection).bump(here)
+            version = await NamespaceStore(connection).bump(self.namespace)
             await store.switch(self.model_id)
             await MemoryStore(connection, here).feed(Stamp(None, now, version), "model", [])
             detail = {"model": self.engine.model.identity.name, "model_id": str(self.model_id)}

@@ -27,6 +27,7 @@ from memory.receipts.rebuild import ledger
 from memory.retention.entities import Ages
 from memory.retention.store.closing import ClosingStore, Place
 from memory.tenancy.entities import Namespace
+from memory.tenancy.store.namespaces import NamespaceStore
 
 
 @dataclass(slots=True)
@@ -126,11 +127,14 @@ async def publish_part(
     now: datetime,
 ) -> Closing | None:
     """Close the ledger up to there, in a transaction as short as can be; None where somebody has
-    taken back what was folded, or reads the whole ledger: then it is planned anew.
+    taken back what was folded, changed the policy, or reads the whole ledger: then it is planned
+    anew.
     """
     await StateStore(connection, namespace.id).lock()
     store = ClosingStore(connection, namespace.id)
     standing = await store.standing(closed.version, part.version)
+    if (await NamespaceStore(connection).get(namespace.id)).policy != namespace.policy:
+        return None
     if standing.waiting or standing.learned != part.learned or not await store.try_alone():
         return None
     earlier = None if closed.closing is None else closed.closing.withdrawn_version

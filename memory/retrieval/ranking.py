@@ -32,6 +32,7 @@ from memory.retrieval.head import Double, QueryVector, Stored, ensure_whole, nea
 from memory.retrieval.selection import BankColumns, Selection, shortlist
 from memory.retrieval.store.search import FoundRow, Head
 from memory.tenancy.entities import ApartTrial, Call
+from memory.tenancy.store.namespaces import policy_changed
 
 UNGUARDED = "weighted/none"
 """What a policy without a guard ranks by."""
@@ -197,6 +198,9 @@ def _inclusions(
 def score_rows(head: Head, view: WeightView, *, prose: bool) -> ScoredRows:
     """The rows made ready: their vectors stacked, their weights as of then."""
     rows = sorted(head.rows, key=attrgetter("id"))
+    # A change of the policy changes all states at once.
+    if rows and not view.reads(rows[0]):
+        raise policy_changed()
     weights = [view.weights(row) for row in rows]
     # A literal rule knows neither groups nor copies nor authors: the k of highest score are served.
     literal = view.policy.literal

@@ -240,6 +240,16 @@ PolicyName = Literal["belief", "paper", "paper-strict", "steps", "delta"]
 POLICIES: tuple[PolicyName, ...] = get_args(PolicyName)
 
 
+def require_policy(name: str) -> None:
+    """Raises Rejected when there is none of that name."""
+    if name not in POLICIES:
+        raise Rejected(
+            f"There is no policy {name!r}; there are {', '.join(POLICIES)}.",
+            field="policy",
+            limit=list(POLICIES),
+        )
+
+
 class Clock(StrEnum):
     """`wall`: known_at is the server's clock. `replay`: callers set it, and no job runs by
     itself.
@@ -427,7 +437,7 @@ class Recorded:
 
 @dataclass(frozen=True, slots=True)
 class NamespaceDraft:
-    """A namespace to be made; slug, clock and policy never change."""
+    """A namespace to be made; slug and clock never change."""
 
     __pydantic_config__ = INPUT
 
@@ -444,12 +454,7 @@ class NamespaceDraft:
 
     def __post_init__(self) -> None:
         checked_slug(self.slug, "slug")
-        if self.policy not in POLICIES:
-            raise Rejected(
-                f"There is no policy {self.policy!r}; there are {', '.join(POLICIES)}.",
-                field="policy",
-                limit=list(POLICIES),
-            )
+        require_policy(self.policy)
         object.__setattr__(self, "settings", settle(self.policy, self.settings))
 
 
@@ -463,10 +468,16 @@ class NamespaceChange:
     """Whether outcomes move anything."""
     settings: Annotated[Mapping[str, object], PartOf(NamespaceSettings)] | None = None
     """Merged over those in force; a null returns a setting to the server's default."""
+    policy: PolicyName | None = None
+    """The rule by which it learns from now on: every belief is folded anew from the recorded
+    outcomes, as `what-if` foresees. Refused where older outcomes are kept as their result alone.
+    """
 
     def __post_init__(self) -> None:
-        if self.learning is None and self.settings is None:
+        if self.learning is None and self.settings is None and self.policy is None:
             raise Rejected("the body changes nothing", field="body")
+        if self.policy is not None:
+            require_policy(self.policy)
 
 
 @dataclass(frozen=True, slots=True)

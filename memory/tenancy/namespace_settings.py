@@ -66,6 +66,10 @@ class NamespaceSettings:
     """Whether a memory is also found by an identifier of the task that it holds, such as an error
     code or a path.
     """
+    llm_daily_tokens: Annotated[int, Field(strict=True, ge=0, le=MAX_COUNT)] | None = None
+    """How many tokens of the language model the namespace may take in a UTC day, at most as many as
+    the server allows each; 0 asks it nothing.
+    """
     retention_days: (
         Annotated[int, Field(strict=True, ge=MIN_KEPT_DAYS, le=MAX_KEPT_DAYS)] | None
     ) = 400
@@ -89,8 +93,14 @@ class NamespaceSettings:
         _require_count(self.daily_credits, "daily_credits", MAX_COUNT)
         _require_count(self.verification_trials, "verification_trials", MAX_TRIALS)
         _require_count(self.verification_days, "verification_days", MAX_DAYS)
+        if self.llm_daily_tokens is not None:
+            _require_count(self.llm_daily_tokens, "llm_daily_tokens", MAX_COUNT, 0)
         if self.retention_days is not None:
             _require_count(self.retention_days, "retention_days", MAX_KEPT_DAYS, MIN_KEPT_DAYS)
+
+    def daily_tokens(self, server: int) -> int:
+        """The tokens of a day, where the server allows each namespace so many."""
+        return server if self.llm_daily_tokens is None else min(self.llm_daily_tokens, server)
 
     def stored(self) -> dict[str, object]:
         return asdict(self)
@@ -143,3 +153,28 @@ def settle(policy: str, settings: NamespaceSettings) -> NamespaceSettings:
             path = f"settings.{name}"
             raise Rejected(f"{path} is {wanted} under policy {STRICT}", field=path, limit=[wanted])
     return replace(settings, **STRICT_SETTINGS)  # pyright: ignore[reportArgumentType] - by name
+
+
+@dataclass(frozen=True, slots=True)
+class PresetChange:
+    """The settings under another policy, and what is to be kept of those that it settles."""
+
+    settings: NamespaceSettings
+    beneath: Mapping[str, object]
+
+
+def change_preset(
+    before: str, after: str, current: NamespaceSettings, beneath: Mapping[str, object]
+) -> PresetChange:
+    """What changes of the settings with the policy: a preset settles some, and who leaves it has
+    them again as they were (`beneath`), or as a new namespace has them. Raises Rejected where the
+    preset needs another value than was asked for.
+    """
+    if STRICT not in (before, after) or before == after:
+        return PresetChange(current, beneath)
+    if after == STRICT:
+        kept = {name: getattr(current, name) for name in STRICT_SETTINGS}
+        return PresetChange(settle(after, current), kept)
+    defaults = {field.name: field.default for field in fields(current)}
+    again = {name: beneath.get(name, defaults[name]) for name in STRICT_SETTINGS}
+    return PresetChange(replace(current, **again), {})  # pyright: ignore[reportArgumentType] - by name

@@ -292,14 +292,14 @@ async def list_namespaces(engine: Engine, key: Key, page: Page) -> Listed[Namesp
 async def change_namespace(
     engine: Engine, call: Call, change: NamespaceChange, version: int
 ) -> Namespace:
-    """Turn learning on or off, or change settings."""
+    """Turn learning on or off, or change settings. Of the policy at most that it stays as it is."""
     call.key.require(Act.MANAGE)
     values: dict[str, object] = {}
     if change.learning is not None:
         values["learning"] = change.learning
     if change.settings is not None:
-        merged = _merge_settings(call.namespace.settings, change.settings)
-        values["settings"] = settle(call.namespace.policy, merged).stored()
+        policy, settings = call.namespace.policy, call.namespace.settings
+        values["settings"] = merge_settings(policy, settings, change.settings).stored()
     async with engine.database.transaction() as connection:
         changed = await NamespaceStore(connection).change(call.namespace, values, version)
         event = AuditEvent("namespace.change", changed.slug, {"fields": sorted(values)})
@@ -359,11 +359,15 @@ async def index_audit(engine: Engine, call: Call) -> AuditIndex:
     return AuditIndex(tuple(sorted(actions)), {one: names.get(one) for one in sorted(key_ids)})
 
 
-def _merge_settings(current: NamespaceSettings, change: Mapping[str, object]) -> NamespaceSettings:
+def merge_settings(
+    policy: str, current: NamespaceSettings, change: Mapping[str, object]
+) -> NamespaceSettings:
+    """The settings in force under a policy once a change was laid over the current ones."""
     known = {field.name for field in fields(NamespaceSettings)}
     for name in sorted(change.keys() - known):
         raise Rejected(f"unknown setting {name}", field=f"settings.{name}")
-    return replace(current, **change)  # pyright: ignore[reportArgumentType] - names were checked
+    merged = replace(current, **change)  # pyright: ignore[reportArgumentType] - names were checked
+    return settle(policy, merged)
 
 
 def _digest(confirmation: str) -> bytes:
@@ -448,6 +452,12 @@ async def require_session(engine: Engine, session_id: str, now: datetime) -> Non
             raise Unauthenticated("the session is not known; log in", code="session_over")
         session.require_alive(now)
         (await KeyStore(connection).get(session.key_id)).require_alive(now)
+
+
+async def require_living(engine: Engine, key_id: UUID, now: datetime) -> None:
+    """Raises Unauthenticated where the key has ended; asking is no use of it."""
+    async with engine.database.transaction() as connection:
+        (await KeyStore(connection).get(key_id)).require_alive(now)
 
 
 async def close_session(engine: Engine, session_id: str) -> None:

@@ -112,7 +112,7 @@ async def undo(engine: Engine, call: Call, changeset_id: UUID) -> Changeset:
             raise Conflict(
                 f"the changeset is {held.state}", code="changeset_not_applied", field="changeset_id"
             )
-        version = await NamespaceStore(connection).bump(call.namespace.id)
+        version = await NamespaceStore(connection).bump(call.namespace)
         stamp = Stamp(call.key.id, call.now, version)
         await _take_back(connection, call, held, stamp)
         await store.change(held.id, state=ChangesetState.UNDONE.value)

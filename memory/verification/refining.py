@@ -75,7 +75,7 @@ async def reword(
     await StateStore(connection, namespace.id).lock()
     reference = await _close_ticket(connection, by, current.id)
     living = 1 if current.status is Status.REJECTED else 0
-    version = await NamespaceStore(connection).bump(namespace.id, memories=living)
+    version = await NamespaceStore(connection).bump(namespace, memories=living)
     stamp = Stamp(by.key_id, by.now, version)
     await _write(MemoryStore(connection, namespace.id), current, wording, stamp, by.reason)
     await MemoryStore(connection, namespace.id).add_version(wording, model_id, stamp)

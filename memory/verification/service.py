@@ -194,7 +194,7 @@ async def list_tickets(
 
 
 async def _stamp(connection: Connection, call: Call) -> Stamp:
-    version = await NamespaceStore(connection).bump(call.namespace.id)
+    version = await NamespaceStore(connection).bump(call.namespace)
     return Stamp(call.key.id, call.now, version)
 
 
@@ -413,7 +413,7 @@ async def end(
         status, reason = Status.REJECTED, "changed_since"
     fewer = -1 if status is Status.REJECTED else 0
     namespaces = NamespaceStore(connection)
-    version = await namespaces.bump(ending.namespace.id, memories=fewer)
+    version = await namespaces.bump(ending.namespace, memories=fewer)
     stamp = Stamp(ending.key_id, ending.now, version)
     entering = status is not Status.REJECTED
     move = StatusTransition(

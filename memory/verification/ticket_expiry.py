@@ -111,7 +111,7 @@ async def _apply(connection: Connection, ending: Ending, held: Held, change: Tic
     state = TicketState.QUARANTINED if change.change == "quarantined" else TicketState.OPEN
     store = TicketStore(connection, ending.namespace.id)
     await store.change([held.ticket.id], {"state": state.value, **FREED})
-    version = await NamespaceStore(connection).bump(ending.namespace.id)
+    version = await NamespaceStore(connection).bump(ending.namespace)
     move = StatusTransition((Status.VERIFYING,), Status.PROPOSED, change.change)
     stamp = Stamp(None, ending.now, version)
     await StatusStore(connection, ending.namespace.id).move([change.memory_id], move, stamp)
@@ -142,7 +142,7 @@ async def _leave_probation(
         if not ids:
             continue
         fewer = -len(ids) if status is Status.REJECTED else 0
-        version = await NamespaceStore(connection).bump(ending.namespace.id, memories=fewer)
+        version = await NamespaceStore(connection).bump(ending.namespace, memories=fewer)
         move = StatusTransition((Status.PROBATION,), status, "outcomes")
         stamp = Stamp(None, ending.now, version)
         await StatusStore(connection, ending.namespace.id).move(ids, move, stamp)

@@ -2,16 +2,23 @@
 
 import json
 from collections.abc import Mapping
-from typing import Any, Literal, cast
+from typing import Any, Literal, cast, get_args
 
 import click
-from memlift_client import Namespace, NamespaceSettings, NamespaceSettingsFields
+from memlift_client import (
+    Namespace,
+    NamespaceSettings,
+    NamespaceSettingsFields,
+    WhatIfResult,
+)
 
 from server.cli.remote import ServerOptions, minute, plain, speaking, table
 
 CLOCKS = ("wall", "replay")
-POLICIES = ("belief", "paper", "paper-strict", "steps", "delta")
+PolicyName = Literal["belief", "paper", "paper-strict", "steps", "delta"]
+POLICIES = get_args(PolicyName)
 SETTINGS = "SETTING=VALUE"
+MOVERS = 10
 pairs_argument = click.argument("pairs", nargs=-1, metavar=f"[{SETTINGS}]...")
 
 
@@ -55,18 +62,52 @@ def _row(found: Namespace) -> tuple[object, ...]:
 @namespace.command()
 @click.argument("slug")
 @pairs_argument
+@click.option("--policy", type=click.Choice(POLICIES), help="Learn by this rule from now on.")
+@click.option("--dry-run", is_flag=True, help="Say what --policy would change; nothing does.")
 @speaking
-def settings(server: ServerOptions, *, slug: str, pairs: tuple[str, ...]) -> None:
+def settings(
+    server: ServerOptions,
+    *,
+    slug: str,
+    pairs: tuple[str, ...],
+    policy: PolicyName | None,
+    dry_run: bool,
+) -> None:
     """Print the settings of SLUG, after changing those that are named.
 
-    A value is JSON, or else text; null returns a setting to the server's default.
+    A value is JSON, or else text; null returns a setting to the server's default. With --policy
+    every belief is folded anew from the recorded outcomes: look with --dry-run first.
     """
     change = read_pairs(pairs)
+    if dry_run and (policy is None or change):
+        raise click.UsageError("--dry-run says what --policy would change, without settings")
     with server.connected(slug) as client:
         found = client.get_namespace()
-        if change:
-            found = client.change_namespace(found.version, settings=change)
-    server.print(found.settings, _shown(found.settings))
+        if dry_run and policy is not None:
+            foreseen = client.what_if(policy, limit=MOVERS)
+            server.print(foreseen, _foreseen(foreseen))
+            return
+        if change or policy is not None:
+            found = client.change_namespace(found.version, settings=change or None, policy=policy)
+    said = "" if policy is None else f"policy={found.policy}\n"
+    server.print(found if policy else found.settings, said + _shown(found.settings))
+
+
+def _foreseen(found: WhatIfResult) -> str:
+    moves = found.moves
+    said = (
+        f"{found.outcomes} outcomes folded under {found.policy} instead of {found.instead_of}:"
+        f" {moves.rising} memories would rise, {moves.falling} fall, {moves.left_out} be left out,"
+        f" {moves.returning} be served again; nothing was changed"
+    )
+    rows = [
+        (one.memory_id, _weight(one.before), _weight(one.after)) for one in found.difference.weights
+    ]
+    return said + ("\n" + table(("MEMORY", "WEIGHT NOW", "WOULD BE"), rows) if rows else "")
+
+
+def _weight(weight: float | None) -> str | None:
+    return None if weight is None else f"{weight:.3f}"
 
 
 def _shown(settings: NamespaceSettings) -> str:

@@ -8,8 +8,9 @@ from hashlib import sha256
 from time import monotonic
 from typing import Any
 
+import anyio
 from fastapi import Response
-from sse_starlette import EventSourceResponse, ServerSentEvent
+from sse_starlette import ServerSentEvent
 
 from memory.insight.pulse import get_pulse
 from memory.insight.pulse_entities import Pulse
@@ -21,11 +22,11 @@ from server.authentication import release_place
 from server.dashboard.guarding import guarded_at, session_of
 from server.dashboard.viewer import PageViewer, Reads
 from server.shared import shared_of
+from server.streaming import streamed
 from server.watching import Watches
 
 HEARTBEAT = 15
 """Seconds between signs of life, and between looks whether the session is over."""
-SEND_SECONDS = 30
 NAMES = tuple(job.name for job in JOBS)
 
 router = guarded_at("/dashboard/ns/{namespace}/events")
@@ -42,14 +43,15 @@ async def watch(viewer: Reads) -> Response:
     request, session_id = viewer.request, session_of(viewer.request)
     watches = shared_of(request).watches
     watches.require_place(_digest(session_id))
-    events = _events(viewer, watches, session_id)
+    ending = anyio.Event()
+    events = _events(viewer, watches, session_id, ending)
     # From here on it waits, and whoever waits is not served.
     release_place(request.scope)
-    return EventSourceResponse(events, ping=HEARTBEAT, send_timeout=SEND_SECONDS)
+    return streamed(events, ending, HEARTBEAT)
 
 
 async def _events(
-    viewer: PageViewer, watches: Watches, session_id: str
+    viewer: PageViewer, watches: Watches[Pulse], session_id: str, ending: anyio.Event
 ) -> AsyncGenerator[ServerSentEvent]:
     engine, namespace = viewer.engine, viewer.call.namespace
     look = partial(get_pulse, engine, namespace.id, NAMES)
@@ -57,7 +59,9 @@ async def _events(
     checked = monotonic()
     async with watches.join(namespace.id, _digest(session_id), look) as joined:
         while True:
-            pulse = await joined.after(seen, HEARTBEAT)
+            pulse = await joined.after(seen, HEARTBEAT, ending)
+            if ending.is_set():
+                return
             if monotonic() - checked >= HEARTBEAT:
                 try:
                     await require_session(engine, session_id, datetime.now(UTC))

@@ -27,7 +27,8 @@ from memory.insight.service import list_effects
 from memory.insight.verdict_wording import summarise_effect
 from memory.insight.worth import list_worth_by_weight
 from memory.insight.worth_entities import WorthByWeight
-from memory.jobs.service import list_runs, readiness
+from memory.jobs.checks import readiness
+from memory.jobs.service import list_runs
 from memory.kernel.paging import Page
 from memory.kernel.postgres.compatibility import Check
 from memory.tenancy.entities import Act

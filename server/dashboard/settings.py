@@ -5,12 +5,12 @@ from dataclasses import dataclass, fields
 
 from fastapi import Response
 
-from memory.insight.entities import WhatIf, WhatIfResult
 from memory.insight.history import what_if
+from memory.insight.what_if_entities import WhatIf, WhatIfResult
 from memory.kernel.errors import MemoryFault, Rejected
+from memory.outcomes.policy_change import change_namespace
 from memory.tenancy.entities import POLICIES, Learning, NamespaceChange, PolicyName
 from memory.tenancy.namespace_settings import STRICT, STRICT_SETTINGS, NamespaceSettings, Taxonomy
-from memory.tenancy.service import change_namespace
 from server.dashboard.forms import Form
 from server.dashboard.guarding import guarded_at
 from server.dashboard.settings_wording import POLICY_TEXTS, SETTINGS, SettingText
@@ -68,6 +68,20 @@ async def change_learning(viewer: Manages, form: FormDep) -> Response:
     return done(viewer, "/settings", said)
 
 
+@router.post("/policy")
+async def change_policy(viewer: Manages, form: FormDep) -> Response:
+    """Learn by another policy from now on, and fold what was recorded under it."""
+    before = viewer.call.namespace.policy
+    try:
+        wanted = NamespaceChange(policy=_policy(form.get("policy")))
+        changed = await change_namespace(viewer.engine, viewer.call, wanted, _version(form))
+    except MemoryFault as fault:
+        return _page(viewer, fault)
+    said = f"The policy is {changed.policy} now, and every belief was folded anew under it."
+    said += f" Changing it back to {before} gives the beliefs that {before} makes of the outcomes."
+    return done(viewer, "/settings", said)
+
+
 @router.get("/what-if")
 async def show_what_if(viewer: Reads) -> Response:
     """What weights would be under another policy, for the same outcomes; nothing is changed.
@@ -77,19 +91,16 @@ async def show_what_if(viewer: Reads) -> Response:
     found: WhatIfResult | None = None
     view: DifferenceView | None = None
     if wanted is not None:
-        found = await what_if(viewer.engine, viewer.call, WhatIf(_policy(wanted), SHOWN))
+        # One that it cannot be folded under is told on the page of settings.
+        try:
+            found = await what_if(viewer.engine, viewer.call, WhatIf(_policy(wanted), SHOWN))
+        except MemoryFault as fault:
+            return _page(viewer, fault)
         view = await load_view(viewer, found.difference)
     others = {name: text for name, text in POLICY_TEXTS.items() if name != current}
     return page(
         viewer, "what_if.html", found=found, view=view, others=others, now=POLICY_TEXTS[current]
     )
-
-
-def _policy(name: str) -> PolicyName:
-    found = next((one for one in POLICIES if one == name), None)
-    if found is None:
-        raise Rejected("choose a policy", field="policy", limit=list(POLICIES))
-    return found
 
 
 def _page(viewer: PageViewer, fault: MemoryFault | None = None) -> Response:
@@ -153,6 +164,13 @@ def _read(words: SettingText, text: str) -> object:
         return float(text) if words.kind == "share" else int(text)
     except ValueError as fault:
         raise Rejected(f"{path} must be a number", field=path) from fault
+
+
+def _policy(name: str) -> PolicyName:
+    found = next((one for one in POLICIES if one == name), None)
+    if found is None:
+        raise Rejected("choose a policy", field="policy", limit=list(POLICIES))
+    return found
 
 
 def _version(form: Form) -> int:

@@ -141,6 +141,16 @@ SETTINGS = (
         "Off, memories are found by likeness of meaning alone.",
     ),
     SettingText(
+        "llm_daily_tokens",
+        "Tokens of a day",
+        "count",
+        "How many tokens of the language model the namespace may take in a UTC day; 0 asks it "
+        "nothing.",
+        "Lowered, questions beyond it are not asked until 00:00 UTC: guidelines are compiled "
+        "without a model, and runs of jobs say what they went without.",
+        otherwise="as many as the server allows each namespace",
+    ),
+    SettingText(
         "retention_days",
         "Days of retention",
         "count",

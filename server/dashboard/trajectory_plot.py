@@ -10,7 +10,7 @@ from memory.insight.memory_details import WeightBand, weight_band
 RANGE = (0.0, 2.1)
 NEUTRAL = 1.0
 NOTED = "%Y-%m-%d %H:%M UTC"
-MARKED = {"edit": "edited", "correction": "withdrawn"}
+MARKED = {"edit": "edited", "correction": "withdrawn", "policy": "policy changed"}
 """Reasons of events that stand as a line across the plot; merges come from elsewhere."""
 
 

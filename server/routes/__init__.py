@@ -3,6 +3,7 @@
 from fastapi import APIRouter
 
 from server.routes import (
+    changes,
     constraints,
     erasure,
     experiences,
@@ -49,6 +50,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     verification.tickets_router,
     insight.effect_router,
     insight.history_router,
+    changes.changes_router,
     llm.llm_calls_router,
     insight.learning_health_router,
     tenancy.audit_router,

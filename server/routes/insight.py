@@ -21,10 +21,9 @@ from memory.insight.entities import (
     RollbackResult,
     Weight,
     WeightRow,
-    WhatIf,
-    WhatIfResult,
 )
 from memory.insight.influence_entities import KeyInfluence, MovedMemory
+from memory.insight.what_if_entities import WhatIf, WhatIfResult
 from memory.insight.worth_entities import WorthByWeight
 from server.answers import PagesDep, all_of, answered
 from server.dependencies import EngineDep, Inspects, Manages, Reads

@@ -7,6 +7,7 @@ from uuid import UUID
 from fastapi import Query, Request, Response
 
 from memory.curation.service import list_changes
+from memory.outcomes import policy_change
 from memory.tenancy import service as access
 from memory.tenancy import service as tenancy
 from memory.tenancy.entities import (
@@ -68,8 +69,8 @@ async def get_namespace(call: Reads) -> Response:
 async def change_namespace(
     engine: EngineDep, call: Manages, version: Version, body: NamespaceChange
 ) -> Response:
-    """Freeze or resume learning; merge settings."""
-    changed = await tenancy.change_namespace(engine, call, body, version)
+    """Freeze or resume learning, merge settings, change the policy."""
+    changed = await policy_change.change_namespace(engine, call, body, version)
     return answered(changed, version=changed.version)
 
 

@@ -15,6 +15,7 @@ class Live(Out):
 DEGRADED = {
     "leader": "no leader",
     "jobs": "jobs fail",
+    "language_model": "language model away",
     "other_models": "namespaces of another model",
 }
 """What it is called where one of these checks is not met: requests are served all the same."""
@@ -26,8 +27,8 @@ class Ready(Out):
     status: Literal["ready", "not_ready"]
     """Whether requests are served."""
     degraded: list[str]
-    """What does not go on beside the requests: `no leader`, `jobs fail`, `namespaces of another
-    model`, which are refused alone.
+    """What does not go on beside the requests: `no leader`, `jobs fail`, `language model away`,
+    `namespaces of another model`, which are refused alone.
     """
     checks: dict[str, Check]
     """What was looked at, by name."""

@@ -14,7 +14,9 @@ from dataclasses import dataclass
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
-MINE = "tests.acceptance.preloaded"
+from server.cli import main
+
+LOADED = "tests.acceptance.preloaded"
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,7 @@ class Forked:
 def fork(words: Sequence[str], folder: Path, variables: Mapping[str, str], log: Path) -> Forked:
     """`memlift WORDS` in this folder, with these variables and no others, writing to the log."""
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload([MINE])
+    context.set_forkserver_preload([LOADED])
     process = context.Process(
         target=run, args=(list(words), str(folder), dict(variables), str(log)), daemon=True
     )
@@ -65,7 +67,4 @@ def run(words: list[str], folder: str, variables: dict[str, str], log: str) -> N
         os.dup2(file.fileno(), 2)
     # As a shell leaves it; who forks for us ignores it.
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    # Here, as the module loads what the parent must not.
-    from server.cli import main  # noqa: PLC0415
-
     main(words, prog_name="memlift")

@@ -130,3 +130,25 @@ async def test_a_revoked_key_is_still_taken_back(client, agent_client, namespace
     )
 
     assert done.json()["retired"] == [memory_id]
+
+
+async def test_the_policy_changes_as_was_foreseen_and_back(client, namespace, taught):
+    path = f"/v1/namespaces/{namespace}"
+    weight = inside(namespace, f"/experiences/{taught}/weight")
+    before = (await client.get(weight)).json()["effective_weight"]
+    found = (await client.post(inside(namespace, "/what-if"), json={"policy": "paper"})).json()
+
+    async def change(policy):
+        etag = (await client.get(path)).headers["etag"]
+        return await client.patch(path, json={"policy": policy}, headers={"if-match": etag})
+
+    changed = await change("paper")
+    after = (await client.get(weight)).json()["effective_weight"]
+    await change("belief")
+    unknown = await change("luck")
+
+    assert (changed.status_code, changed.json()["policy"]) == (200, "paper")
+    assert found["moves"]["rising"] == 1
+    assert after == found["difference"]["weights"][0]["after"] == 2
+    assert (await client.get(weight)).json()["effective_weight"] == pytest.approx(before)
+    assert problem(unknown) == (422, "rejected", "policy")

@@ -99,3 +99,29 @@ async def test_another_policy_is_tried_beside_the_bank(app, client, operator_tok
     offered = [a["href"] for a in choice.of("a") if "what-if?" in (a.get("href") or "")]
     start = f"/dashboard/ns/{namespace}/settings/what-if?policy="
     assert offered == [start + one for one in ("paper", "paper-strict", "steps", "delta")]
+
+
+async def test_the_policy_is_changed_where_what_comes_of_it_is_seen(
+    app, client, agent_client, operator_token, namespace
+):
+    await remembered(client, namespace, "look up the base rate")
+    receipt = await served(client, namespace, purpose="paired")
+    await reported(client, namespace, receipt, reward=0.2, without={"reward": 0.9})
+    await client.post(f"/v1/namespaces/{namespace}/outcomes/apply", json={})
+    async with a_browser(app, token_of(await agent_client("reader"))) as browser:
+        only_read = await shown(browser, namespace, "/settings/what-if?policy=paper")
+    async with a_browser(app, operator_token) as browser:
+        foreseen = await shown(browser, namespace, "/settings/what-if?policy=paper")
+        version = str((await settings_of(client, namespace))["version"])
+        where = ("/settings/what-if?policy=paper", "/settings/policy")
+        await sent(browser, namespace, *where, policy="paper", version=version)
+        page = await shown(browser, namespace, "/settings")
+        late = await sent(browser, namespace, *where, policy="steps", version=version)
+        lost = await sent(browser, namespace, *where, policy="lost", version=version)
+
+    assert post_forms(only_read) == ["/dashboard/logout"]
+    assert "Would fall 1 memory" in " ".join(foreseen.said().split())
+    assert at(namespace, "/settings/policy") in post_forms(foreseen)
+    assert (await settings_of(client, namespace))["policy"] == "paper"
+    assert "The policy is paper now" in page.said()
+    assert (late.status_code, lost.status_code) == (412, 422)

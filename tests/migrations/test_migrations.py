@@ -29,7 +29,7 @@ from migration_builders import (
 )
 from sqlalchemy import text
 
-from memory.jobs.service import readiness
+from memory.jobs.checks import readiness
 from memory.kernel.engine import Engine
 from memory.kernel.errors import Unavailable
 from memory.kernel.postgres.migrate import head, heads, upgrade

@@ -274,6 +274,7 @@ FORMS: dict[str, Any] = {
     "/jobs/{job}/dry-run": lambda _: {},
     "/jobs/{job}/runs": lambda _: {},
     "/settings": lambda _: {"coins": "off", "version": "0"},
+    "/settings/policy": lambda _: {"policy": "steps", "version": "0"},
     "/settings/learning": lambda _: {"learning": "frozen", "version": "0"},
     "/keys": lambda _: {"role": "reader", "name": "another"},
     "/keys/{key_id}/revocation": None,

@@ -76,7 +76,7 @@ async def lay(engine: Engine, call: Call, rows: Sequence[Laid], author: str = "s
         actors = ActorStore(connection, call.namespace.id)
         agent = await actors.ensure_agent(author, call.key.id, NOON)
         ids = await actors.ensure_category(CategoryName("weather"), call.key.id, NOON)
-        version = await NamespaceStore(connection).bump(call.namespace.id, memories=len(rows))
+        version = await NamespaceStore(connection).bump(call.namespace, memories=len(rows))
         memories = [_new(row, agent.id, ids) for row in rows]
         store = MemoryStore(connection, call.namespace.id)
         await store.add(memories, Stamp(call.key.id, NOON, version))

@@ -81,6 +81,7 @@ from memory.forecasts.entities import (
 from memory.forecasts.store.predictions import PredictionStore, ScoredPrediction
 from memory.forecasts.store.settlements import SettledWindows, SettlementStore
 from memory.forecasts.tables import prediction, settlement
+from memory.insight.change_entities import FeedPosition
 from memory.insight.entities import (
     DuplicateTexts,
     ItemVariance,
@@ -90,6 +91,7 @@ from memory.insight.entities import (
     WeightShares,
 )
 from memory.insight.store.browsing import BrowsingStore
+from memory.insight.store.changes import ChangeStore
 from memory.insight.store.episodes import EpisodeStore
 from memory.insight.store.events import WeightEventStore
 from memory.insight.store.health import HealthStore
@@ -157,6 +159,8 @@ from tests.fixtures.builders import a_draft
 from tests.fixtures.engine import DAY, NOON
 from tests.storage.neighbours import REJECTED, Neighbours
 
+# From before the first transaction to after the last.
+ALL_CHANGES = FeedPosition("1:1:", 0, NOON, f"{10**9}:{10**9}:")
 # Everything is old.
 AGES = Ages(NOON + 999 * DAY, NOON + 999 * DAY, NOON + 999 * DAY)
 
@@ -169,6 +173,7 @@ STORES = (
     BrowsingStore,
     CandidateStore,
     CentroidStore,
+    ChangeStore,
     ChangesetStore,
     ConstraintStore,
     ContradictionStore,
@@ -320,6 +325,10 @@ class Foreign:
     @property
     def browsing(self) -> BrowsingStore:
         return BrowsingStore(self.connection, self.here, Viewer((self.agent,)))
+
+    @property
+    def changes(self) -> ChangeStore:
+        return ChangeStore(self.connection, self.here)
 
     @property
     def episodes(self) -> EpisodeStore:
@@ -714,6 +723,7 @@ FINDS_NOTHING: dict[str, Ask] = {
     ),
     "BrowsingStore.nearest": lambda f: f.browsing.nearest(f.memory, f.model, 8),
     "BrowsingStore.part": lambda f: f.browsing.part(Browse(), PAGE),
+    "ChangeStore.read": lambda f: f.changes.read(ALL_CHANGES, 9),
     "EpisodeStore.by_cell": lambda f: f.episodes.by_cell(f.memory),
     "EpisodeStore.of_memory": lambda f: f.episodes.of_memory(f.memory, PAGE),
     "SnapshotStore.take": lambda f: f.past.take(BankMoment(), replay=True),
@@ -875,6 +885,8 @@ FINDS_NOTHING: dict[str, Ask] = {
     "LedgerStore.at": lambda f: f.ledger.at(10**6),
     "LedgerStore.known_at": lambda f: f.ledger.known_at(10**6),
     "LedgerStore.settled_before": lambda f: f.ledger.settled_before(0),
+    "LedgerStore.policy_change": lambda f: f.ledger.policy_change(),
+    "LedgerStore.policy_at": lambda f: f.ledger.policy_at(10**6),
     "LedgerStore.supersede": lambda f: f.ledger.supersede([f.outcome], 1),
     "LedgerStore.reinstate": lambda f: f.ledger.reinstate([f.outcome]),
     "OutcomeStore.sets": lambda f: f.outcomes.sets(),
@@ -972,6 +984,7 @@ FINDS_NOTHING: dict[str, Ask] = {
     "StateStore.load_cells": lambda f: f.states.load_cells(),
     "StateStore.load_for_cell": lambda f: f.states.load_for_cell(f.agent, f.category),
     "StateStore.load_usage": lambda f: f.states.load_usage(f.agent, f.category),
+    "StateStore.set_controls": lambda f: f.states.set_controls({(f.agent, f.category): 1}),
     "StateStore.add_controls": lambda f: f.states.add_controls({(f.agent, f.category): 1}),
     "PredictionStore.lock_events": lambda f: f.predictions.lock_events(["rain"]),
     "PredictionStore.of_attempts": lambda f: f.predictions.of_attempts(
@@ -1089,6 +1102,7 @@ FINDS_NOTHING: dict[str, Ask] = {
 }
 
 WRITES_HERE: dict[str, Ask] = {
+    "ChangeStore.head": lambda f: f.changes.head(),
     "ActorStore.add_agent": lambda f: f.actors.add_agent(AgentDraft("solver"), f.key, NOON),
     "ActorStore.ensure_agent": lambda f: f.actors.ensure_agent("solver", f.key, NOON),
     "ActorStore.ensure_category": lambda f: f.actors.ensure_category(

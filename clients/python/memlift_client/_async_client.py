@@ -322,6 +322,7 @@ class AsyncMemLift:
     retry_ticket = _method(ops.retry_ticket)
     list_candidates = _method(ops.list_candidates)
     retry_candidate = _method(ops.retry_candidate)
+    list_changes = _method(ops.list_changes)
     list_changesets = _method(ops.list_changesets)
     get_changeset = _method(ops.get_changeset)
     undo_changeset = _method(ops.undo_changeset)

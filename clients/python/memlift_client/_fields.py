@@ -217,6 +217,11 @@ class NamespaceSettingsFields(TypedDict, total=False):
     Whether a memory is also found by an identifier of the task that it holds, such as an error
     code or a path.
     """
+    llm_daily_tokens: int | None
+    """
+    How many tokens of the language model the namespace may take in a UTC day, at most as many as
+    the server allows each; 0 asks it nothing.
+    """
     max_memories: int
     """The quota of living memories."""
     meta_guidelines: bool
@@ -623,12 +628,17 @@ class NamespaceChangeFields(TypedDict, total=False):
 
     learning: Literal["on", "frozen"] | None
     """Whether outcomes move anything."""
+    policy: Literal["belief", "paper", "paper-strict", "steps", "delta"] | None
+    """
+    The rule by which it learns from now on: every belief is folded anew from the recorded
+    outcomes, as `what-if` foresees. Refused where older outcomes are kept as their result alone.
+    """
     settings: NamespaceSettingsFields | None
     """Merged over those in force; a null returns a setting to the server's default."""
 
 
 class NamespaceFields(TypedDict, total=False):
-    """A namespace to be made; slug, clock and policy never change."""
+    """A namespace to be made; slug and clock never change."""
 
     clock: Literal["wall", "replay"]
     """Whether facts are known when they come, or when their caller says."""

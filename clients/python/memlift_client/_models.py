@@ -122,6 +122,34 @@ class AuditEntry:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class BankChange:
+    """Rows that one transaction wrote."""
+
+    memory_ids: tuple[str, ...]
+    """
+    The memories that it is about, of those that the caller may read; empty where it is about
+    none.
+    """
+    part: Literal[
+        "experience",
+        "constraint",
+        "meta_guideline",
+        "memory",
+        "agent",
+        "category",
+        "centroid",
+        "taxonomy",
+        "support",
+        "cell",
+        "strength",
+        "record",
+    ]
+    """What changed."""
+    recorded_at: datetime
+    """When it was written."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class BelievedEffect:
     """What a memory is believed to add to the reward against an empty place."""
 
@@ -187,6 +215,18 @@ class Change:
     """The memory that retires; null where one is only created."""
     situation: str | None
     """When the new memory applies; null once erased, or where the key may not read it."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ChangePage:
+    """A page of what changed."""
+
+    after: str
+    """To be sent for what comes after these; good for 23 hours."""
+    has_more: bool
+    """Whether there is more already."""
+    items: tuple[BankChange, ...]
+    """The changes, each once; what one transaction wrote of one part is one change."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -509,6 +549,16 @@ class Exposure:
     """
     memory_id: str
     """Which memory; the nil UUID for a private one."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FloorChange:
+    """The least score at which a memory is served, which its weight alone must reach."""
+
+    after: float
+    """Under the other policy, which may settle it."""
+    before: float
+    """Under the policy of the namespace."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -876,6 +926,16 @@ class LlmCall:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class LlmPause:
+    """That a language model is left alone for a while by one process: questions fail at once."""
+
+    reason: str
+    """The last fault before it."""
+    seconds: float
+    """For how long still."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Me:
     """
     What the key of this request is.
@@ -1119,6 +1179,11 @@ class NamespaceSettings:
     """
     Whether a memory is also found by an identifier of the task that it holds, such as an error
     code or a path.
+    """
+    llm_daily_tokens: int | None
+    """
+    How many tokens of the language model the namespace may take in a UTC day, at most as many as
+    the server allows each; 0 asks it nothing.
     """
     max_memories: int
     """The quota of living memories."""
@@ -1457,8 +1522,8 @@ class Ready(HasReadiness):
     """What was looked at, by name."""
     degraded: tuple[str, ...]
     """
-    What does not go on beside the requests: `no leader`, `jobs fail`, `namespaces of another
-    model`, which are refused alone.
+    What does not go on beside the requests: `no leader`, `jobs fail`, `language model away`,
+    `namespaces of another model`, which are refused alone.
     """
     status: Literal["ready", "not_ready"]
     """Whether requests are served."""
@@ -1838,9 +1903,14 @@ class TokenBudget:
     left: int
     """What another call may take."""
     limit: int
-    """How many tokens the day has."""
+    """How many tokens the day has: `llm_daily_tokens` of the namespace, at most the server's."""
     model: str | None
     """The language model; null where none is configured."""
+    pause: LlmPause | None
+    """
+    Where the provider asked for a pause or failed three times in a row, and the process that
+    answers leaves it alone; null where it would be asked.
+    """
     reserved: int
     """What is set aside for calls under way, or for calls whose process died."""
     spent: int
@@ -2184,6 +2254,22 @@ class WeightEvent:
     """Effective weight after, of a memory's own state only."""
     weight_before: float | None
     """Effective weight before, of a memory's own state only."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class WeightMoves:
+    """Of the living memories that the caller may see, how many a change moves."""
+
+    falling: int
+    """How many weigh less."""
+    floor: FloorChange
+    """The score floor."""
+    left_out: int
+    """How many fall below the score floor, so that no task is near enough for them."""
+    returning: int
+    """How many were below the score floor, and are not any more."""
+    rising: int
+    """How many weigh more."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -3166,6 +3252,8 @@ class WhatIfResult:
     """What another policy would have changed, and this cannot."""
     instead_of: str
     """The policy of the namespace."""
+    moves: WeightMoves
+    """How many living memories would rise, fall, or be left out."""
     outcomes: int
     """How many recorded outcomes were folded."""
     policy: Literal["belief", "paper", "paper-strict", "steps", "delta"]
@@ -3180,12 +3268,14 @@ __all__ = [
     "Applied",
     "ArmMean",
     "AuditEntry",
+    "BankChange",
     "BankDifference",
     "BelievedEffect",
     "Branch",
     "BulkItem",
     "Category",
     "Change",
+    "ChangePage",
     "Changeset",
     "Check",
     "CheckEvidence",
@@ -3210,6 +3300,7 @@ __all__ = [
     "Estimate",
     "Explanation",
     "Exposure",
+    "FloorChange",
     "Gates",
     "Guideline",
     "HalfOfTasks",
@@ -3225,6 +3316,7 @@ __all__ = [
     "ListedMemory",
     "Live",
     "LlmCall",
+    "LlmPause",
     "Me",
     "Memory",
     "MemoryChange",
@@ -3290,6 +3382,7 @@ __all__ = [
     "Weight",
     "WeightChange",
     "WeightEvent",
+    "WeightMoves",
     "WeightRow",
     "WeightShares",
     "WhatIfResult",

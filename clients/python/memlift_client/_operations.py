@@ -117,14 +117,15 @@ def change_namespace(
     version: int,
     *,
     learning: Literal["on", "frozen"] | None = None,
+    policy: Literal["belief", "paper", "paper-strict", "steps", "delta"] | None = None,
     settings: f.NamespaceSettingsFields | None = None,
 ) -> Call[m.Namespace]:
-    """Freeze or resume learning; merge settings."""
+    """Freeze or resume learning, merge settings, change the policy."""
     return call(
         "PATCH",
         "",
         one(m.Namespace),
-        body={"learning": learning, "settings": settings},
+        body={"learning": learning, "policy": policy, "settings": settings},
         version=version,
     )
 
@@ -281,6 +282,11 @@ def set_measure(
         one(m.Category),
         body={"metric": metric, "reward_kind": reward_kind},
     )
+
+
+def list_changes(*, after: str | None = None, limit: int | None = None) -> Call[m.ChangePage]:
+    """What changed after a place; as server-sent events where `Accept` asks for them."""
+    return call("GET", "/changes", one(m.ChangePage), query={"after": after, "limit": limit})
 
 
 def list_changesets(

@@ -22,6 +22,10 @@ OPERATIONS = ("created", "edit", "decay")
 """The `set` events that a fold replays; those of a correction only write down what it came to."""
 
 
+POLICY = "policy"
+"""The reason of the `set` event that has a subject's state where the policy was changed."""
+
+
 CLOSED = "closed"
 """The reason of the `set` event that has a subject's state where the ledger is closed."""
 
@@ -135,6 +139,34 @@ class LedgerStore:
             }
         )
 
+    async def policy_change(self) -> int | None:
+        """The version in which the policy was last changed; None where it never was, or all from
+        before is closed.
+        """
+        return await self._connection.scalar(
+            select(func.max(weight_event.c.bank_version)).where(
+                weight_event.c.namespace_id == self._namespace_id,
+                weight_event.c.kind == "set",
+                weight_event.c.reason == POLICY,
+                weight_event.c.bank_version > closed_version(self._namespace_id),
+            )
+        )
+
+    async def policy_at(self, bank_version: int) -> str | None:
+        """By which policy the states of that version were learned, which is not closed; None where
+        there were none.
+        """
+        return await self._connection.scalar(
+            select(weight_event.c.policy)
+            .where(
+                weight_event.c.namespace_id == self._namespace_id,
+                weight_event.c.bank_version <= bank_version,
+                weight_event.c.reason != CLOSED,
+            )
+            .order_by(weight_event.c.bank_version.desc(), weight_event.c.position.desc())
+            .limit(1)
+        )
+
     async def known_at(self, bank_version: int) -> datetime | None:
         """The newest fact that the states of that version knew."""
         return await self._connection.scalar(
@@ -148,13 +180,16 @@ class LedgerStore:
         """The last version before which nothing that was withdrawn by then still shows.
 
         States recorded in a version tell of what was withdrawn later, and not of what a rollback
-        had taken and its undoing gave back; a refold starts before either, and not before the
+        had taken and its undoing gave back; a refold starts before either, after the last change of
+        the policy or where the ledger begins, and not before the
         version after the closing, whose states are those without it.
         """
         closing = await self.closing()
         closed = OPEN if closing is None else closing.bank_version
         withdrawn = None if closing is None else closing.withdrawn_version
-        while bank_version > closed + 1:
+        # States recorded before the policy was changed are those of another policy.
+        changed = await self.policy_change() or OPEN
+        while bank_version > closed + 1 and bank_version > changed:
             if withdrawn is not None and withdrawn >= bank_version:
                 break
             earlier = await self._connection.scalar(
@@ -203,7 +238,7 @@ _AT = text("""
         subject, memory_id, agent_id, party_id, category_id, reward_kind, day, state_after,
         by_ranker_after, touched_after
     FROM weight_event WHERE namespace_id = :ns AND bank_version <= :version
-      AND (reason = 'closed' OR bank_version > coalesce(
+      AND (reason = 'closed') = (bank_version <= coalesce(
         (SELECT max(bank_version) FROM ledger_closing WHERE namespace_id = :ns), -1))
     ORDER BY subject, memory_id, agent_id, party_id, category_id, reward_kind, day,
         bank_version DESC, position DESC

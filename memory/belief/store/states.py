@@ -163,6 +163,16 @@ class StateStore:
                 .values(n_control=cell.c.n_control + n)
             )
 
+    async def set_controls(self, controls: Mapping[tuple[UUID, UUID], int]) -> None:
+        """Write how many control outcomes cells have had, where their rows were made anew."""
+        for (agent_id, category_id), n in sorted(controls.items()):
+            await self._connection.execute(
+                update(cell)
+                .where(cell.c.namespace_id == self._namespace_id)
+                .where(cell.c.agent_id == agent_id, cell.c.category_id == category_id)
+                .values(n_control=n)
+            )
+
     async def count(self, counts: Mapping[UUID, MemoryCounters]) -> None:
         """Add to the counters of memories, in id order."""
         rows = [

@@ -7,11 +7,12 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Text, bindparam, delete, func, insert, select, text, update
+from sqlalchemy import Text, bindparam, cast, delete, func, insert, select, text, update
+from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from memory.kernel.errors import Conflict, NotFound, Rejected, StaleEdit
+from memory.kernel.errors import Conflict, NotFound, Overloaded, Rejected, StaleEdit
 from memory.kernel.ids import new_id
 from memory.kernel.paging import Listed, Page, listed
 from memory.kernel.postgres.database import Prepared, Rows, Statement
@@ -21,8 +22,12 @@ from memory.tenancy.tables import namespace
 
 _BUMP = text("""
     UPDATE namespace SET bank_version = bank_version + :steps, n_memories = n_memories + :memories
-    WHERE id = :id RETURNING bank_version, n_memories, settings
+    WHERE id = :id RETURNING bank_version, n_memories, settings, policy
 """)
+
+BENEATH = "beneath"
+"""Among the stored settings: those that a preset has settled, as they were before."""
+
 
 _to_namespace = RowMapper(
     Namespace,
@@ -34,6 +39,15 @@ _to_namespace = RowMapper(
 )
 
 _NAMED = Prepared(select(namespace).where(namespace.c.slug == bindparam("slug", type_=Text)))
+
+
+def policy_changed() -> Overloaded:
+    """Of work that began under another policy than the namespace has by now."""
+    return Overloaded(
+        "the policy of the namespace was changed a moment ago: ask again",
+        code="policy_changed",
+        retry_after=1,
+    )
 
 
 def find_namespace(slug: str) -> Statement:
@@ -117,8 +131,11 @@ class NamespaceStore:
         self, current: Namespace, values: Mapping[str, object], version: int
     ) -> Namespace:
         """Write new values over version `version`. Raises StaleEdit when it is no longer
-        current.
+        current. Settings are laid over the stored ones.
         """
+        if "settings" in values:
+            laid = namespace.c.settings.op("||")(cast(values["settings"], JSONB))
+            values = {**values, "settings": laid}
         changed = await self._connection.execute(
             update(namespace)
             .where(namespace.c.id == current.id, namespace.c.version == version)
@@ -129,6 +146,13 @@ class NamespaceStore:
         if row is None:
             raise StaleEdit("the namespace was changed since", field="If-Match")
         return _to_namespace(row)
+
+    async def settings_beneath(self, namespace_id: UUID) -> Mapping[str, object]:
+        """What the settings were that a preset of learning has settled, by name."""
+        found = await self._connection.scalar(
+            select(namespace.c.settings[BENEATH]).where(namespace.c.id == namespace_id)
+        )
+        return dict(found or {})
 
     async def request_deletion(self, namespace_id: UUID, digest: bytes, now: datetime) -> None:
         await self._connection.execute(
@@ -152,21 +176,24 @@ class NamespaceStore:
         """Every row of the namespace goes with it, by foreign key."""
         await self._connection.execute(delete(namespace).where(namespace.c.id == namespace_id))
 
-    async def bump(self, namespace_id: UUID, *, steps: int = 1, memories: int = 0) -> int:
+    async def bump(self, current: Namespace, *, steps: int = 1, memories: int = 0) -> int:
         """Take the next `steps` bank versions and return the last.
 
         Holds the row until commit, so that commit order is version order. `memories` is how many
-        living ones the transaction adds.
+        living ones the transaction adds. Raises Overloaded where the namespace learns by another
+        policy since `current` was read: what was computed by the old one may not be written.
         """
         row = (
             await self._connection.execute(
-                _BUMP, {"id": namespace_id, "steps": steps, "memories": memories}
+                _BUMP, {"id": current.id, "steps": steps, "memories": memories}
             )
         ).first()
         if row is None:
             raise NotFound(
                 "the namespace is there no more", code="namespace_not_found", field="namespace"
             )
+        if row.policy != current.policy:
+            raise policy_changed()
         quota = NamespaceSettings.read(row.settings).max_memories
         if memories > 0 and row.n_memories > quota:
             raise Rejected(

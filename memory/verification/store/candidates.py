@@ -348,6 +348,7 @@ _CELLS_BEFORE = text("""
     SELECT o.id, e.state_before, e.touched_before
     FROM outcome o JOIN weight_event e ON e.namespace_id = o.namespace_id
       AND e.bank_version = o.bank_version AND e.subject = 'cell' AND e.outcome_id = o.id
+      AND e.policy = (SELECT policy FROM namespace WHERE id = :ns)
     WHERE o.namespace_id = :ns AND o.id = ANY(CAST(:ids AS uuid[])) AND e.state_before IS NOT NULL
 """)
 

@@ -10,7 +10,8 @@ import pytest
 from sqlalchemy import text
 
 from memory.jobs.attempts import QUARANTINED, list_failing
-from memory.jobs.service import Job, JobRequest, job_named, list_runs, readiness, run_job
+from memory.jobs.checks import readiness
+from memory.jobs.service import Job, JobRequest, job_named, list_runs, run_job
 from memory.jobs.timetable import Timetable
 from memory.kernel.engine import Engine
 from memory.kernel.errors import Unavailable

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import text
 
-from memory.jobs.service import readiness
+from memory.jobs.checks import readiness
 from memory.kernel.engine import Engine
 from memory.kernel.errors import Conflict, Unavailable
 from memory.kernel.postgres.database import Connection, process_name

@@ -1,7 +1,7 @@
 """Which namespaces this process can serve is told apart from whether it can serve any."""
 
 from memory.inference.store import ModelStore
-from memory.jobs.service import readiness
+from memory.jobs.checks import readiness
 from memory.kernel.engine import Engine
 from memory.kernel.ports import ModelIdentity
 from memory.tenancy.entities import Key

@@ -1,6 +1,7 @@
 """A language model that behaves in every way models do: the documented result, and nothing lost."""
 
 import asyncio
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import timedelta
 
@@ -9,14 +10,22 @@ import pytest
 from memory.erasure.entities import Erasure
 from memory.erasure.service import erase
 from memory.inference.stand_ins import ScriptedLlm
+from memory.jobs.checks import readiness
+from memory.jobs.service import Job, JobRequest, run_job
 from memory.kernel.engine import Engine
+from memory.kernel.errors import Rejected
 from memory.kernel.ports import Prompt, Reply
+from memory.llm.client import noting_stops
 from memory.llm.entities import LlmSubject
 from memory.llm.provider import ProviderClient
 from memory.llm.store import LlmCallStore
 from memory.retrieval.model_compiler import rewrite_guidelines
 from memory.tasks.entities import TaskDraft
 from memory.tasks.service import add_task
+from memory.tenancy.entities import Call, NamespaceChange
+from memory.tenancy.service import change_namespace
+from server.opening import gauges
+from server.schemas.health import Ready
 from tests.fixtures.engine import DAY, NOON, Caller
 from tests.fixtures.language_model import API_KEY, GOOD, TOKENS, Script
 from tests.fixtures.llm_builders import a_reflection, a_summary, on_record, spent, with_llm
@@ -368,3 +377,88 @@ async def test_an_erasure_while_the_model_thinks_leaves_no_text_behind(
     [kept] = await on_record(asking, call)
     assert (kept.prompt, kept.answer) == ("", "")
     assert kept.erased_at is not None
+
+
+async def limited(calls: Caller, engine: Engine, slug: str, tokens: int | None) -> Call:
+    call = await calls(slug)
+    change = NamespaceChange(settings={"llm_daily_tokens": tokens})
+    await change_namespace(engine, call, change, call.namespace.version)
+    return await calls(slug)
+
+
+async def test_a_namespace_has_a_day_of_its_own_and_never_more_than_the_server_allows(
+    engine: Engine, calls: Caller, wall: str, writer: ProviderClient, script: Script
+) -> None:
+    asking = with_llm(engine, writer, tokens=100_000)
+    call = await limited(calls, engine, wall, 100)
+
+    with noting_stops() as stops:
+        assert await a_summary(asking, call) is None
+
+    assert not script.asked
+    assert (await spent(asking, call)).limit == 100
+    assert "100 of the day's 100 are left" in stops[0]
+    [stopped] = await on_record(asking, call)
+    assert stopped.detail == stops[0]
+    generous = await limited(calls, engine, wall, 10**9)
+    assert (await spent(asking, generous)).limit == 100_000
+    assert await a_summary(asking, generous) is not None
+    silent = await limited(calls, engine, wall, 0)
+    assert await a_summary(asking, silent) is None
+    with pytest.raises(Rejected) as refused:
+        await limited(calls, engine, wall, -1)
+    assert refused.value.field == "settings.llm_daily_tokens"
+
+
+async def test_a_run_says_what_it_did_not_ask_for_want_of_tokens(
+    engine: Engine,
+    calls: Caller,
+    wall: str,
+    writer: ProviderClient,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asking = with_llm(engine, writer)
+    call = await limited(calls, engine, wall, 0)
+
+    class Nothing:
+        def result(self) -> Mapping[str, object]:
+            return {"made": 0}
+
+    async def plan(*_: object) -> None:
+        await a_summary(asking, call)
+
+    async def work(*_: object, **__: object) -> Nothing:
+        return Nothing()
+
+    job = Job("reflect", DAY, "asks a model", work, plan)
+    monkeypatch.setattr("memory.jobs.service.JOBS", (job,))
+
+    run = await run_job(asking, call, "reflect", JobRequest())
+
+    assert run.result is not None
+    assert run.result["made"] == 0
+    assert run.result["budget_exhausted"]["questions"] == 1  # pyright: ignore[reportIndexIssue] - as above
+    assert "0 of the day's 0 are left" in str(run.result["budget_exhausted"])
+
+
+async def test_a_model_that_failed_too_often_is_said_to_be_left_alone(
+    engine: Engine, calls: Caller, wall: str, writer: ProviderClient, script: Script
+) -> None:
+    asking, call = with_llm(engine, writer), await calls(wall)
+    assert (await readiness(asking))["language_model"].ok
+    assert (await spent(asking, call)).pause is None
+    assert gauges(asking)["llm_paused_seconds"] == 0
+    script.say("down", "down", "down")
+
+    await a_summary(asking, call)
+
+    pause = (await spent(asking, call)).pause
+    assert pause is not None
+    assert 0 < pause.seconds <= 15
+    assert pause.reason.startswith("llm_failed")
+    check = (await readiness(asking))["language_model"]
+    assert not check.ok
+    assert "is left alone for" in check.detail
+    assert 0 < gauges(asking)["llm_paused_seconds"] <= 15
+    ready = Ready.of({"language_model": check})
+    assert (ready.status, ready.degraded) == ("ready", ["language model away"])

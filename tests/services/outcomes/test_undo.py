@@ -10,9 +10,10 @@ from sqlalchemy import text
 
 from memory.belief.fold import Learned
 from memory.erasure.rollback import roll_back
-from memory.insight.entities import Rollback, WhatIf
+from memory.insight.entities import Rollback
 from memory.insight.history import compare_moments, list_past_weights, what_if
 from memory.insight.service import get_weight
+from memory.insight.what_if_entities import WhatIf
 from memory.jobs.service import JobRequest, run_job
 from memory.kernel.engine import Engine
 from memory.kernel.errors import Conflict, Forbidden, NotFound, Rejected

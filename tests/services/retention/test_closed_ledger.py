@@ -7,16 +7,18 @@ from random import Random
 import pytest
 
 from memory.erasure.rollback import roll_back
-from memory.insight.entities import Rollback, WhatIf
+from memory.insight.entities import Rollback
 from memory.insight.history import compare_moments, list_past_weights, what_if
 from memory.insight.service import get_weight
+from memory.insight.what_if_entities import WhatIf
 from memory.kernel.engine import Engine
 from memory.kernel.errors import Conflict, NotFound, Rejected
 from memory.kernel.paging import Page
 from memory.memories.browse_entities import BankMoment
 from memory.outcomes.applying import apply_now
+from memory.outcomes.policy_change import change_namespace
 from memory.outcomes.service import get_outcome
-from memory.tenancy.entities import Key
+from memory.tenancy.entities import Key, NamespaceChange, PolicyName
 from memory.transfer.entities import ImportRequest, OnConflict
 from memory.transfer.service import ExportRequest, export_namespace, import_namespace
 from tests.fixtures.engine import DAY, NOON, OPEN, Caller, a_namespace
@@ -187,3 +189,47 @@ async def test_what_is_kept_for_ever_loses_nothing(engine: Engine, operator: Key
 
     assert (done["kept_days"], done["rows_to_remove"], done["complete"]) == ("for ever", 0, True)
     assert await count(engine, await past.call(), "outcome") == before
+
+
+async def change_policy(engine: Engine, past: LongPast, policy: PolicyName) -> None:
+    call = await past.call()
+    wanted = NamespaceChange(policy=policy)
+    await change_namespace(engine, call, wanted, call.namespace.version)
+
+
+@pytest.mark.parametrize("seed", range(2))
+async def test_the_policy_of_a_long_past_changes_and_is_closed_later(
+    engine: Engine, operator: Key, seed: int
+):
+    kept = replace(OPEN, retention_days=200)
+    slug = await a_namespace(engine, operator, clock="replay", settings=kept)
+    past = LongPast(engine, operator, slug, Random(seed))
+    await past.begin()
+    await past.go_on(12, 240)
+    await apply_now(engine, await past.call())
+    before, _ = await live_and_rebuilt(engine, await past.call())
+    then = (await past.call()).namespace.bank_version
+
+    await change_policy(engine, past, "steps")
+    live, again = await live_and_rebuilt(engine, await past.call())
+    assert live == again
+    await change_policy(engine, past, "belief")
+    assert await live_and_rebuilt(engine, await past.call()) == (before, before)
+
+    await change_policy(engine, past, "paper")
+    await past.go_on(8, 60)
+    await apply_now(engine, await past.call())
+    live, again = await live_and_rebuilt(engine, await past.call())
+    assert live == again
+    done = await run_retention(engine, operator, slug, past.now + 10 * DAY)
+    assert done["outcomes"] > 0
+    call = await past.call()
+    assert await live_and_rebuilt(engine, call) == (live, live)
+    with pytest.raises(Rejected) as gone:
+        await list_past_weights(engine, call, BankMoment(bank_version=then), PAGE)
+    assert gone.value.kind == "no_longer_kept"
+    with pytest.raises(Conflict, match="kept as its result alone"):
+        await change_policy(engine, past, "belief")
+    await past.go_on(4, 30)
+    live, again = await live_and_rebuilt(engine, await past.call())
+    assert live == again

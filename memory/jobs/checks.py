@@ -1,0 +1,88 @@
+"""What a server looks at to say whether it is ready, and what does not go on beside requests."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from memory.inference.store import ModelStore
+from memory.kernel.engine import Engine
+from memory.kernel.errors import MemoryFault
+from memory.kernel.postgres.compatibility import Check, ServerStore
+from memory.kernel.postgres.database import POOL_EXHAUSTED
+from memory.kernel.postgres.leadership import LEASE, FailingJob, WorkStore
+from memory.llm.provider import ProviderClient
+
+
+async def readiness(engine: Engine) -> dict[str, Check]:
+    """The server checks by name; requests are served when all but `leader` and `jobs` are ok.
+
+    Raises Unavailable where every connection is busy: that tells nothing of the database.
+    """
+    checks = {"embedder": _check_embedder(engine)}
+    if isinstance(engine.llm, ProviderClient):
+        checks["language_model"] = _check_llm(engine.llm)
+    try:
+        async with engine.database.login() as connection:
+            server = ServerStore(connection)
+            checks["database"] = Check(ok=True, detail="reachable")
+            checks["migrations"] = await server.migrations()
+            if not checks["migrations"].ok:
+                return checks
+            checks["role"] = await server.role()
+        checks |= await _check_inside(engine)
+    except MemoryFault as fault:
+        if fault.kind == POOL_EXHAUSTED:
+            raise
+        checks["database"] = Check(ok=False, detail=fault.detail)
+    return checks
+
+
+def _check_embedder(engine: Engine) -> Check:
+    if engine.registered is None:
+        return Check(ok=False, detail=engine.failure or "the embedding model is loading")
+    return Check(ok=True, detail=engine.registered.identity.name)
+
+
+def _check_llm(client: ProviderClient) -> Check:
+    """Whether the next question would be sent to the language model."""
+    if client.failure is not None:
+        return Check(ok=False, detail=client.failure)
+    if (pause := client.pause) is not None:
+        said = f"{client.name} is left alone for {pause.seconds:.0f} s after {pause.reason}"
+        return Check(ok=False, detail=said)
+    return Check(ok=True, detail=client.name)
+
+
+async def _check_inside(engine: Engine) -> dict[str, Check]:
+    async with engine.database.transaction() as connection:
+        beat = await WorkStore(connection).last_beat()
+        failing = await WorkStore(connection).failing()
+        models = await _check_models(engine, ModelStore(connection))
+    led = beat is not None and beat[1] <= LEASE
+    leader = Check(ok=led, detail=f"led by {beat[0]}" if beat and led else "no process leads")
+    return {"leader": leader, "jobs": _check_jobs(failing), **models}
+
+
+async def _check_models(engine: Engine, store: ModelStore) -> dict[str, Check]:
+    """Whether this process has the model of any namespace, and whether it has that of all: one of
+    another model is refused alone.
+    """
+    others: list[tuple[str, str]] = []
+    serves = True
+    if engine.registered is not None:
+        others = await store.others(engine.registered.id)
+        serves = not others or await store.serves(engine.registered.id)
+    named = ", ".join(f"{slug} ({name})" for slug, name in others[:5])
+    there = f"vectors of another model in: {named}" if others else "one model"
+    return {
+        "model": Check(ok=serves, detail="some namespace is of this model" if serves else there),
+        "other_models": Check(ok=not others, detail=there),
+    }
+
+
+def _check_jobs(failing: Sequence[FailingJob]) -> Check:
+    """Whether each job's last run went well, by job in how many namespaces it did not."""
+    counts = sorted(Counter(one.job for one in failing).items())
+    if not counts:
+        return Check(ok=True, detail="none fails")
+    named = ", ".join(f"{job} (namespaces: {count})" for job, count in counts)
+    return Check(ok=False, detail=named)
