@@ -42,6 +42,7 @@ from memory.retrieval.resident.namespaces import ResidentNamespace, ResidentName
 from memory.tasks.entities import TaskDraft
 from memory.tasks.store.tasks import Provenance, TaskStore, new_task, task_row, write_tasks
 from memory.tenancy.entities import Act, Call, Clock, utc
+from memory.tenancy.namespace_settings import require_head
 
 STATES = ("pending", "answered", "noted", "expired", "all")
 
@@ -105,6 +106,7 @@ async def complete_requests(engine: Engine, call: Call, batch: RequestBatch) -> 
     for place, request in list(batch.requests.items()):
         try:
             call.key.require_agent(request.agent)
+            require_head(request.rerank, call.namespace.policy, "rerank")
             as_of = _as_of(call, request.as_of)
             text = text_of(request, batch.tasks.get(place))
             batch.queries[place] = request.queries or (Query(text),)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-Field = Literal["share", "count", "flag", "taxonomy"]
+Field = Literal["share", "count", "flag", "taxonomy", "rerank"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +122,15 @@ SETTINGS = (
         "Whether a memory is also found by an identifier that the task names, such as an error "
         "code or a path.",
         "Off, memories are found by likeness of meaning alone.",
+    ),
+    SettingText(
+        "rerank",
+        "Rerank",
+        "rerank",
+        "Whether near memories are ordered by relevance alone (none), or also by the words that "
+        "they share with the task (fused).",
+        "Fused, a memory that shares rare words with the task is found and moves up, and one that "
+        "is only alike moves down; what may be served at all, the gates, stays.",
     ),
     SettingText(
         "retention_days",

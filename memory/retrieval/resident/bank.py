@@ -134,7 +134,7 @@ class ResidentBank:
         return await self._ask(question, lambda bank: bank.sharing.related(category_id))
 
     async def head(self, probes: Sequence[Probe], scope: Scope, size: int, margin: float) -> Head:
-        if scope.past or scope.reserved:
+        if scope.past or scope.reserved or scope.words is not None:
             return await (await self._door.bank()).head(probes, scope, size, margin)
         cosines = await self._scan.cosines(probes)
         version = self._copy.snapshot.bank_version
