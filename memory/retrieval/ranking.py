@@ -316,7 +316,9 @@ def _relevances(
     return np.array([relevance.get(one, similarities[place]) for place, one in by_place])
 
 
-def _candidates(scored: ScoredRows, places: Sequence[int], near: RowNearness) -> tuple[Candidate, ...]:
+def _candidates(
+    scored: ScoredRows, places: Sequence[int], near: RowNearness
+) -> tuple[Candidate, ...]:
     """The rows at these places."""
     bank = scored.bank
     columns = (near.similarity, near.relevance, bank.effective, bank.ranking)

@@ -37,8 +37,8 @@ NAMES = Page(50)
 may be typed.
 """
 
-DEFAULTS = dict.fromkeys(("task", "agent", "category", "as_of", "rerank"), "")
-DEFAULTS |= {"k": "3", "max_tokens": "1000"}
+EMPTY = ("task", "agent", "category", "as_of", "rerank")
+DEFAULTS: Mapping[str, str] = {**dict.fromkeys(EMPTY, ""), "k": "3", "max_tokens": "1000"}
 ROUTED_BY = {
     RoutedBy.TASK: "the task's own",
     RoutedBy.CALLER: "given",

@@ -33,6 +33,7 @@ from memory.retrieval.store import search
 from memory.tasks.entities import AgentChange, CategoryName, TaskDraft
 from memory.tasks.service import add_category, change_agent, get_agent
 from memory.tenancy.entities import Call, Key, KeyDraft, NamespaceDraft, Role
+from memory.tenancy.namespace_settings import Rerank
 from memory.tenancy.service import (
     create_key,
     create_namespace,
@@ -212,6 +213,7 @@ class World:
             gates=self.chance.choice(("on", "off")),
             explain=self.chance.random() < 0.3,
             filter=self.filter() if self.chance.random() < 0.5 else None,
+            rerank=self.chance.choice((None, *Rerank)),
         )
 
     def filter(self) -> RetrievalFilter:
