@@ -54,18 +54,23 @@ def _field(name: str, kind: str, texts: str) -> str:
 
 
 def _score(name: str, kind: str, weight: float) -> str:
-    """Each term's part of the score, as `memory.inference.lexical` has it."""
+    """Each term's part of the score, as `memory.inference.lexical` has it. What is the same for all
+    rows stands in scalars, which are taken once.
+    """
+    size = "(SELECT size FROM everything)"
+    total = f"(SELECT sum(length)::double precision FROM {name}_length)"  # noqa: S608 - a constant
+    norm = f"{K1} * (1 - {BY_LENGTH} + {BY_LENGTH} * l.length * {size} / {total})"
     return f"""
-        SELECT h.id, {weight} * q.times * ln(1 + (a.size - f.holders + 0.5) / (f.holders + 0.5))
-            * h.times * {K1 + 1} / (h.times
-                + {K1} * (1 - {BY_LENGTH} + {BY_LENGTH} * l.length * a.size / t.total)) AS part
+        SELECT h.id, q.factor * h.times * {K1 + 1} / (h.times + {norm}) AS part
         FROM {name}_hit h
-        JOIN {name}_holders f ON f.term = h.term
         JOIN {name}_length l ON l.id = h.id
-        JOIN unnest(%({name}s)s::{kind}[], %({name}_times)s::integer[]) AS q (term, times)
-            ON q.term = h.term
-        CROSS JOIN everything a
-        CROSS JOIN (SELECT sum(length)::double precision AS total FROM {name}_length) AS t
+        JOIN (
+            SELECT f.term, {weight} * a.times
+                * ln(1 + ({size} - f.holders + 0.5) / (f.holders + 0.5)) AS factor
+            FROM {name}_holders f
+            JOIN unnest(%({name}s)s::{kind}[], %({name}_times)s::integer[]) AS a (term, times)
+                ON a.term = f.term
+        ) AS q ON q.term = h.term
     """  # noqa: S608 - assembled from constants; every value is a parameter
 
 
@@ -111,7 +116,10 @@ IN_HEAD = "UNION SELECT n.id, n.version FROM near n JOIN best_worded b ON b.id =
 
 
 def _counts(name: str) -> str:
-    return f"""(SELECT jsonb_object_agg(term, times) FROM {name}_hit WHERE id = h.id)"""  # noqa: S608 - a constant
+    return f"""(
+            SELECT c.id, jsonb_object_agg(c.term, c.times) AS counts
+            FROM {name}_hit c JOIN head USING (id) GROUP BY c.id
+        )"""  # noqa: S608 - a constant
 
 
 SHARED = f"""
@@ -121,9 +129,15 @@ SHARED = f"""
         'piece_holders', (SELECT jsonb_object_agg(term, holders) FROM piece_holders),
         'raw', (SELECT sum(length) FROM raw_length),
         'raw_holders', (SELECT jsonb_object_agg(term, holders) FROM raw_holders),
-        'rows', (SELECT jsonb_object_agg(h.id, jsonb_build_array(
-            (SELECT length FROM piece_length WHERE id = h.id), {_counts("piece")},
-            (SELECT length FROM raw_length WHERE id = h.id), {_counts("raw")})) FROM head h)
+        'rows', (
+            SELECT jsonb_object_agg(
+                h.id, jsonb_build_array(p.length, pc.counts, r.length, rc.counts))
+            FROM head h
+            LEFT JOIN piece_length p ON p.id = h.id
+            LEFT JOIN raw_length r ON r.id = h.id
+            LEFT JOIN {_counts("piece")} AS pc ON pc.id = h.id
+            LEFT JOIN {_counts("raw")} AS rc ON rc.id = h.id
+        )
     )"""  # noqa: S608 - assembled from constants
 """What of it the answer needs."""
 
