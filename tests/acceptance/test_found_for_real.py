@@ -61,14 +61,14 @@ async def test_with_words_rare_ones_of_any_script_find_their_memory(shared_serve
     for n, animal in enumerate(ANIMALS):
         lesson = f"Tell gate {n} and wait for a vehicle"
         memory.remember(situation=f"A {animal} stands beside the runway", lesson=lesson)
-    rare = memory.remember(situation="Wild animals at the airfield", lesson=RARE)
+    rare = memory.remember(situation="Wild animals near a runway", lesson=RARE)
     situation = "The pear trees in the back garden were pruned late"
     queue = memory.remember(situation=situation, lesson=QUEUE)
     cache = memory.remember(situation=situation, lesson=CACHE)
     task = "What to do about a quokka beside the runway?"
 
-    fused = memory.retrieve(task, k=10)
-    plain = memory.retrieve(task, k=10, rerank="none")
+    fused = memory.retrieve(task, k=3)
+    plain = memory.retrieve(task, k=3, rerank="none")
     chinese = memory.retrieve("用户说重排队列卡住了")
     thai = memory.retrieve("ระบบแจ้งว่าปฏิกิริยาช้ามาก")
 
