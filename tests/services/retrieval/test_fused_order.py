@@ -7,6 +7,8 @@ import pytest
 from sqlalchemy import text
 
 from memory.curation.service import edit_memory
+from memory.erasure.entities import Erasure
+from memory.erasure.service import erase
 from memory.jobs.service import JobRequest, run_job
 from memory.kernel.engine import Engine
 from memory.kernel.errors import Rejected
@@ -247,3 +249,22 @@ async def test_a_policy_that_ranks_the_whole_bank_refuses_it(engine: Engine, ope
     answer = await asked(engine, call, TASK, rerank=None)
     assert answer.receipt.search is not None
     assert answer.receipt.search.rerank is Rerank.NONE
+
+
+async def test_erased_words_are_no_longer_counted(engine: Engine, call: Call):
+    """Neither in the table nor in a copy that had them."""
+    await keep(engine, call, *CROWD[:5])
+    [gone] = await keep(engine, call, ("garden chairs", "先清空重排队列再登录"))
+    before = await asked(engine, call, "重排队列", gates="off")
+    assert gone in ids(before)
+
+    await erase(engine, call, Erasure(memory_id=gone))
+
+    after = await asked(engine, call, "重排队列", gates="off", k=9)
+    assert gone not in ids(after)
+    assert {item.fused == item.relevance for item in after.receipt.items} == {True}
+    async with engine.database.transaction(call.namespace.id) as connection:
+        query = text("SELECT raw_terms FROM memory_version WHERE memory_id = :id")
+        assert await connection.scalar(query, {"id": gone}) == []
+    kept = await get_receipt(engine, call, before.receipt.retrieval_id)
+    assert {item.identifiers for item in kept.items} == {()}

@@ -334,7 +334,9 @@ async def test_all_that_a_retrieval_reads_is_followed(pair, operator: Key, datab
     event.listen(driver, "before_cursor_execute", note)
     await served(pair[1], await a_call(pair[1], operator, slug), explain=True)
     event.remove(driver, "before_cursor_execute", note)
-    said += [statement.decode() for statement in (*search._NEAR.values(), search._CONTENT)]
+    words = search._near(1, past=False, reserved=False, named=True, worded=True)
+    statements = (*search._NEAR.values(), words, search._CONTENT)
+    said += [statement.decode() for statement in statements]
     read = [one for one in said if not re.match(r"\s*(INSERT|UPDATE)", one)]
     named = {
         table
