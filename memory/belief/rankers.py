@@ -60,7 +60,8 @@ class Candidate:
     `probation`: nobody verified it yet. `look_alike` is equal for memories that say the same in
     other clothes; `trusted` and `earned` decide which of them speaks. `author` is the party whose
     key wrote it, None where that key judges others or the server made it. `is_exact`: it holds an
-    identifier that the task names.
+    identifier that the task names. `fused`: its relevance with the words that it shares with the
+    task, where those count; it orders and does nothing else.
     """
 
     id: UUID
@@ -79,6 +80,7 @@ class Candidate:
     earned: float = 0.0
     author: UUID | None = None
     is_exact: bool = False
+    fused: float | None = None
 
     @property
     def unproven_author(self) -> UUID | None:
@@ -101,8 +103,14 @@ class Candidate:
 
     @property
     def nearness(self) -> float:
-        """How near it is, in [0, 1]: what rankers order by and the floor is about."""
+        """How near it is, in [0, 1]: what the floor is about."""
         return nearness(self.relevance, is_exact=self.is_exact)
+
+    @property
+    def order_nearness(self) -> float:
+        """How near it is to whoever orders, in [0, 1]: with shared words, where they count."""
+        relevance = self.relevance if self.fused is None else self.fused
+        return nearness(relevance, is_exact=self.is_exact)
 
     @property
     def floor_score(self) -> float:
@@ -244,9 +252,9 @@ def order_scores(ranker: str, candidates: Sequence[Candidate], as_of: datetime) 
     """What this ranker sorts by: ranking weight (or 1) times nearness times knowledge age."""
     rule = RANKERS[ranker]
     if rule.weighted:
-        scores = [c.ranking_weight * c.nearness for c in candidates]
+        scores = [c.ranking_weight * c.order_nearness for c in candidates]
     else:
-        scores = [c.nearness for c in candidates]
+        scores = [c.order_nearness for c in candidates]
     if rule.half_life is None:
         return scores
     ages = (knowledge_age(ranker, candidate, as_of) for candidate in candidates)
@@ -260,7 +268,7 @@ def displayed_score(ranker: str, candidate: Candidate, as_of: datetime) -> float
     """
     rule = RANKERS[ranker]
     factor = candidate.effective_weight if rule.weighted else 1.0
-    return factor * candidate.nearness * knowledge_age(ranker, candidate, as_of)
+    return factor * candidate.order_nearness * knowledge_age(ranker, candidate, as_of)
 
 
 def knowledge_age(ranker: str, candidate: Candidate, as_of: datetime) -> float:

@@ -38,8 +38,8 @@ LIMIT = 500
 """Changed memories that one run looks at; the rest waits for the next."""
 
 
-UNFORMED_LIMIT = 20_000
-"""Texts of an earlier release whose normal form one run computes."""
+TEXTS_COMPLETED = 20_000
+"""Texts of an earlier release whose normal form and terms one run computes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +124,7 @@ class NearMemories:
 
 async def _find_near(connection: Connection, namespace: Namespace, now: datetime) -> NearMemories:
     store = TwinStore(connection, namespace.id)
-    await store.complete_normal_forms(UNFORMED_LIMIT)
+    await store.complete_texts(TEXTS_COMPLETED)
     after = _read_position(await WorkStore(connection).last_result(NAME, namespace.id))
     changed = await store.find_changed(after, now, LIMIT)
     through = changed.through or after

@@ -11,6 +11,7 @@ from uuid import UUID
 from sqlalchemy import RowMapping, column, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from memory.kernel.identifiers import find_raw_terms
 from memory.kernel.ports import UNKNOWN_LIMIT
 from memory.kernel.postgres.rows import RowMapper
 from memory.memories.entities import Status, normal_fingerprint
@@ -165,19 +166,24 @@ class TwinStore:
         through = MergePosition(row["version"], row["id"]) if row["examined"] else None
         return ChangedMemories(row["examined"], row["total"] - row["examined"], through)
 
-    async def complete_normal_forms(self, limit: int) -> int:
-        """Digests of the normal form for texts that have none yet, at most `limit`; how many."""
-        rows = await self._connection.execute(_UNFORMED, {"ns": self._namespace_id, "limit": limit})
+    async def complete_texts(self, limit: int) -> int:
+        """What earlier releases did not store of texts, their normal form's digest and their raw
+        terms, for at most `limit` texts; how many.
+        """
+        rows = await self._connection.execute(
+            _INCOMPLETE, {"ns": self._namespace_id, "limit": limit}
+        )
         formed = [
             {
                 "id": row.memory_id,
                 "version": row.version,
                 "digest": normal_fingerprint(row.situation, row.lesson),
+                "terms": find_raw_terms(f"{row.situation}\n{row.lesson}"),
             }
             for row in rows
         ]
         if formed:
-            await self._connection.execute(_FORM, formed)
+            await self._connection.execute(_COMPLETE, formed)
         return len(formed)
 
     async def find_pairs(
@@ -324,16 +330,17 @@ _PAIRS = text(f"""
 """)  # noqa: S608 - assembled from the constants above; every value is a parameter
 
 
-_UNFORMED = text("""
+_INCOMPLETE = text("""
     SELECT v.memory_id, v.version, v.situation, v.lesson
-    FROM memory m JOIN memory_version v ON v.memory_id = m.id AND v.version = m.version
-    WHERE m.namespace_id = :ns AND v.normal_sha256 IS NULL AND m.erased_at IS NULL
-    ORDER BY v.memory_id LIMIT :limit FOR NO KEY UPDATE OF m
+    FROM memory m JOIN memory_version v ON v.memory_id = m.id
+    WHERE m.namespace_id = :ns AND m.erased_at IS NULL AND (v.raw_terms IS NULL
+        OR v.normal_sha256 IS NULL AND v.version = m.version)
+    ORDER BY v.memory_id, v.version LIMIT :limit FOR NO KEY UPDATE OF m
 """)
 
 
-_FORM = text("""
-    UPDATE memory_version SET normal_sha256 = :digest
+_COMPLETE = text("""
+    UPDATE memory_version SET normal_sha256 = :digest, raw_terms = :terms
     WHERE memory_id = :id AND version = :version
 """)
 

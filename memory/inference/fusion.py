@@ -32,6 +32,10 @@ class FusionWeights:
 WEIGHTS = FusionWeights()
 
 
+LEAST_SPREAD = 1e-6
+"""Where all relevances are equal, words alone order, by differences that no weight is lost in."""
+
+
 @dataclass(frozen=True, slots=True)
 class Opinions:
     """What is thought of each text of a bank, in one order: `cosine` in [0, 1], `lexical` the sum
@@ -103,3 +107,16 @@ def late_interaction(query: Tokens, weights: Scores, texts: Sequence[Bits]) -> S
 def passes_gate(cosine: float, q99: float, *, is_exact: bool) -> bool:
     """Whether a text may be served at all: near enough, or it holds an identifier of the query."""
     return is_exact or cosine >= q99
+
+
+def scale_fused(relevance: Scores, lexical: Scores, weights: FusionWeights = WEIGHTS) -> Scores:
+    """The fused scores of a head, with the mean and the deviation of its relevances, in [0, 1].
+
+    So whatever multiplies a relevance moves a memory as far among fused scores as among relevances;
+    where no text shares a word with the task, or all share the same, they are the relevances.
+    """
+    if len(lexical) == 0 or lexical.min() == lexical.max():
+        return relevance
+    fused = standardise(relevance) + weights.lexical * standardise(lexical)
+    spread = max(float(relevance.std()), LEAST_SPREAD)
+    return np.clip(relevance.mean() + spread * standardise(fused), 0.0, 1.0)

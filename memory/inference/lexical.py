@@ -21,6 +21,41 @@ K1, B = 1.2, 0.75
 """Saturation by count and weight of length; chosen on the train part of SciFact."""
 
 
+def rarity(holders: int, size: int) -> float:
+    """The idf of a term that so many of `size` texts hold; largest where none does."""
+    return log(1 + (size - holders + 0.5) / (holders + 0.5))
+
+
+@dataclass(frozen=True, slots=True)
+class SharedTerms(Generic[Term]):
+    """What a text shares with a query: how often it holds each term, of `length` terms in all."""
+
+    length: int
+    counts: Mapping[Term, int]
+
+
+@dataclass(frozen=True, slots=True)
+class TermStatistics(Generic[Term]):
+    """What BM25 has to know of the texts that are searched: how many there are, how many terms all
+    of them have, and how many texts hold each term of a query.
+    """
+
+    size: int
+    total: int
+    holders: Mapping[Term, int]
+
+    def score(self, query: Sequence[Term], text: SharedTerms[Term]) -> float:
+        """The same to the last bit for texts that share the same with it; 0 where nothing."""
+        score = 0.0
+        for term, times in Counter(query).items():
+            if count := text.counts.get(term, 0):
+                # A text has a term, so not all of them are empty.
+                length = K1 * (1 - B + B * text.length * self.size / self.total)
+                gain = count * (K1 + 1) / (count + length)
+                score += times * rarity(self.holders[term], self.size) * gain
+        return score
+
+
 @dataclass(frozen=True, slots=True)
 class _Posting:
     """The texts that hold a term, by place, and how often."""
@@ -53,8 +88,7 @@ class Postings(Generic[Term]):
     def idf(self, term: Term) -> float:
         """How rare a term is among the texts; largest for one that none holds."""
         posting = self._postings.get(term)
-        holders = 0 if posting is None else len(posting.places)
-        return log(1 + (self._size - holders + 0.5) / (holders + 0.5))
+        return rarity(0 if posting is None else len(posting.places), self._size)
 
     def scores(self, query: Sequence[Term]) -> Scores:
         """The score of each text, in their order; 0 where no term is shared."""

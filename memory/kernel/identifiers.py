@@ -3,6 +3,7 @@ scripts that an English vocabulary does not know.
 """
 
 import re
+from collections.abc import Collection
 
 SPACED_OUT = (
     "\u0e00-\u0eff"  # Thai, Lao
@@ -17,6 +18,13 @@ LONGEST = 200
 """Characters that a term has at most; a longer run is no name."""
 
 _UNSPACED = re.compile(f"[{SPACED_OUT}]+")
+
+
+_SYLLABIC = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]")
+
+
+SYLLABLES, LETTERS = 3, 4
+"""So many characters that two texts share name something, where each is a syllable or a letter."""
 
 
 # Letters and digits of a spaced script, joined by what joins names; a leading / or . or - is kept,
@@ -96,3 +104,25 @@ def _is_identifier(word: str) -> bool:
 def _is_plain(word: str) -> bool:
     """A whole number, or ordinary words joined by a hyphen or an apostrophe, name nothing."""
     return word.isdigit() or all(part.isalpha() for part in word.replace("'", "-").split("-"))
+
+
+def find_shared_runs(asked: str, text: str, rare: Collection[str]) -> tuple[str, ...]:
+    """The longest runs of a script without spaces that both texts hold and that have a pair of
+    characters in `rare`: of three characters at least where one writes a syllable, else of four.
+    """
+    found: dict[str, None] = {}
+    for run in _UNSPACED.findall(asked):
+        least = SYLLABLES if _SYLLABIC.match(run) else LETTERS
+        start = 0
+        while start + least <= len(run):
+            end = start + least
+            if run[start:end] not in text:
+                start += 1
+                continue
+            while end < len(run) and run[start : end + 1] in text:
+                end += 1
+            shared = run[start:end]
+            if any(shared[place : place + 2] in rare for place in range(len(shared) - 1)):
+                found[shared] = None
+            start = end - 1
+    return tuple(sorted(found))

@@ -115,6 +115,8 @@ memory_version = Table(
     Column("lesson", Text, nullable=False),
     # What both hold to be found as it is written (`memory.kernel.identifiers`).
     Column("identifiers", ARRAY(Text), nullable=False, server_default=text("'{}'::text[]")),
+    # Terms of both beside word pieces, as often as they occur; null where not computed yet.
+    Column("raw_terms", ARRAY(Text)),
     # Of the normal form of both; null where it was not computed yet.
     Column("normal_sha256", LargeBinary),
     moment("known_at"),

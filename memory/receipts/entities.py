@@ -192,6 +192,10 @@ class Item:
     """What kind of memory it is."""
     query: int | None = None
     """Which of several queries it is nearest to: 0 is the task's text, or the caller's first."""
+    fused: float | None = None
+    """What it was ordered by with the words that it shares with the task, in the place of its
+    relevance; null where `rerank` was none, and for other kinds.
+    """
     identifiers: tuple[str, ...] = ()
     """Names of the task by which it was found, whatever its cosine; empty once erased."""
     sentence: str | None = field(default=None, compare=False)

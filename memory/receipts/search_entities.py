@@ -8,6 +8,7 @@ from typing import Any
 from memory.kernel.fields import BOTH_WAYS, OUTPUT, TaskText
 from memory.kernel.text import TASK, cleaned
 from memory.memories.filter_entities import RetrievalFilter
+from memory.tenancy.namespace_settings import Rerank
 
 
 class Target(StrEnum):
@@ -61,6 +62,22 @@ class NoQueries(StrEnum):
     DEADLINE = "deadline"
 
 
+class Opinion(StrEnum):
+    """What a memory's place goes by beside its weight. relevance: its cosine to the task, or the
+    opinion of the reranker that is configured. word_pieces: the pieces of words that it shares with
+    the task, by BM25. raw_terms: names, words beyond Latin and pairs of characters of scripts
+    without spaces that it shares, by BM25.
+    """
+
+    RELEVANCE = "relevance"
+    WORD_PIECES = "word_pieces"
+    RAW_TERMS = "raw_terms"
+
+
+ALONE = (Opinion.RELEVANCE,)
+FUSED = (Opinion.RELEVANCE, Opinion.WORD_PIECES, Opinion.RAW_TERMS)
+
+
 @dataclass(frozen=True, slots=True)
 class Search:
     """What was searched for. A memory's similarity is that to the query nearest to it."""
@@ -77,12 +94,18 @@ class Search:
     """Why no model's queries were searched for: a word, or the fault of the model."""
     filter: RetrievalFilter | None = None
     """Which memories might be served, where the caller narrowed that."""
+    rerank: Rerank = Rerank.NONE
+    """Whether words that memories share with the task ordered them too."""
+    ordered_by: tuple[Opinion, ...] = ALONE
+    """What a memory's place went by, beside its weight."""
 
     def stored(self) -> dict[str, object]:
         queries = [{"text": one.text, "target": one.target.value} for one in self.queries]
         rest = {"by": self.by.value, "cached": self.cached, "reason": self.reason}
         only = {} if self.filter is None else {"filter": self.filter.stored()}
-        return {"queries": queries, **rest, **only}
+        words = {} if self.rerank is Rerank.NONE else {"rerank": self.rerank.value}
+        by = {"ordered_by": [one.value for one in self.ordered_by]} if words else {}
+        return {"queries": queries, **rest, **only, **words, **by}
 
     @classmethod
     def read(cls, stored: Mapping[str, Any] | None) -> "Search | None":
@@ -96,4 +119,6 @@ class Search:
             cached=stored["cached"],
             reason=stored["reason"],
             filter=RetrievalFilter.read(stored.get("filter")),
+            rerank=Rerank(stored.get("rerank", Rerank.NONE)),
+            ordered_by=tuple(Opinion(one) for one in stored.get("ordered_by", ALONE)),
         )

@@ -121,6 +121,8 @@ retrieval_item = Table(
     Column("exploration_slot", Boolean, nullable=False),
     # Those of the task by which it was found.
     Column("identifiers", ARRAY(Text), nullable=False, server_default=text("'{}'::text[]")),
+    # What it was ordered by where the task's words counted.
+    Column("fused", DOUBLE_PRECISION),
     # Which of several queries it is nearest to.
     Column("query", SmallInteger),
     # The probability with which a coin keeps it, whether it left it out, and whether the memory

@@ -250,6 +250,7 @@ def _item(candidate: Candidate, place: int) -> Item:
         rank=place,
         similarity=candidate.similarity,
         relevance=candidate.relevance,
+        fused=candidate.fused,
         effective_weight=candidate.effective_weight,
         ranking_weight=candidate.ranking_weight,
         score=candidate.score,

@@ -10,15 +10,16 @@ from uuid import UUID
 from memory.belief.fold import Learned
 from memory.belief.policy import policy_named
 from memory.constraints.store.near import NearConstraint
+from memory.inference.fusion import WEIGHTS
 from memory.inference.service import require_model
 from memory.kernel.engine import Engine
 from memory.kernel.errors import MemoryFault, Rejected
-from memory.kernel.identifiers import find_names_to_look_for
+from memory.kernel.identifiers import find_names_to_look_for, find_raw_terms
 from memory.kernel.ports import Embedding
 from memory.memories.entities import Kind
 from memory.meta_guidelines.store import NearMetaGuideline, Neighbourhood
 from memory.receipts.guideline_entities import PastError
-from memory.receipts.search_entities import QueriesBy, Query, Search
+from memory.receipts.search_entities import ALONE, FUSED, QueriesBy, Query, Search
 from memory.retrieval.bank import BankReader, SqlDoor
 from memory.retrieval.entities import Advice, NearCategory, RetrievalRequest
 from memory.retrieval.head import (
@@ -31,10 +32,12 @@ from memory.retrieval.head import (
 )
 from memory.retrieval.resident.bank import ResidentBank
 from memory.retrieval.resident.namespaces import ResidentNamespace
-from memory.retrieval.store.search import FoundRow, Head, Probe, Scope
+from memory.retrieval.store.search import FoundRow, Head, Probe, Scope, names_at_most
+from memory.retrieval.words import MOST_TERMS, TaskWords, find_named_by_script
 from memory.tasks.entities import Agent, CategoryIds, CategoryName, Task
 from memory.tasks.service import GENERAL
 from memory.tenancy.entities import Call, Clock
+from memory.tenancy.namespace_settings import Rerank
 
 HEAD = 4
 """The head is this many times k: weights re-rank it and nothing else."""
@@ -220,8 +223,11 @@ class ContextLoader:
         agent = await self._bank.ensure_agent(request.agent)
         routed = await self._route(request, task, vectors)
         past = await self._load_past(as_of)
-        scope = await self._scope(agent, request, past, self._names(batch, place))
+        words = self._words(batch, place)
+        scope = await self._scope(agent, request, past, self._names(batch, place), words)
         head, size = await self._search_head(batch, place, scope)
+        if self._call.namespace.settings.identifiers:
+            head = name_by_script(head)
         # How memory is used, and what binds a task, goes by the task itself and not by a model.
         by_model = batch.searches[place].by is QueriesBy.MODEL
         near = await self._surround(vectors[:1] if by_model else vectors, scope, routed.ids)
@@ -233,7 +239,12 @@ class ContextLoader:
             place=place,
             retrieval_id=batch.retrieval_ids[place],
             request=request,
-            search=replace(batch.searches[place], filter=request.filter),
+            search=replace(
+                batch.searches[place],
+                filter=request.filter,
+                rerank=Rerank.NONE if words is None else Rerank.FUSED,
+                ordered_by=ALONE if words is None else FUSED,
+            ),
             as_of=as_of,
             task=task,
             queries=batch.queries[place],
@@ -273,10 +284,23 @@ class ContextLoader:
         """
         if self._policy.whole_bank or not self._call.namespace.settings.identifiers:
             return ()
-        queries = batch.queries[place]
-        said = queries[:1] if batch.searches[place].by is QueriesBy.MODEL else queries
+        said = _said(batch, place)
         names = {name for query in said for name in find_names_to_look_for(query.text)}
         return tuple(sorted(names, key=lambda name: (-len(name), name))[:MOST_NAMES])
+
+    def _words(self, batch: RequestBatch, place: int) -> TaskWords | None:
+        """The words of the task, or of the caller's own queries, where they count."""
+        wanted = batch.requests[place].rerank or self._call.namespace.settings.rerank
+        if wanted is Rerank.NONE or self._policy.whole_bank:
+            return None
+        said = _said(batch, place)
+        vectors = batch.vectors[place][: len(said)]
+        text = "\n".join(query.text for query in said)
+        return TaskWords(
+            pieces=tuple(piece for one in vectors for piece in one.token_ids)[:MOST_TERMS],
+            raw=tuple(find_raw_terms(text)[:MOST_TERMS]),
+            text=text,
+        )
 
     async def _load_past(self, as_of: datetime) -> Learned | None:
         """The states of that time, where outcomes known later have been applied since."""
@@ -291,6 +315,7 @@ class ContextLoader:
         request: RetrievalRequest,
         past: Learned | None,
         names: tuple[str, ...],
+        words: TaskWords | None,
     ) -> Scope:
         as_of = request.as_of
         assert as_of is not None
@@ -307,6 +332,7 @@ class ContextLoader:
             weaker=reserve.weaker,
             filter=request.filter,
             names=names,
+            words=words,
         )
 
     async def _search_head(self, batch: RequestBatch, place: int, scope: Scope) -> tuple[Head, int]:
@@ -330,6 +356,8 @@ class ContextLoader:
         """
         assert request.k is not None
         size = wanted = HEAD * request.k
+        if scope.words is not None:
+            size = wanted = max(wanted, WEIGHTS.head)
         while True:
             head = await self._bank.head(probes, scope, size, bound)
             prose = request.format.is_prose
@@ -367,6 +395,24 @@ class ContextLoader:
         ranked = await self._bank.nearest_categories(vectors[0].vector, NEAR)
         names = await self._bank.category_names()
         return tuple(NearCategory(names[one], None, cosine) for one, cosine in ranked)
+
+
+def _said(batch: RequestBatch, place: int) -> tuple[Query, ...]:
+    """What the caller says: the task, or queries of its own; nothing of a model's."""
+    queries = batch.queries[place]
+    return queries[:1] if batch.searches[place].by is QueriesBy.MODEL else queries
+
+
+def name_by_script(head: Head) -> Head:
+    """With the memories that hold a rare run of characters of the task, in a script that puts no
+    spaces between words: they are found by name, as others by an identifier.
+    """
+    if head.words is None:
+        return head
+    texts = {row.id: f"{row.situation}\n{row.lesson}" for row in head.rows}
+    runs = find_named_by_script(head.words, texts, names_at_most(head.matching))
+    named = {one: (*head.named.get(one, ()), *some) for one, some in runs.items()}
+    return replace(head, named={**head.named, **named})
 
 
 def _nearest_rows(

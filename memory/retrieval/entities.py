@@ -32,6 +32,7 @@ from memory.receipts.entities import Fate, Purpose, Receipt
 from memory.receipts.guideline_entities import Format
 from memory.receipts.search_entities import Query
 from memory.tasks.entities import TaskDraft
+from memory.tenancy.namespace_settings import Rerank
 
 MAX_K = 64
 
@@ -82,6 +83,10 @@ class RetrievalRequest:
     """
     filter: Annotated[RetrievalFilter, Nested] | None = None
     """Which memories may be served; all that the agent may see where it is left out."""
+    rerank: Rerank | None = None
+    """Whether words that memories share with the task order them too; as the namespace has it where
+    it is left out.
+    """
     past_error: Flag = False
     """Whether to show what went wrong when this agent tried a task like this one."""
     as_of: Moment | None = None
@@ -106,6 +111,9 @@ class RetrievalRequest:
         _require_one_of("gates", self.gates, ("on", "off"))
         _require_one_of("purpose", self.purpose, tuple(Purpose))
         object.__setattr__(self, "purpose", Purpose(self.purpose))
+        if self.rerank is not None:
+            _require_one_of("rerank", self.rerank, tuple(Rerank))
+            object.__setattr__(self, "rerank", Rerank(self.rerank))
         if self.filter is not None and not self.filter.narrows:
             object.__setattr__(self, "filter", None)
         if self.k is not None:
@@ -170,6 +178,10 @@ class ServedMemory:
     """Cosine to the task, from 0 to 1."""
     relevance: float
     """Similarity, or the reranker's opinion."""
+    fused: float | None
+    """What it was ordered by with the words that it shares with the task, in the place of its
+    relevance; null where `rerank` was none.
+    """
     effective_weight: float
     """What learning has made of it for this agent; 1 is neutral."""
     ranking_weight: float
@@ -275,6 +287,10 @@ class Considered:
     """Cosine to the task, from 0 to 1."""
     relevance: float
     """Similarity, or the reranker's opinion."""
+    fused: float | None
+    """What it was ordered by with the words that it shares with the task, in the place of its
+    relevance; null where `rerank` was none.
+    """
     effective_weight: float
     """What learning has made of it for this agent; 1 is neutral."""
     ranking_weight: float

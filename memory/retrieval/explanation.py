@@ -169,6 +169,7 @@ class _Describer:
             why=self._why(one, item),
             similarity=candidate.similarity,
             relevance=candidate.relevance,
+            fused=candidate.fused,
             effective_weight=candidate.effective_weight,
             ranking_weight=candidate.ranking_weight,
             deviation=self._ranking.view.deviation_in_weight(row),
@@ -205,6 +206,8 @@ class _Describer:
         parts = [self._place(one)]
         if named := self._ranking.context.head.named.get(one.candidate.id):
             parts.append(f"found by name: {', '.join(map(shown, named))}")
+        if one.candidate.fused is not None:
+            parts.append(f"{one.candidate.fused:.3f} with the words that it shares with the task")
         if self._request.is_preview:
             parts += _say_trial(one, self._coin(one.candidate) or KEPT)
         if item is not None and not item.served and not item.left_out:
@@ -353,6 +356,8 @@ def _reasons(receipt: Receipt, item: Item) -> list[str]:
         ]
     would = "Would have rank" if item.left_out else "Rank"
     relevance = f"relevance {item.relevance:.3f}{_found_by(receipt, item)}"
+    if item.fused is not None:
+        relevance += f", {item.fused:.3f} with the words that it shares with the task"
     return [
         f"{would} {item.rank} by ranker {receipt.ranker}: {relevance}",
         f"ranking weight {item.ranking_weight:.3f}",

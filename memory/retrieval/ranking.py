@@ -5,7 +5,7 @@ The paper's rule has neither strength nor guard: it ranks by weight and is follo
 
 import random
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 from math import fsum
@@ -31,6 +31,7 @@ from memory.retrieval.context import Context, stored_vectors
 from memory.retrieval.head import Double, QueryVector, Stored, ensure_whole, nearest
 from memory.retrieval.selection import BankColumns, Selection, shortlist
 from memory.retrieval.store.search import FoundRow, Head
+from memory.retrieval.words import find_best, fuse
 from memory.tenancy.entities import ApartTrial, Call
 from memory.tenancy.store.namespaces import policy_changed
 
@@ -49,6 +50,17 @@ class ScoredRows:
     look_alikes: tuple[str, ...]
     named: frozenset[UUID]
     """Those that hold an identifier of the task."""
+
+
+@dataclass(frozen=True, slots=True)
+class RowNearness:
+    """How near the rows are to the task, by place: their cosine, the reranker's opinion where there
+    is one, and of a head that words order what it is ordered by.
+    """
+
+    similarity: Double
+    relevance: Double
+    fused: Mapping[int, float] = field(default_factory=dict[int, float])
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +121,14 @@ class HeadRanker:
         similarities = scored.stored.similarities(queries)
         head = nearest(similarities, context.head_size)
         ensure_whole(len(head), context.head_size, context.head.matching)
+        lexical = None
+        if (words := context.head.words) is not None:
+            lexical = words.scores(scored.stored.ids)
+            head = list(dict.fromkeys((*head, *find_best(lexical, context.head_size))))
         head = unite(head, scored, context.head.named)
+        near = RowNearness(similarities, _relevances(scored, similarities, relevance))
+        if lexical is not None:
+            near = replace(near, fused=fuse(head, near.relevance, lexical))
         choice = self._choose_ranker(context)
         request, settings = context.request, self._call.namespace.settings
         on = gates(self._engine, self._call, self._policy)
@@ -123,7 +142,7 @@ class HeadRanker:
         # All rankers need what each would serve, and a reranker's relevance has its own order.
         short = self._policy.whole_bank and not context.request.all_rankers and not relevance
         some = shortlist(scored.bank, similarities, selection) if short else head
-        candidates = _candidates(scored, some, similarities, relevance)
+        candidates = _candidates(scored, some, near)
         tossing = self._tossing(context, context.retrieval_id)
         coins: Mapping[UUID, Coin] = {}
         if tossing.spent:
@@ -135,7 +154,7 @@ class HeadRanker:
             context=context,
             view=view,
             candidates=candidates,
-            everyone=partial(_candidates, scored, head, similarities, relevance),
+            everyone=partial(_candidates, scored, head, near),
             rows=scored.by_id,
             selection=selection,
             rankers=choice.rankers,
@@ -291,14 +310,22 @@ def _queries(context: Context) -> list[QueryVector]:
     ]
 
 
+def _relevances(
+    scored: ScoredRows, similarities: Double, relevance: Mapping[UUID, float]
+) -> Double:
+    """The reranker's opinion, where there is one; the similarity of what it was not asked about."""
+    if not relevance:
+        return similarities
+    by_place = enumerate(scored.stored.ids)
+    return np.array([relevance.get(one, similarities[place]) for place, one in by_place])
+
+
 def _candidates(
-    scored: ScoredRows,
-    places: Sequence[int],
-    similarities: Double,
-    relevance: Mapping[UUID, float],
+    scored: ScoredRows, places: Sequence[int], near: RowNearness
 ) -> tuple[Candidate, ...]:
-    """The rows at these places; `relevance` is the reranker's, empty without one."""
-    columns = (similarities, scored.bank.effective, scored.bank.ranking)
+    """The rows at these places."""
+    bank = scored.bank
+    columns = (near.similarity, near.relevance, bank.effective, bank.ranking)
     numbers = zip(*(column[list(places)].tolist() for column in columns), strict=True)
     return tuple(
         Candidate(
@@ -307,7 +334,7 @@ def _candidates(
             group=scored.bank.groups[place],
             kind=row.kind,
             similarity=similarity,
-            relevance=relevance.get(row.id, similarity) if relevance else similarity,
+            relevance=relevance,
             effective_weight=effective,
             ranking_weight=ranking,
             learned_at=row.learned_at,
@@ -318,7 +345,8 @@ def _candidates(
             earned=earned(effective, row.start_weight, row.n_credited),
             author=scored.bank.authors[place],
             is_exact=row.id in scored.named,
+            fused=near.fused.get(place),
         )
-        for place, (similarity, effective, ranking) in zip(places, numbers, strict=True)
+        for place, (similarity, relevance, effective, ranking) in zip(places, numbers, strict=True)
         for row in (scored.rows[place],)
     )

@@ -42,6 +42,7 @@ from memory.retrieval.resident.namespaces import ResidentNamespace, ResidentName
 from memory.tasks.entities import TaskDraft
 from memory.tasks.store.tasks import Provenance, TaskStore, new_task, task_row, write_tasks
 from memory.tenancy.entities import Act, Call, Clock, utc
+from memory.tenancy.namespace_settings import Rerank, require_head
 
 STATES = ("pending", "answered", "noted", "expired", "all")
 
@@ -58,7 +59,7 @@ async def retrieve(
     await add_active_queries(engine, call, batch)
     if engine.llm is not None:
         clock.lap("query_ms")
-    copy, _ = await asyncio.gather(follow(engine, call), embed_queries(engine, batch))
+    copy, _ = await asyncio.gather(follow(engine, call, batch), embed_queries(engine, batch))
     clock.lap("embed_ms")
 
     contexts = await load_contexts(engine, call, batch, copy)
@@ -105,6 +106,7 @@ async def complete_requests(engine: Engine, call: Call, batch: RequestBatch) -> 
     for place, request in list(batch.requests.items()):
         try:
             call.key.require_agent(request.agent)
+            require_head(request.rerank, call.namespace.policy, "rerank")
             as_of = _as_of(call, request.as_of)
             text = text_of(request, batch.tasks.get(place))
             batch.queries[place] = request.queries or (Query(text),)
@@ -147,12 +149,14 @@ async def embed_queries(engine: Engine, batch: RequestBatch) -> None:
     }
 
 
-async def follow(engine: Engine, call: Call) -> ResidentNamespace | None:
+async def follow(engine: Engine, call: Call, batch: RequestBatch) -> ResidentNamespace | None:
     """The copy of the namespace, as of now; None where there is none."""
-    copies = engine.resident
+    copies, namespace = engine.resident, call.namespace
     if not isinstance(copies, ResidentNamespaces):
         return None
-    return await copies.current(call.namespace.id, engine.model.id, call.namespace.n_memories)
+    own = namespace.settings.rerank
+    words = any((one.rerank or own) is Rerank.FUSED for one in batch.requests.values())
+    return await copies.current(namespace.id, engine.model.id, namespace.n_memories, words=words)
 
 
 async def rerank(engine: Engine, call: Call, context: Context) -> Mapping[UUID, float]:

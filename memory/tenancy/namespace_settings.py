@@ -24,6 +24,15 @@ class Taxonomy(StrEnum):
     CLOSED = "closed"
 
 
+class Rerank(StrEnum):
+    """`none`: near memories are ordered by relevance alone. `fused`: by relevance and by the words
+    that they share with the task, which also find memories beside the nearest.
+    """
+
+    NONE = "none"
+    FUSED = "fused"
+
+
 MAX_COUNT, MAX_TRIALS, MAX_DAYS = 10**12, 16, 365
 MIN_KEPT_DAYS, MAX_KEPT_DAYS = 31, 36_500
 """What a key was served in the last 30 days tells an echo from a lesson."""
@@ -70,6 +79,8 @@ class NamespaceSettings:
     """How many tokens of the language model the namespace may take in a UTC day, at most as many as
     the server allows each; 0 asks it nothing.
     """
+    rerank: Rerank = Rerank.NONE
+    """Whether the words of a task find and order memories beside their meaning."""
     retention_days: (
         Annotated[int, Field(strict=True, ge=MIN_KEPT_DAYS, le=MAX_KEPT_DAYS)] | None
     ) = 400
@@ -79,6 +90,7 @@ class NamespaceSettings:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "categories", Taxonomy(self.categories))
+        object.__setattr__(self, "rerank", Rerank(self.rerank))
         shares = {
             "raw_gate": self.raw_gate,
             "score_floor": self.score_floor,
@@ -139,11 +151,27 @@ STRICT_SETTINGS: Mapping[str, object] = MappingProxyType(
 """The settings of a namespace with policy `paper-strict`."""
 
 
+WHOLE_BANK = ("paper", STRICT)
+"""Policies that rank every memory there is, so that no head is to be ordered by words."""
+
+
+def require_head(rerank: Rerank | None, policy: str, field: str) -> None:
+    """Raises Rejected where a policy has no head that could be ordered so."""
+    if rerank is Rerank.FUSED and policy in WHOLE_BANK:
+        raise Rejected(
+            f"{field} is none under policy {policy}, which ranks the whole bank by weight",
+            field=field,
+            limit=[Rerank.NONE.value],
+        )
+
+
 def settle(policy: str, settings: NamespaceSettings) -> NamespaceSettings:
     """The settings in force under a policy; a default gives way to what the policy needs.
 
     Raises Rejected where another value was asked for.
     """
+    if policy in WHOLE_BANK:
+        require_head(settings.rerank, policy, "settings.rerank")
     if policy != STRICT:
         return settings
     defaults = {field.name: field.default for field in fields(settings)}

@@ -25,6 +25,7 @@ from memory.retrieval.service import retrieve
 from memory.tasks.entities import TaskDraft
 from memory.tasks.service import list_agents, list_categories
 from memory.tenancy.entities import Clock
+from memory.tenancy.namespace_settings import Rerank
 from server.dashboard.forms import Form
 from server.dashboard.guarding import guarded_at
 from server.dashboard.stored import is_plain
@@ -36,7 +37,8 @@ NAMES = Page(50)
 may be typed.
 """
 
-DEFAULTS = {"task": "", "agent": "", "category": "", "k": "3", "max_tokens": "1000", "as_of": ""}
+EMPTY = ("task", "agent", "category", "as_of", "rerank")
+DEFAULTS: Mapping[str, str] = {**dict.fromkeys(EMPTY, ""), "k": "3", "max_tokens": "1000"}
 ROUTED_BY = {
     RoutedBy.TASK: "the task's own",
     RoutedBy.CALLER: "given",
@@ -120,6 +122,8 @@ async def _show(
         ],
         limits=(MAX_K, MAX_TOKENS),
         ROUTED_BY=ROUTED_BY,
+        reranks=[one.value for one in Rerank],
+        rerank=viewer.call.namespace.settings.rerank.value,
         replay=viewer.call.namespace.clock is Clock.REPLAY,
     )
 
@@ -153,11 +157,23 @@ def _serves(one: Considered, ranker: str) -> bool:
     return by is not None and by.fate is Fate.SERVED
 
 
+def _rerank(typed: str) -> Rerank | None:
+    """None where it is left to the namespace."""
+    try:
+        return Rerank(typed) if typed else None
+    except ValueError as fault:
+        choices = list(Rerank)
+        raise Rejected(
+            f"rerank is {' or '.join(choices)}", field="rerank", limit=choices
+        ) from fault
+
+
 def _request(viewer: PageViewer, form: Form) -> RetrievalRequest:
     return RetrievalRequest(
         agent=form.get("agent"),
         task=_task(form),
         k=_whole(form, "k"),
+        rerank=_rerank(form.get("rerank")),
         max_tokens=_whole(form, "max_tokens"),
         purpose=Purpose.PREVIEW,
         as_of=_as_of(viewer, form),

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from enum import StrEnum
 
 from fastapi import Response
 
@@ -10,7 +11,14 @@ from memory.insight.what_if_entities import WhatIf, WhatIfResult
 from memory.kernel.errors import MemoryFault, Rejected
 from memory.outcomes.policy_change import change_namespace
 from memory.tenancy.entities import POLICIES, Learning, NamespaceChange, PolicyName
-from memory.tenancy.namespace_settings import STRICT, STRICT_SETTINGS, NamespaceSettings, Taxonomy
+from memory.tenancy.namespace_settings import (
+    STRICT,
+    STRICT_SETTINGS,
+    WHOLE_BANK,
+    NamespaceSettings,
+    Rerank,
+    Taxonomy,
+)
 from server.dashboard.forms import Form
 from server.dashboard.guarding import guarded_at
 from server.dashboard.settings_wording import POLICY_TEXTS, SETTINGS, SettingText
@@ -20,6 +28,8 @@ from server.errors import status_of
 
 router = guarded_at("/dashboard/ns/{namespace}/settings")
 FLAGS = {"on": True, "off": False}
+CHOICES: Mapping[str, type[StrEnum]] = {"taxonomy": Taxonomy, "rerank": Rerank}
+"""Kinds of settings that are one of a few words."""
 SHOWN = 20
 
 
@@ -110,7 +120,7 @@ def _page(viewer: PageViewer, fault: MemoryFault | None = None) -> Response:
         "settings.html",
         status,
         rows=rows_of(viewer.call.namespace.settings, viewer.call.namespace.policy),
-        taxonomies=[one.value for one in Taxonomy],
+        choices=CHOICES,
         fault=fault,
     )
 
@@ -123,7 +133,8 @@ def rows_of(settings: NamespaceSettings, policy: str) -> list[SettingRow]:
             words,
             _written(getattr(settings, words.name)),
             _written(defaults[words.name]),
-            fixed=policy == STRICT and words.name in STRICT_SETTINGS,
+            fixed=(policy == STRICT and words.name in STRICT_SETTINGS)
+            or (policy in WHOLE_BANK and words.kind == "rerank"),
         )
         for words in SETTINGS
     ]
@@ -154,10 +165,11 @@ def _read(words: SettingText, text: str) -> object:
         if text not in FLAGS:
             raise Rejected(f"{path} is on or off", field=path, limit=list(FLAGS))
         return FLAGS[text]
-    if words.kind == "taxonomy":
-        if text not in set(Taxonomy):
-            raise Rejected(f"{path} is open or closed", field=path, limit=list(Taxonomy))
-        return Taxonomy(text)
+    if (choice := CHOICES.get(words.kind)) is not None:
+        if text not in set(choice):
+            named = " or ".join(choice)
+            raise Rejected(f"{path} is {named}", field=path, limit=list(choice))
+        return choice(text)
     if not text and words.otherwise:
         return None
     try:

@@ -6,7 +6,7 @@ from typing import Literal
 
 from memory.tenancy.entities import PolicyName
 
-Field = Literal["share", "count", "flag", "taxonomy"]
+Field = Literal["share", "count", "flag", "taxonomy", "rerank"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +149,15 @@ SETTINGS = (
         "Lowered, questions beyond it are not asked until 00:00 UTC: guidelines are compiled "
         "without a model, and runs of jobs say what they went without.",
         otherwise="as many as the server allows each namespace",
+    ),
+    SettingText(
+        "rerank",
+        "Rerank",
+        "rerank",
+        "Whether near memories are ordered by relevance alone (none), or also by the words that "
+        "they share with the task (fused).",
+        "Fused, a memory that shares rare words with the task is found and moves up, and one that "
+        "is only alike moves down; what may be served at all, the gates, stays.",
     ),
     SettingText(
         "retention_days",

@@ -187,7 +187,10 @@ COLUMNS: dict[str, str] = {
     "relevance": (
         "how well a memory fits the task, from 0 to 1: the reranker's score, or else similarity"
     ),
-    "head": "the 4 k most similar memories that may be seen; weights reorder only these",
+    "head": (
+        "the 4 k most similar memories that may be seen, and where words count the best by shared "
+        "words; weights reorder only these"
+    ),
     "neighbour": "a memory with a similar situation, whatever its status",
     "gates": (
         "the lowest similarity and the lowest score that are served, measured for the model "

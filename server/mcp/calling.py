@@ -15,6 +15,7 @@ from memory.kernel.errors import MemoryFault, Rejected
 from memory.kernel.fields import Nested
 from memory.memories.filter_entities import RetrievalFilter
 from memory.tenancy.entities import Call
+from memory.tenancy.namespace_settings import Rerank
 from server.metrics import Meters
 from server.tracing import STORE, Tracing, trace_named
 
@@ -27,6 +28,12 @@ AgentParameter = Annotated[
 CategoryParameter = Annotated[
     str | None, Field(description="The kind of task; by default the nearest.")
 ]
+RerankParameter = Annotated[
+    Rerank | None,
+    Field(description="fused: shared words find and order notes too; none: meaning alone."),
+]
+
+
 FilterParameter = Annotated[
     Annotated[RetrievalFilter, Nested] | None,
     Field(description="Only memories that match it; by default all that the agent may see."),

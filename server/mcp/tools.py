@@ -53,6 +53,7 @@ from server.mcp.calling import (
     AgentParameter,
     CategoryParameter,
     FilterParameter,
+    RerankParameter,
     Reward,
     ToolCaller,
     in_words,
@@ -210,6 +211,7 @@ async def ask(  # noqa: PLR0913, PLR0917 - the parameters are the schema of the 
         int, Field(ge=0, le=MAX_TOKENS, description="The budget of the guideline.")
     ] = 1_000,
     filter: FilterParameter = None,  # noqa: A002 - as the contract names it
+    rerank: RerankParameter = None,
 ) -> ToolAdvice:
     """Ask for advice before you begin a task. Keep `receipt`, and report how the task went."""
     with told_to_the_model(text="task", key="task_key") as caller:
@@ -220,6 +222,7 @@ async def ask(  # noqa: PLR0913, PLR0917 - the parameters are the schema of the 
             max_tokens=max_tokens,
             trace_id=trace_id,
             filter=filter,
+            rerank=rerank,
         )
         with caller.operation(SEARCH):
             asked = request.within_trace(caller.trace())
@@ -342,6 +345,7 @@ async def search(
     agent: AgentParameter = None,
     k: Annotated[int, Field(ge=1, le=MAX_K, description="The most that are wanted.")] = 5,
     filter: FilterParameter = None,  # noqa: A002 - as the contract names it
+    rerank: RerankParameter = None,
 ) -> ToolFound:
     """Look for memories without acting: nothing is stored, and there is nothing to report."""
     with told_to_the_model() as caller:
@@ -353,6 +357,7 @@ async def search(
             format=Format.MEMORIES,
             explore=False,
             filter=filter,
+            rerank=rerank,
         )
         with caller.operation(SEARCH):
             advice = only(await retrieve(caller.engine, caller.call, [request]))

@@ -43,3 +43,44 @@ async def test_a_name_finds_its_memory_and_a_filter_narrows(shared_server: Serve
     async with AsyncMemLift(shared_server.url, key, slug) as waiting:
         authored = await waiting.retrieve(task, filter={"authors": ["reviewer"]})
     assert [m.memory_id for m in authored.memories] == [path.id]
+
+
+QUEUE = "先清空重排队列再让用户登录"
+CACHE = "ตรวจปฏิกิริยาของแคชก่อนเริ่มใหม่"
+RARE = "For a quokka call the tower before anything else"
+ANIMALS = (
+    *("fox", "deer", "hare", "goose", "heron", "dog", "cat", "badger", "cow", "horse", "swan"),
+    *("gull", "crow", "owl", "sheep", "goat", "boar", "elk", "otter", "stork", "crane", "duck"),
+)
+
+
+async def test_with_words_rare_ones_of_any_script_find_their_memory(shared_server: Server) -> None:
+    slug = f"words-{uuid4().hex[:8]}"
+    shared_server.client().create_namespace(slug, settings={**SETTINGS, "rerank": "fused"})
+    memory = shared_server.client(slug)
+    for n, animal in enumerate(ANIMALS):
+        lesson = f"Tell gate {n} and wait for a vehicle"
+        memory.remember(situation=f"A {animal} stands beside the runway", lesson=lesson)
+    rare = memory.remember(situation="Wild animals near a runway", lesson=RARE)
+    situation = "The pear trees in the back garden were pruned late"
+    queue = memory.remember(situation=situation, lesson=QUEUE)
+    cache = memory.remember(situation=situation, lesson=CACHE)
+    task = "What to do about a quokka beside the runway?"
+
+    fused = memory.retrieve(task, k=3)
+    plain = memory.retrieve(task, k=3, rerank="none")
+    chinese = memory.retrieve("用户说重排队列卡住了")
+    thai = memory.retrieve("ระบบแจ้งว่าปฏิกิริยาช้ามาก")
+
+    assert rare.id in [one.memory_id for one in fused.memories]
+    assert rare.id not in [one.memory_id for one in plain.memories]
+    assert [(m.memory_id, m.identifiers) for m in chinese.memories][:1] == [
+        (queue.id, ("重排队列",))
+    ]
+    assert [(m.memory_id, m.identifiers) for m in thai.memories][:1] == [(cache.id, ("ปฏิกิริยา",))]
+    assert (fused.search.rerank, plain.search.rerank) == ("fused", "none")
+    assert fused.search.ordered_by == ("relevance", "word_pieces", "raw_terms")
+    kept = memory.get_retrieval(str(fused.retrieval_id))
+    found = next(item for item in kept.items if item.memory_id == rare.id)
+    assert found.fused is not None
+    assert found.fused > found.relevance

@@ -920,7 +920,7 @@ FINDS_NOTHING: dict[str, Ask] = {
     "TwinStore.find_pairs": lambda f: f.twins.find_pairs(
         START, EVERYTHING, NOON + 9 * DAY, cosine=-1.0
     ),
-    "TwinStore.complete_normal_forms": lambda f: f.twins.complete_normal_forms(9),
+    "TwinStore.complete_texts": lambda f: f.twins.complete_texts(9),
     "TwinStore.hold": lambda f: f.twins.hold([f.memory]),
     "TwinStore.merge": lambda f: f.twins.merge(f.union(), 1),
     "OutcomeStore.of_retrievals": lambda f: f.outcomes.of_retrievals([f.retrieval]),

@@ -32,6 +32,7 @@ def ask(  # noqa: PLR0913 - all that a retrieval may be asked for, by name
     past_error: bool | None = None,
     purpose: Literal["act", "paired", "replay", "preview"] | None = None,
     queries: Sequence[f.QueryFields] | None = None,
+    rerank: Literal["none", "fused"] | None = None,
     task: f.TaskFields | str | None = None,
     task_id: str | None = None,
     trace_id: str | None = None,
@@ -63,6 +64,7 @@ def ask(  # noqa: PLR0913 - all that a retrieval may be asked for, by name
         past_error=past_error,
         purpose=purpose,
         queries=queries,
+        rerank=rerank,
         task_id=task_id,
         trace_id=trace_id,
     )

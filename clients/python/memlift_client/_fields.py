@@ -228,6 +228,8 @@ class NamespaceSettingsFields(TypedDict, total=False):
     """Whether guidelines are compiled under meta-guidelines, and `reflect` makes new ones."""
     raw_gate: float | None
     """The least cosine at which a memory is considered; 0 switches the gate off."""
+    rerank: Literal["none", "fused"]
+    """Whether the words of a task find and order memories beside their meaning."""
     retention_days: int | None
     """
     How many days receipts, outcomes, texts of runs and calls of the language model are kept;
@@ -718,6 +720,11 @@ class RetrievalFields(TypedDict, total=False):
     """`paired` promises a run with memory and one without; `preview` stores nothing."""
     queries: Sequence[QueryFields]
     """What to search for; the task's text where it is left out."""
+    rerank: Literal["none", "fused"] | None
+    """
+    Whether words that memories share with the task order them too; as the namespace has it where
+    it is left out.
+    """
     task: TaskFields | None
     """What is to be done, in the agent's words."""
     task_id: str | None

@@ -601,6 +601,11 @@ class Item:
     """What learning has made of it for this agent; 1 is neutral."""
     exploration_slot: bool
     """Whether it was drawn into the last place for having been credited least."""
+    fused: float | None
+    """
+    What it was ordered by with the words that it shares with the task, in the place of its
+    relevance; null where `rerank` was none, and for other kinds.
+    """
     identifiers: tuple[str, ...]
     """Names of the task by which it was found, whatever its cosine; empty once erased."""
     inclusion: float | None
@@ -1191,6 +1196,8 @@ class NamespaceSettings:
     """Whether guidelines are compiled under meta-guidelines, and `reflect` makes new ones."""
     raw_gate: float | None
     """The least cosine at which a memory is considered; 0 switches the gate off."""
+    rerank: Literal["none", "fused"]
+    """Whether the words of a task find and order memories beside their meaning."""
     retention_days: int | None
     """
     How many days receipts, outcomes, texts of runs and calls of the language model are kept;
@@ -1650,10 +1657,14 @@ class Search:
     """Whether they were written for an earlier retrieval about the same text."""
     filter: RetrievalFilter | None
     """Which memories might be served, where the caller narrowed that."""
+    ordered_by: tuple[Literal["relevance", "word_pieces", "raw_terms"], ...]
+    """What a memory's place went by, beside its weight."""
     queries: tuple[Query, ...]
     """Those of a model, beside the task's text; empty once their words were erased."""
     reason: str | None
     """Why no model's queries were searched for: a word, or the fault of the model."""
+    rerank: Literal["none", "fused"]
+    """Whether words that memories share with the task ordered them too."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -1680,6 +1691,11 @@ class ServedMemory:
     """Whether the guideline says it, so that it can be credited."""
     effective_weight: float
     """What learning has made of it for this agent; 1 is neutral."""
+    fused: float | None
+    """
+    What it was ordered by with the words that it shares with the task, in the place of its
+    relevance; null where `rerank` was none.
+    """
     identifiers: tuple[str, ...]
     """Names of the task by which it was found, whatever its cosine; it holds them too."""
     learned_at: datetime
@@ -2487,6 +2503,11 @@ class Considered:
         "beyond_k",
     ]
     """What became of it."""
+    fused: float | None
+    """
+    What it was ordered by with the words that it shares with the task, in the place of its
+    relevance; null where `rerank` was none.
+    """
     identifiers: tuple[str, ...]
     """Names of the task by which it was found, whatever its cosine; it holds them too."""
     inclusion: float | None

@@ -83,7 +83,7 @@ class ErasureStore:
         versions = await self._connection.execute(
             update(memory_version)
             .where(memory_version.c.memory_id.in_(memory_ids))
-            .values(situation=BLANK, lesson=BLANK, identifiers=[], normal_sha256=None)
+            .values(situation=BLANK, lesson=BLANK, identifiers=[], raw_terms=[], normal_sha256=None)
         )
         vectors = await self._connection.execute(
             delete(embedding).where(embedding.c.memory_id.in_(memory_ids))

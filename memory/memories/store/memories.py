@@ -11,7 +11,7 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from memory.kernel.identifiers import find_identifiers
+from memory.kernel.identifiers import find_identifiers, find_raw_terms
 from memory.kernel.ports import Embedding
 from memory.kernel.postgres.database import UniqueTextTaken
 from memory.kernel.postgres.tables import change
@@ -209,13 +209,15 @@ class MemoryStore:
         )
 
     def _version_row(self, new: NewVersion, stamp: Stamp) -> dict[str, object]:
+        words = f"{new.situation}\n{new.lesson}"
         return {
             "memory_id": new.memory_id,
             "version": new.version,
             "namespace_id": self._namespace_id,
             "situation": new.situation,
             "lesson": new.lesson,
-            "identifiers": sorted(find_identifiers(f"{new.situation}\n{new.lesson}")),
+            "identifiers": sorted(find_identifiers(words)),
+            "raw_terms": find_raw_terms(words),
             "normal_sha256": new.normal_digest,
             "known_at": new.known_at,
             "recorded_at": stamp.now,

@@ -94,6 +94,7 @@ def _item_row(namespace_id: UUID, receipt: Receipt, item: Item) -> dict[str, obj
         "inclusion": item.inclusion,
         "left_out": item.left_out,
         "query": item.query,
+        "fused": item.fused,
         "identifiers": list(item.identifiers),
         "contender": item.contender,
     }

@@ -134,11 +134,16 @@ class ResidentBank:
         return await self._ask(question, lambda bank: bank.sharing.related(category_id))
 
     async def head(self, probes: Sequence[Probe], scope: Scope, size: int, margin: float) -> Head:
-        if scope.past or scope.reserved:
+        if scope.past or scope.reserved or not self._knows(scope):
             return await (await self._door.bank()).head(probes, scope, size, margin)
         cosines = await self._scan.cosines(probes)
         version = self._copy.snapshot.bank_version
         return self._copy.rows.head(probes, cosines, scope, size, margin, version)
+
+    def _knows(self, scope: Scope) -> bool:
+        """Whether the copy has the words that are asked for, and counts them in little time."""
+        words = self._copy.rows.words
+        return scope.words is None or (words is not None and words.is_brief)
 
     async def whole(self, fields: Collection[str], scope: Scope) -> Head:
         return await (await self._door.bank()).whole(fields, scope)

@@ -27,6 +27,7 @@ from memory.retrieval.resident.store import (
     SeenTransactions,
     load_versions,
 )
+from memory.retrieval.resident.words import ResidentWords
 
 log = logging.getLogger(__name__)
 
@@ -66,6 +67,10 @@ class ResidentNamespace:
     def bytes(self) -> int:
         return self.rows.bytes
 
+    @property
+    def has_words(self) -> bool:
+        return self.rows.words is not None
+
 
 @dataclass(slots=True)
 class ResidentCounts:
@@ -96,21 +101,22 @@ class ResidentNamespaces:
         return self._limit > 0
 
     async def current(
-        self, namespace_id: UUID, model_id: UUID, memories: int
+        self, namespace_id: UUID, model_id: UUID, memories: int, *, words: bool = False
     ) -> ResidentNamespace | None:
         """The copy, as of a moment after the call; None where the database is to be asked.
 
-        `memories`: how many the namespace holds, about.
+        `memories`: how many the namespace holds, about. `words`: whether those of its texts are
+        asked for; a copy that was filled without them is filled anew, and has them from then on.
         """
         if not self.is_on:
             return None
         came = next(self._turns)
         copy = self._copies.get(namespace_id)
-        if copy is not None and copy.model_id != model_id:
+        if copy is not None and (copy.model_id != model_id or (words and not copy.has_words)):
             self.drop(namespace_id)
             copy = None
         if copy is None:
-            copy = await self._begin(namespace_id, model_id, memories)
+            copy = await self._begin(namespace_id, model_id, memories, words=words)
         if copy is not None:
             copy = await self._follow(namespace_id, copy, came)
         if copy is None:
@@ -143,26 +149,27 @@ class ResidentNamespaces:
         self._renewed = monotonic()
 
     async def _begin(
-        self, namespace_id: UUID, model_id: UUID, memories: int
+        self, namespace_id: UUID, model_id: UUID, memories: int, *, words: bool
     ) -> ResidentNamespace | None:
         """Fill a small namespace at once, a larger one beside the calls, none over the bound."""
         if memories * SMALLEST_ROW > self._limit:
             return None
         if namespace_id not in self._filling:
-            filling = asyncio.create_task(self._fill(namespace_id, model_id))
+            filling = asyncio.create_task(self._fill(namespace_id, model_id, words=words))
             self._filling[namespace_id] = filling
             filling.add_done_callback(lambda _: self._filling.pop(namespace_id, None))
         if memories <= FILL:
             await asyncio.shield(self._filling[namespace_id])
         return self._copies.get(namespace_id)
 
-    async def _fill(self, namespace_id: UUID, model_id: UUID) -> None:
+    async def _fill(self, namespace_id: UUID, model_id: UUID, *, words: bool) -> None:
         """The snapshot first: what is read after it may be newer, and is then read again."""
-        store = ResidentStore(self._database, namespace_id, model_id)
+        store = ResidentStore(self._database, namespace_id, model_id, words=words)
         try:
             if (snapshot := await store.snapshot()) is None:
                 return
-            copy = ResidentNamespace(model_id, ResidentRows(FIELDS), snapshot)
+            rows = ResidentRows(FIELDS, ResidentWords() if words else None)
+            copy = ResidentNamespace(model_id, rows, snapshot)
             last: UUID | None = None
             while True:
                 loaded = await store.load_after(last, FIELDS)
@@ -205,7 +212,8 @@ class ResidentNamespaces:
         return copy if namespace_id in self._copies else None
 
     async def _catch_up(self, namespace_id: UUID, copy: ResidentNamespace) -> None:
-        store = ResidentStore(self._database, namespace_id, copy.model_id)
+        words = copy.has_words
+        store = ResidentStore(self._database, namespace_id, copy.model_id, words=words)
         found = await store.changes(copy.snapshot)
         if found is None:
             raise _Outdated

@@ -23,6 +23,7 @@ from memory.retrieval.resident.labels import (
     labels_of,
     labels_wanted,
 )
+from memory.retrieval.resident.words import CountedWords, ResidentWords, TextWords
 from memory.retrieval.store.search import (
     MOST_NAMED,
     FoundRow,
@@ -31,6 +32,7 @@ from memory.retrieval.store.search import (
     Scope,
     names_at_most,
 )
+from memory.retrieval.words import SharedWords, TaskWords
 
 Single = npt.NDArray[np.float32]
 
@@ -59,11 +61,12 @@ class StoredState:
 @dataclass(frozen=True, slots=True)
 class LoadedRow:
     """A memory as it stands: whose it is (`*`: everybody's), and all but what one agent or party
-    feels of it.
+    feels of it. `words`: of its texts, where the copy has them.
     """
 
     owner: str
     row: FoundRow
+    words: TextWords | None = None
 
 
 @dataclass(slots=True)
@@ -89,8 +92,10 @@ _NONE = _Held()
 class ResidentRows:
     """Memories of one namespace and model; the first vector says how wide they are."""
 
-    def __init__(self, fields: Collection[str]) -> None:
+    def __init__(self, fields: Collection[str], words: ResidentWords | None = None) -> None:
         self._width = 0
+        self.words = words
+        """Those of the texts, where they are held."""
         self._size, self._capacity = 0, 0
         self._slots: dict[UUID, int] = {}
         self._rows: list[LoadedRow | None] = []
@@ -124,7 +129,8 @@ class ResidentRows:
     def bytes(self) -> int:
         """What it takes, about."""
         arrays = len(self._fields) * self._capacity * (4 * self._width + 9) + 13 * self._capacity
-        return arrays + self._text + ROW_BYTES * len(self._slots)
+        words = 0 if self.words is None else self.words.bytes
+        return arrays + self._text + words + ROW_BYTES * len(self._slots)
 
     @property
     def is_sparse(self) -> bool:
@@ -135,16 +141,26 @@ class ResidentRows:
         """As the memory stands from now on."""
         slot = self._slots.get(loaded.row.id)
         known = None if slot is None else self._rows[slot]
-        if slot is None or known is None or known.row.version != loaded.row.version:
+        if slot is None or known is None or not self._is_same(slot, known, loaded):
             self.drop([loaded.row.id])
             slot = self._append(loaded.row)
+            if self.words is not None:
+                assert loaded.words is not None
+                self.words.put(slot, loaded.words)
         else:
             self._forget(slot, known.row)
-        self._rows[slot] = replace(loaded, row=replace(loaded.row, vectors={}))
+        self._rows[slot] = LoadedRow(loaded.owner, replace(loaded.row, vectors={}))
         self._text += _text_bytes(loaded.row)
         self._labels.put(slot, labels_of(loaded.row))
         self._owner[slot] = self._owners.setdefault(loaded.owner, len(self._owners))
         self._learned[slot] = loaded.row.learned_at.timestamp()
+
+    def _is_same(self, slot: int, known: LoadedRow, loaded: LoadedRow) -> bool:
+        """Whether it has the texts that the slot has."""
+        if known.row.version != loaded.row.version:
+            return False
+        words = loaded.words
+        return self.words is None or (words is not None and self.words.holds(slot, words))
 
     def drop(self, memory_ids: Iterable[UUID]) -> None:
         """These may no longer be served."""
@@ -156,6 +172,8 @@ class ResidentRows:
             self._forget(slot, known.row)
             self._rows[slot] = None
             self._living[slot] = False
+            if self.words is not None:
+                self.words.drop(slot)
 
     def _forget(self, slot: int, row: FoundRow) -> None:
         self._text -= _text_bytes(row)
@@ -252,8 +270,27 @@ class ResidentRows:
         named = self._named(scope.names, matches, names_at_most(matching))
         fields = sorted({probe.field for probe in probes})
         places = np.union1d(places, np.array(list(named), dtype=np.intp))
+        counted = None
+        if scope.words is not None and self.words is not None:
+            counted = self.words.count(scope.words, matches)
+            places = np.union1d(places, self._best(counted, size or self._size))
         rows = tuple(self._found(int(slot), fields, scope) for slot in places)
-        return Head(rows, matching, bank_version, {self._id(s): n for s, n in named.items()})
+        by_name = {self._id(slot): names for slot, names in named.items()}
+        shared = None if counted is None else self._share(scope.words, counted, places)
+        return Head(rows, matching, bank_version, by_name, shared)
+
+    def _best(self, counted: CountedWords, size: int) -> list[int]:
+        """Those above the last place by words, and of those that have as much the first by id."""
+        above, equal = counted.above_last(size)
+        return [*map(int, above), *sorted(map(int, equal), key=self._id)[:size]]
+
+    def _share(
+        self, asked: TaskWords | None, counted: CountedWords, places: npt.NDArray[np.intp]
+    ) -> SharedWords:
+        assert asked is not None
+        assert self.words is not None
+        rows = {self._id(int(slot)): self.words.shared(int(slot), asked) for slot in places}
+        return SharedWords(asked, counted.pieces, counted.raw, rows)
 
     def _named(
         self, names: Sequence[str], among: npt.NDArray[np.bool_], most: int

@@ -13,6 +13,7 @@ from uuid import UUID
 
 from memory.kernel.postgres.database import Connection, Database, Rows, Statement, execute
 from memory.retrieval.resident.rows import LoadedRow, StoredState
+from memory.retrieval.resident.words import TextWords
 from memory.retrieval.store.search import COLUMNS, JOINED, to_row
 
 FILL = 1_000
@@ -58,8 +59,11 @@ class Loaded:
 class ResidentStore:
     """Reads one namespace for its copy; each look is one round trip."""
 
-    def __init__(self, database: Database, namespace_id: UUID, model_id: UUID) -> None:
+    def __init__(
+        self, database: Database, namespace_id: UUID, model_id: UUID, *, words: bool = False
+    ) -> None:
         self._database = database
+        self._words = words
         self._namespace_id = namespace_id
         self._model_id = model_id
 
@@ -83,11 +87,12 @@ class ResidentStore:
 
     async def load_after(self, last: UUID | None, fields: Sequence[str]) -> Loaded:
         """The next memories by id."""
-        return await self._load(_AFTER, {"last": last, "most": FILL}, fields)
+        values = {"last": last, "most": FILL}
+        return await self._load(_AFTER[self._words], values, fields)
 
     async def load(self, memory_ids: Sequence[UUID], fields: Sequence[str]) -> Loaded:
         """Those of these memories that may be served now."""
-        return await self._load(_SOME, {"ids": list(memory_ids)}, fields)
+        return await self._load(_SOME[self._words], {"ids": list(memory_ids)}, fields)
 
     async def _load(
         self, statement: bytes, values: Mapping[str, object], fields: Sequence[str]
@@ -98,9 +103,15 @@ class ResidentStore:
         ids = {**here, "ids": [row["id"] for row in rows]}
         felt = [Statement(_DEVIATIONS, ids), Statement(_INFLUENCES, ids)] if rows else []
         deviations, influences = await self._look(*felt) if felt else ([], [])
-        found = [LoadedRow(r["owner"], to_row(r)) for r in rows if r["fields"] is not None]
+        found = [self._to_loaded(row) for row in rows if row["fields"] is not None]
         last = max((row["id"] for row in rows), default=None)
         return Loaded(found, _to_states(deviations), _to_states(influences), last)
+
+    def _to_loaded(self, row: Mapping[str, Any]) -> LoadedRow:
+        words = None
+        if self._words:
+            words = TextWords(tuple(row["pieces"]), tuple(row["raw_terms"] or ()))
+        return LoadedRow(row["owner"], to_row(dict(row)), words)
 
     async def _look(self, *statements: Statement) -> list[Rows]:
         return await self._database.exchange(statements, self._namespace_id)
@@ -163,21 +174,36 @@ _SERVED = """m.namespace_id = %(ns)s AND m.kind = 'experience' AND m.erased_at I
     AND m.trust <> 'quarantined' AND m.status IN ('active', 'probation')"""
 
 
-def _rows(condition: str, ending: str = "") -> bytes:
+def _pieces(field: str) -> str:
+    return f"""coalesce((SELECT token_ids FROM embedding WHERE memory_id = h.id
+        AND version = h.version AND model_id = %(model)s AND field = '{field}'), '{{}}')"""  # noqa: S608 - constants
+
+
+_WORDS = f", v.raw_terms, {_pieces('situation')} || {_pieces('lesson')} AS pieces"
+
+
+def _rows(condition: str, ending: str = "", words: str = "") -> bytes:
     return f"""
-    SELECT m.owner, {COLUMNS}
+    SELECT m.owner, {COLUMNS}{words}
     FROM (SELECT m.id, m.version FROM memory m
         WHERE {_SERVED} AND {condition} {ending}) AS h {JOINED}
     """.encode()  # noqa: S608 - assembled from the constants above; every value is a parameter
 
 
-_AFTER = _rows(
-    "m.id > coalesce(%(last)s::uuid, '00000000-0000-0000-0000-000000000000')",
-    "ORDER BY m.id LIMIT %(most)s",
-)
+_AFTER = {
+    words: _rows(
+        "m.id > coalesce(%(last)s::uuid, '00000000-0000-0000-0000-000000000000')",
+        "ORDER BY m.id LIMIT %(most)s",
+        _WORDS if words else "",
+    )
+    for words in (False, True)
+}
 
 
-_SOME = _rows("m.id = ANY(%(ids)s::uuid[])")
+_SOME = {
+    words: _rows("m.id = ANY(%(ids)s::uuid[])", words=_WORDS if words else "")
+    for words in (False, True)
+}
 
 
 _FORGET = b"DELETE FROM row_change WHERE recorded_at < clock_timestamp() - interval '1 day'"

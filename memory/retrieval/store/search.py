@@ -23,6 +23,15 @@ from memory.memories.filter_entities import RetrievalFilter
 from memory.memories.store.filtering import condition_of, values_of
 from memory.receipts.entities import Item
 from memory.retrieval.entities import ServedMemory
+from memory.retrieval.store.visibility import seen_now, seen_then
+from memory.retrieval.store.words import (
+    BEST_BY_WORDS,
+    IN_HEAD,
+    SHARED,
+    to_shared_words,
+    values_of_words,
+)
+from memory.retrieval.words import SharedWords, TaskWords
 
 Half = npt.NDArray[np.float16]
 
@@ -43,7 +52,7 @@ class Scope:
     party whose influence on what it finds is read with it. Of `strangers`
     only what is verified or contrasted is seen, and nothing of `weaker`, agents in a category. Of
     all that only what the `filter` of the caller matches. `names`: identifiers of the task, by
-    which memories are found beside their vectors.
+    which memories are found beside their vectors. `words`: those of the task, where they count.
     """
 
     agent_id: UUID
@@ -56,6 +65,7 @@ class Scope:
     weaker: tuple[tuple[UUID, UUID], ...] = ()
     filter: RetrievalFilter | None = None
     names: tuple[str, ...] = ()
+    words: TaskWords | None = None
 
     @property
     def reserved(self) -> bool:
@@ -113,6 +123,7 @@ class FoundRow:
             rank=item.rank,
             similarity=item.similarity,
             relevance=item.relevance,
+            fused=item.fused,
             effective_weight=item.effective_weight,
             ranking_weight=item.ranking_weight,
             score=item.score,
@@ -135,13 +146,15 @@ class Head:
     """Rows that contain the head for certain, how many matched, and the bank they came from.
 
     `named`: those of them that hold identifiers of the task, which, in one order; they need not be
-    near.
+    near. `words`: what the rows share with the task's words, where those were looked for; then the
+    rows contain the best by them too.
     """
 
     rows: tuple[FoundRow, ...]
     matching: int
     bank_version: int
     named: Mapping[UUID, tuple[str, ...]] = field(default_factory=dict[UUID, tuple[str, ...]])
+    words: SharedWords | None = None
 
 
 MOST_NAMED = 64
@@ -183,7 +196,8 @@ class SearchStore:
         there = {row.id for row in found}
         named = {UUID(one): tuple(sorted(names)) for one, names in (near["named"] or {}).items()}
         named = {one: names for one, names in named.items() if one in there}
-        return Head(found, near["matching"] - gone, near["bank_version"], named)
+        words = None if scope.words is None else to_shared_words(scope.words, near["words"])
+        return Head(found, near["matching"] - gone, near["bank_version"], named, words)
 
     async def bank(self, fields: Collection[str], scope: Scope) -> Head:
         """Every row that may be seen and has a vector of one of these fields, in one look."""
@@ -202,6 +216,7 @@ class SearchStore:
         return (
             reserved
             | values_of(scope.filter)
+            | values_of_words(scope.words)
             | {
                 "ns": self._namespace_id,
                 "owners": ["*", str(scope.agent_id)] if scope.private else ["*"],
@@ -273,7 +288,13 @@ _NAMED = f"""
 
 
 def _near(
-    probes: int, *, past: bool, reserved: bool, wanted: str = "", named: bool = False
+    probes: int,
+    *,
+    past: bool,
+    reserved: bool,
+    wanted: str = "",
+    named: bool = False,
+    worded: bool = False,
 ) -> bytes:
     """The distance is taken in a materialised step that has no order, so that no index of
     vectors, which would find only some of the rows, can ever serve it.
@@ -293,14 +314,17 @@ def _near(
     return f"""
     WITH {seen} near AS MATERIALIZED ({near}),
     {_NAMED if named else ""}
+    {BEST_BY_WORDS if worded else ""}
     cutoff AS (SELECT similarity FROM near ORDER BY similarity DESC OFFSET %(last)s LIMIT 1),
     head AS MATERIALIZED (
         SELECT id, version FROM near
         WHERE similarity >= coalesce((SELECT similarity FROM cutoff), 0) - %(margin)s
         {"UNION SELECT id, version FROM named" if named else ""}
+        {IN_HEAD if worded else ""}
     )
     SELECT n.bank_version, (SELECT count(*) FROM near) AS matching,
         {"(SELECT jsonb_object_agg(id, names) FROM named)" if named else "NULL"} AS named,
+        {SHARED if worded else "NULL"} AS words,
         coalesce((SELECT array_agg(id ORDER BY id) FROM head), '{{}}') AS ids,
         coalesce((SELECT array_agg(version ORDER BY id) FROM head), '{{}}') AS versions
     FROM namespace n WHERE n.id = %(ns)s
@@ -319,46 +343,6 @@ AGAIN = 3
 """How often a search looks again where something was erased under it."""
 
 
-_MAY_BE_SEEN = """m.namespace_id = %(ns)s AND m.kind = 'experience' AND m.erased_at IS NULL
-      AND m.trust <> 'quarantined' AND m.owner = ANY(%(owners)s::text[])
-      AND m.learned_at <= %(as_of)s"""
-
-
-# An experience of a stranger is verified where a manager vouched for its source, or trials admitted
-# it that its author did not run alone; or it is contrasted: agents parted on its task. What its
-# writer says of it proves nothing. It reaches nobody who is stronger on its category.
-_RESERVED = """AND (m.agent_id <> ALL(%(strangers)s::uuid[]) OR (
-        (m.trust = 'trusted'
-            OR m.id IN (SELECT t.memory_id FROM ticket t
-                WHERE t.namespace_id = %(ns)s AND t.decision = 'admitted' AND NOT EXISTS (
-                    SELECT FROM trial r WHERE r.ticket_id = t.id AND r.self_verified))
-            OR m.task_id IN (SELECT c.task_id FROM contrast c
-                WHERE c.namespace_id = %(ns)s AND c.pair_class = 'discordant' AND c.supports
-                  AND c.known_at <= %(as_of)s))
-        AND (m.agent_id, m.category_id) NOT IN (
-            SELECT * FROM unnest(%(weak_agents)s::uuid[], %(weak_categories)s::uuid[]))))"""
-
-
-def seen_now(*, reserved: bool) -> str:
-    """The condition on `memory m`; `reserved`: something is held back from the agent."""
-    return f"{_MAY_BE_SEEN} AND m.status IN ('active', 'probation') {_held_back(reserved=reserved)}"
-
-
-def seen_then(*, reserved: bool, wanted: str = "") -> str:
-    """The version that was current then; a memory retired since was living then."""
-    return f"""
-    SELECT m.id, max(v.version) AS version FROM memory m
-    JOIN memory_version v ON v.memory_id = m.id AND v.known_at <= %(as_of)s
-    WHERE {_MAY_BE_SEEN} AND m.status IN ('active', 'probation', 'retired', 'suspended')
-      {_held_back(reserved=reserved)}{wanted}
-    GROUP BY m.id
-"""  # noqa: S608 - assembled from the constants above; every value is a parameter
-
-
-def _held_back(*, reserved: bool) -> str:
-    return _RESERVED if reserved else ""
-
-
 _NEAR = {
     (probes, past, reserved): _near(probes, past=past, reserved=reserved)
     for probes in range(1, MAX_PROBES + 1)
@@ -368,10 +352,16 @@ _NEAR = {
 
 
 def _near_in(scope: Scope, probes: int) -> bytes:
-    if scope.filter is None and not scope.names:
+    if scope.filter is None and not scope.names and scope.words is None:
         return _NEAR[(probes, scope.past, scope.reserved)]
-    wanted, named = condition_of(scope.filter, MARK), bool(scope.names)
-    return _near(probes, past=scope.past, reserved=scope.reserved, wanted=wanted, named=named)
+    return _near(
+        probes,
+        past=scope.past,
+        reserved=scope.reserved,
+        wanted=condition_of(scope.filter, MARK),
+        named=bool(scope.names),
+        worded=scope.words is not None,
+    )
 
 
 COLUMNS = """m.id, h.version, m.kind, m.status, m.source_group, v.situation, v.lesson,

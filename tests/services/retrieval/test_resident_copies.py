@@ -33,6 +33,7 @@ from memory.retrieval.store import search
 from memory.tasks.entities import AgentChange, CategoryName, TaskDraft
 from memory.tasks.service import add_category, change_agent, get_agent
 from memory.tenancy.entities import Call, Key, KeyDraft, NamespaceDraft, Role
+from memory.tenancy.namespace_settings import Rerank
 from memory.tenancy.service import (
     create_key,
     create_namespace,
@@ -212,6 +213,7 @@ class World:
             gates=self.chance.choice(("on", "off")),
             explain=self.chance.random() < 0.3,
             filter=self.filter() if self.chance.random() < 0.5 else None,
+            rerank=self.chance.choice((None, *Rerank)),
         )
 
     def filter(self) -> RetrievalFilter:
@@ -332,7 +334,9 @@ async def test_all_that_a_retrieval_reads_is_followed(pair, operator: Key, datab
     event.listen(driver, "before_cursor_execute", note)
     await served(pair[1], await a_call(pair[1], operator, slug), explain=True)
     event.remove(driver, "before_cursor_execute", note)
-    said += [statement.decode() for statement in (*search._NEAR.values(), search._CONTENT)]
+    words = search._near(1, past=False, reserved=False, named=True, worded=True)
+    statements = (*search._NEAR.values(), words, search._CONTENT)
+    said += [statement.decode() for statement in statements]
     read = [one for one in said if not re.match(r"\s*(INSERT|UPDATE)", one)]
     named = {
         table

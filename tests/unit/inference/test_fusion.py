@@ -12,6 +12,7 @@ from memory.inference.fusion import (
     late_interaction,
     order_head,
     passes_gate,
+    scale_fused,
     sign_bits,
     standardise,
     unite_heads,
@@ -76,3 +77,28 @@ def test_a_gate_lets_through_what_is_near_or_named():
     assert passes_gate(0.31, 0.3, is_exact=False)
     assert passes_gate(0.01, 0.3, is_exact=True)
     assert not passes_gate(0.29, 0.3, is_exact=False)
+
+
+@given(relevance=SCORES, lexical=SCORES)
+def test_fused_scores_lie_as_relevances_do(relevance, lexical):
+    fused = scale_fused(relevance, lexical)
+
+    assert ((fused >= 0) & (fused <= 1)).all()
+    inside = (fused > 0) & (fused < 1)
+    if inside.all() and relevance.std() > 1e-3 and lexical.std() > 1e-3:
+        assert fused.mean() == pytest.approx(relevance.mean(), abs=1e-9)
+        whole = standardise(relevance) + 0.5 * standardise(lexical)
+        if whole.std() > 1e-6:
+            assert fused.std() == pytest.approx(relevance.std(), rel=1e-6)
+
+
+@given(relevance=SCORES, same=st.floats(0, 9))
+def test_where_all_share_alike_it_is_the_relevance(relevance, same: float):
+    assert scale_fused(relevance, np.full(12, same)).tolist() == relevance.tolist()
+
+
+def test_equal_relevances_are_ordered_by_words_within_a_hair():
+    fused = scale_fused(np.full(3, 0.5), np.array([0.0, 2.0, 1.0]))
+
+    assert np.argsort(-fused).tolist() == [1, 2, 0]
+    assert np.ptp(fused) < 1e-5

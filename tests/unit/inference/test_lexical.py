@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.inference.lexical import K1, B, Postings
+from memory.inference.lexical import K1, B, Postings, SharedTerms, TermStatistics
 from memory.kernel.identifiers import find_identifiers, find_raw_terms
 
 BANK = st.lists(st.lists(st.integers(0, 9), max_size=12), min_size=1, max_size=8)
@@ -31,6 +31,14 @@ def by_the_formula(texts: list[list[int]], query: list[int]) -> list[float]:
 @given(texts=BANK, query=st.lists(st.integers(0, 9), max_size=6))
 def test_scores_are_those_of_the_formula(texts: list[list[int]], query: list[int]):
     assert Postings(texts).scores(query) == pytest.approx(by_the_formula(texts, query))
+
+
+@given(texts=BANK, query=st.lists(st.integers(0, 9), max_size=6))
+def test_counts_give_the_same_scores(texts: list[list[int]], query: list[int]):
+    holders = {term: sum(term in text for text in texts) for term in query}
+    statistics = TermStatistics(len(texts), sum(map(len, texts)), holders)
+    scores = [statistics.score(query, SharedTerms(len(t), Counter(t))) for t in texts]
+    assert scores == pytest.approx(by_the_formula(texts, query))
 
 
 def test_an_empty_bank_scores_nothing():

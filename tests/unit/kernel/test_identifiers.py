@@ -9,6 +9,7 @@ from memory.kernel.identifiers import (
     find_identifiers,
     find_names_to_look_for,
     find_raw_terms,
+    find_shared_runs,
 )
 
 
@@ -83,3 +84,19 @@ def test_a_path_is_looked_for_by_its_ends(written: str) -> None:
 @pytest.mark.parametrize("name", ["localhost:8080", "std::move", "v1.2.3", "12:30:10"])
 def test_what_is_no_path_stays_as_it_is(name: str) -> None:
     assert find_names_to_look_for(name) | {name} == {name}
+
+
+@pytest.mark.parametrize(
+    ("asked", "text", "rare", "runs"),
+    [
+        ("清空重排队列", "先清空重排队列再登录", {"重排"}, ("清空重排队列",)),
+        ("清空重排队列", "先清空重排队列再登录", {"登录"}, ()),
+        ("队列很慢", "清空队列", {"队列"}, ()),
+        ("แคชเต็ม", "ล้างแคชก่อน", {"แค"}, ()),
+        ("ปฏิกิริยาช้า", "ตรวจปฏิกิริยา", {"ฏิ"}, ("ปฏิกิริยา",)),
+        ("plain words", "plain words", {"pl"}, ()),
+        ("日本語の辞書と東京駅前", "東京駅前で日本語を", {"本語", "京駅"}, ("日本語", "東京駅前")),
+    ],
+)
+def test_runs_that_two_texts_share(asked: str, text: str, rare: set[str], runs: tuple[str, ...]):
+    assert find_shared_runs(asked, text, rare) == runs

@@ -1,0 +1,87 @@
+"""The words of a task that memories share, and what they make of the order of a head. Pure.
+
+Two fields are looked into: the word pieces that are stored with each vector, and the raw terms of a
+text (`memory.kernel.identifiers.find_raw_terms`). Rare and common is what is so among the memories
+that a search may see and its filter leaves, so no other memory shows through an order.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+import numpy as np
+
+from memory.inference.fusion import WEIGHTS, scale_fused
+from memory.inference.lexical import SharedTerms, TermStatistics
+from memory.kernel.identifiers import find_shared_runs
+from memory.retrieval.head import Double
+
+MOST_TERMS = 512
+"""So many word pieces of a task are looked for, and so many raw terms."""
+
+
+@dataclass(frozen=True, slots=True)
+class TaskWords:
+    """What a task says, in both fields and as often as it says it; and in its own words."""
+
+    pieces: tuple[int, ...]
+    raw: tuple[str, ...]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class RowWords:
+    """What one memory shares with a task."""
+
+    pieces: SharedTerms[int]
+    raw: SharedTerms[str]
+
+
+@dataclass(frozen=True, slots=True)
+class SharedWords:
+    """What the rows of a head share with a task, and what BM25 has to know of all that matched."""
+
+    asked: TaskWords
+    pieces: TermStatistics[int]
+    raw: TermStatistics[str]
+    rows: Mapping[UUID, RowWords]
+
+    def score(self, memory_id: UUID) -> float:
+        """BM25 over word pieces and, weighted, over raw terms; 0 where nothing is shared."""
+        row = self.rows.get(memory_id)
+        if row is None:
+            return 0.0
+        pieces = self.pieces.score(self.asked.pieces, row.pieces)
+        return pieces + WEIGHTS.raw * self.raw.score(self.asked.raw, row.raw)
+
+    def scores(self, memory_ids: Sequence[UUID]) -> Double:
+        """Of each, in their order."""
+        return np.array([self.score(one) for one in memory_ids], dtype=np.float64)
+
+
+def find_best(lexical: Double, size: int) -> list[int]:
+    """The places of the `size` best that share a word, by score falling, then by place."""
+    order = np.argsort(-lexical, kind="stable")[:size]
+    return [int(place) for place in order if lexical[place] > 0]
+
+
+def fuse(head: Sequence[int], relevance: Double, lexical: Double) -> dict[int, float]:
+    """What each place of a head is ordered by."""
+    places = np.array(head, dtype=np.intp)
+    fused = scale_fused(relevance[places], lexical[places])
+    return dict(zip(head, fused.tolist(), strict=True))
+
+
+def find_named_by_script(
+    shared: SharedWords, texts: Mapping[UUID, str], most: int
+) -> dict[UUID, tuple[str, ...]]:
+    """The memories that hold, in a script without spaces, a run of characters of the task, of which
+    a pair is held by at most `most`; with these runs.
+    """
+    rare = {term for term, holders in shared.raw.holders.items() if 0 < holders <= most}
+    found: dict[UUID, tuple[str, ...]] = {}
+    for memory_id, text in texts.items():
+        row = shared.rows.get(memory_id)
+        if row is not None and not rare.isdisjoint(row.raw.counts):
+            found[memory_id] = find_shared_runs(shared.asked.text, text, rare)
+    return {one: runs for one, runs in found.items() if runs}
