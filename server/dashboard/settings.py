@@ -179,10 +179,10 @@ def _read(words: SettingText, text: str) -> object:
 
 
 def _policy(name: str) -> PolicyName:
-    found = next((one for one in POLICIES if one == name), None)
-    if found is None:
-        raise Rejected("choose a policy", field="policy", limit=list(POLICIES))
-    return found
+    for one in POLICIES:
+        if one == name:
+            return one
+    raise Rejected("choose a policy", field="policy", limit=list(POLICIES))
 
 
 def _version(form: Form) -> int:
