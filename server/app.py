@@ -21,6 +21,7 @@ from server.authentication import KeyFirst
 from server.contract import describe
 from server.cursors import Cursors, signing_key
 from server.dashboard import PAGES
+from server.departures import Departures
 from server.deprecation import DEPRECATED, Deprecations
 from server.errors import (
     fault_headers,
@@ -123,6 +124,7 @@ def guard(app: FastAPI, shared: Shared) -> None:
     app.add_middleware(LoginBodies, shared=shared)
     if shared.settings.insecure_local:
         app.add_middleware(Loopback)
+    app.add_middleware(Departures)
     app.add_middleware(Heads, meters=shared.meters)
     app.add_middleware(Accounts, meters=shared.meters)
 

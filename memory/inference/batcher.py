@@ -12,6 +12,7 @@ from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from memory.kernel.departure import given_up
 from memory.kernel.errors import MemoryFault, Overloaded, Unavailable
 
 Item = TypeVar("Item")
@@ -92,7 +93,9 @@ class Batcher(Generic[Item, Result]):
         if self._serving is None or self._serving.done():
             self._serving = loop.create_task(self._serve())
         try:
-            return list(await asyncio.gather(*(waiter.answer for waiter in waiters)))
+            answers = [waiter.answer for waiter in waiters]
+            with given_up(*answers):  # pyright: ignore[reportArgumentType] - they only fail by it
+                return list(await asyncio.gather(*answers))
         finally:
             # The caller has its answers, or left, or failed with one item: nobody waits for more.
             self._drop(waiters)
@@ -118,9 +121,9 @@ class Batcher(Generic[Item, Result]):
     def _drop(self, waiters: Sequence[_Waiter[Item, Result]]) -> None:
         for waiter in waiters:
             waiter.answer.cancel()
-        if not any(waiter.answer.cancelled() for waiter in waiters):
+        if not any(_is_given_up(waiter.answer) for waiter in waiters):
             return
-        waiting = [call for call in self._calls if not call[0].answer.cancelled()]
+        waiting = [call for call in self._calls if not _is_given_up(call[0].answer)]
         self._calls = deque(waiting)
         self.stats.queued = sum(len(call) for call in waiting)
 
@@ -192,6 +195,11 @@ def _settle_with(
     for waiter in waiters:
         if not waiter.answer.done():
             waiter.answer.set_exception(fault)
+
+
+def _is_given_up(answer: "asyncio.Future[Result]") -> bool:
+    """Whether nobody waits for it, or all it could be is a fault."""
+    return answer.done() and (answer.cancelled() or answer.exception() is not None)
 
 
 def _is_of_model(fault: Exception) -> bool:

@@ -39,7 +39,11 @@ VISIT = timedelta(seconds=10)
 
 
 async def foresee(
-    connection: Connection, namespace: Namespace, times: tuple[datetime, datetime], *, dry: bool
+    connection: Connection,
+    namespace: Namespace,
+    times: tuple[datetime, datetime],
+    *,
+    dry: bool,  # noqa: ARG001 - it only counts either way
 ) -> Removal:
     """What is to be removed at `times[0]`; the run removes it in slices after this is on record."""
     days = namespace.settings.retention_days
@@ -50,7 +54,7 @@ async def foresee(
     closed = OPEN if closing is None else closing.bank_version
     last = await ClosingStore(connection, namespace.id).last_closable(closed, ages)
     rows, size = await FiguresStore(connection, namespace.id).count(ages, last)
-    return Removal(days, ages.before, rows, size, complete=not (dry or rows))
+    return Removal(days, ages.before, rows, size, complete=not rows)
 
 
 async def remove_old(

@@ -13,7 +13,7 @@ from memory.kernel.postgres import backup as backups
 from memory.kernel.postgres import compatibility
 from memory.kernel.postgres.embedded import EmbeddedPostgres, as_superuser
 from server import hosting
-from server.cli.files import data_option, file_path, new_file
+from server.cli.files import beside, data_option, file_path, new_file
 from server.settings import Settings, load, meant
 
 
@@ -35,12 +35,12 @@ def backup(*, out: Path, login_file: Path | None, data: Path | None) -> None:
     not in it.
     """
     settings = load({"data": data})
-    beside = out.with_name(f".{out.name}.dump")
+    dump = beside(out, "dump")
     with _every_row(settings, login_file) as url, new_file(out) as file:
         try:
-            made = backups.back_up(url, file, beside, _version(), datetime.now(UTC))
+            made = backups.back_up(url, file, dump, _version(), datetime.now(UTC))
         finally:
-            beside.unlink(missing_ok=True)
+            dump.unlink(missing_ok=True)
     rows, size = sum(made.rows.values()), out.stat().st_size
     click.echo(f"backed up {rows} rows at {made.schema}, {size} bytes, to {out}")
 

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import secrets
 from collections.abc import Generator
 from pathlib import Path
 from typing import IO
@@ -16,20 +17,41 @@ data_option = click.option(
 )
 
 
+def beside(out: Path, kind: str) -> Path:
+    """The name of a file beside it that no other command uses."""
+    return out.with_name(f".{out.name}.{secrets.token_hex(4)}.{kind}")
+
+
+def _publish(part: Path, out: Path) -> None:
+    """Give it its name, unless another command was quicker."""
+    try:
+        out.hardlink_to(part)
+    except FileExistsError:
+        raise _taken(out) from None
+    except OSError:
+        # A file system without links.
+        if out.exists():
+            raise _taken(out) from None
+        part.rename(out)
+
+
+def _taken(out: Path) -> Conflict:
+    return Conflict(f"there is a file {out} already", code="file_exists", field="out")
+
+
 @contextlib.contextmanager
 def new_file(out: Path) -> Generator[IO[bytes]]:
     """A file that only its owner reads, under its name once it is whole."""
     if out.exists():
-        raise Conflict(f"there is a file {out} already", code="file_exists", field="out")
-    part = out.with_name(f".{out.name}.part")
+        raise _taken(out)
+    part = beside(out, "part")
     try:
-        part.unlink(missing_ok=True)
         descriptor = os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
         with os.fdopen(descriptor, "wb") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        part.rename(out)
+        _publish(part, out)
     except OSError as fault:
         raise Unavailable(f"{out} cannot be written: {fault.strerror}") from fault
     finally:

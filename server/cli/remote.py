@@ -84,7 +84,8 @@ def speaking(command: Callable[..., None]) -> Callable[..., None]:
             type=click.Path(path_type=Path),
             help="Data directory of a server on this machine (MEMLIFT_HOME).",
         ),
-        click.option("--key", envvar="MEMLIFT_KEY", hidden=True),
+        # Of the environment alone: as `--key` it would take the id of a key for a credential.
+        click.option("--key-of-environment", "key", envvar="MEMLIFT_KEY", hidden=True),
         click.option(
             "--key-file",
             type=click.Path(path_type=Path),

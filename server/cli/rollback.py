@@ -28,7 +28,9 @@ def rollback(
     undo: str | None,
     **given: Any,
 ) -> None:
-    """Take back what a key or an agent reported, or undo that. Look with --dry-run first."""
+    """Take back what a key or an agent reported: look with --dry-run first. Or undo that: what was
+    given back can be taken back again, so that --undo needs no looking first and has none.
+    """
     if undo is not None:
         _require_alone(since=since, until=until, too_high=too_high, **given)
         _undo(server, namespace, undo)
@@ -53,7 +55,8 @@ def rollback(
 def _require_alone(**given: object) -> None:
     named = [name.replace("_", "-") for name, value in given.items() if value]
     if named:
-        raise click.UsageError(f"--undo goes alone, without --{named[0]}")
+        why = ": take it back again if it is wrong" if named[0] == "dry-run" else ""
+        raise click.UsageError(f"--undo goes alone, without --{named[0]}{why}")
 
 
 def _undo(server: ServerOptions, namespace: str, rollback_id: str) -> None:

@@ -123,6 +123,10 @@ def test_a_rollback_is_looked_at_first(memlift: Memlift, slug: str) -> None:
     words = ("rollback", "--key-id", key["id"], "--namespace", slug)
 
     assert done(memlift(*words, "--dry-run")).startswith("would withdraw 0 outcomes")
+    # The id is nobody's credential.
+    mistaken = memlift("rollback", "--key", key["id"], "--namespace", slug)
+    assert mistaken.exit_code == 2
+    assert "--key-id" in mistaken.output
     assert done(memlift(*words)).startswith("withdrew 0 outcomes")
 
 
@@ -134,6 +138,7 @@ def test_a_rollback_is_undone(memlift: Memlift, slug: str, shared_server: Server
     undo = done(memlift(*words, "--agent", "bot")).rpartition("--undo ")[2].strip()
 
     assert "goes alone" in memlift(*words, "--undo", undo, "--agent", "bot").output
+    assert "take it back again" in memlift(*words, "--undo", undo, "--dry-run").output
     said = done(memlift(*words, "--undo", undo))
     assert said == "gave back 0 outcomes and 0 runs, restored 1 memories\n"
     assert "undone already" in sentence(memlift(*words, "--undo", undo))

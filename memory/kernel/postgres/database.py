@@ -35,6 +35,7 @@ from sqlalchemy.pool import QueuePool
 
 from memory.kernel.errors import Overloaded, Unavailable
 from memory.kernel.postgres.migrate import sqlalchemy_url
+from memory.kernel.postgres.shares import POOL_EXHAUSTED, PoolShares
 
 ROLE = "memlift_app"
 
@@ -67,9 +68,6 @@ _FULL = {
 }
 FULL_RETRY = 10.0
 """Seconds: sooner, nobody has made room."""
-
-
-POOL_EXHAUSTED = "pool_exhausted"
 
 
 DATABASE = "database"
@@ -235,11 +233,13 @@ class Database:
 
     def __init__(self, url: str, pool: PoolSettings | None = None) -> None:
         settings = pool or PoolSettings()
+        seconds = settings.timeout.total_seconds()
+        self._shares = PoolShares(settings.size + settings.overflow, seconds)
         self._engine = create_async_engine(
             sqlalchemy_url(url),
             pool_size=settings.size,
             max_overflow=settings.overflow,
-            pool_timeout=settings.timeout.total_seconds(),
+            pool_timeout=seconds,
             # Faults go into logs, and what was asked or stored does not.
             hide_parameters=True,
             connect_args=KEEPALIVE | {"application_name": process_name()},
@@ -253,7 +253,7 @@ class Database:
         if (deferred := _deferred.get()) is not None:
             deferred.require_free()
         with translated():
-            async with self._engine.begin() as connection:
+            async with self._shares.hold(namespace_id), self._engine.begin() as connection:
                 await connection.execute(
                     _ENTER,
                     {"role": ROLE, "namespace": "" if namespace_id is None else str(namespace_id)},
@@ -266,7 +266,7 @@ class Database:
         yet: for reading all of a namespace.
         """
         with translated():
-            async with self._engine.connect() as connection:
+            async with self._shares.hold(namespace_id), self._engine.connect() as connection:
                 await connection.execution_options(isolation_level="REPEATABLE READ")
                 async with connection.begin():
                     await connection.execute(_READ_ONLY)
@@ -285,7 +285,7 @@ class Database:
         here = "" if namespace_id is None else str(namespace_id)
         entering = Statement(_ENTER_DRIVER, {"role": ROLE, "namespace": here})
         with translated():
-            async with self._engine.connect() as connection:
+            async with self._shares.hold(namespace_id), self._engine.connect() as connection:
                 driver = await driver_of(connection)
                 try:
                     return await _exchange(driver, [entering, *statements])
@@ -331,17 +331,21 @@ class Database:
     async def login(self) -> AsyncGenerator[AsyncConnection]:
         """A transaction as the login itself: for questions about the server, never for memory."""
         with translated():
-            async with self._engine.begin() as connection:
+            async with self._shares.hold(None), self._engine.begin() as connection:
                 yield connection
 
     def gauges(self) -> dict[str, int]:
-        """Connections of the pool: how many are out, how many wait inside."""
+        """Connections of the pool: how many are out, how many lie inside, how many callers wait for
+        one, and how often a namespace was refused for what it held itself.
+        """
         pool = self._engine.pool
         assert isinstance(pool, QueuePool)
         return {
             "checked_out": pool.checkedout(),
             "checked_in": pool.checkedin(),
             "size": pool.size(),
+            "waiting": self._shares.waiting,
+            "refused_shares": self._shares.refused,
         }
 
     async def close(self) -> None:

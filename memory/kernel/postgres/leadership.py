@@ -16,6 +16,7 @@ from memory.kernel.fields import OUTPUT
 from memory.kernel.ids import new_id
 from memory.kernel.paging import Listed, Page, listed
 from memory.kernel.postgres.database import Database
+from memory.kernel.postgres.paging import page_by_id
 from memory.kernel.postgres.rows import RowMapper
 from memory.kernel.postgres.tables import job_run
 
@@ -368,11 +369,9 @@ class WorkStore:
     ) -> Listed[JobRun]:
         """Oldest first, unless asked otherwise."""
         here: ColumnElement[bool] = job_run.c.namespace_id == namespace_id
-        order = job_run.c.id.desc() if newest_first else job_run.c.id
-        rows = select(job_run).where(here).order_by(order).limit(page.limit + 1)
-        if page.after is not None:
-            last = UUID(str(page.after[0]))
-            rows = rows.where(job_run.c.id < last if newest_first else job_run.c.id > last)
+        rows = page_by_id(
+            select(job_run).where(here), job_run.c.id, page, newest_first=newest_first
+        )
         found = [_to_run(row) for row in (await self._connection.execute(rows)).mappings()]
         total = await self._connection.scalar(select(func.count()).select_from(job_run).where(here))
         return listed(found, page, total, lambda run: (str(run.id),))

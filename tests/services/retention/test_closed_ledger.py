@@ -97,6 +97,8 @@ async def test_what_a_dry_run_foresees_is_what_the_run_removes(
     assert await count(engine, call, "retrieval") == before["retrieval"] - done["receipts"]
     again = await run_retention(engine, operator, slug, now)
     assert (again["rows_to_remove"], again["complete"]) == (0, True)
+    nothing = await run_retention(engine, operator, slug, now, dry=True)
+    assert (nothing["rows_to_remove"], nothing["complete"]) == (0, True)
 
 
 async def test_what_is_closed_is_refused_by_name(engine: Engine, operator: Key, calls: Caller):

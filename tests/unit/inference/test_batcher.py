@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.inference.batcher import Batcher, BatchLimits
+from memory.kernel.departure import Departure, departing
 from memory.kernel.errors import Overloaded, Unavailable
 from tests.fixtures.profiles import examples
 
@@ -238,3 +239,27 @@ def test_whatever_the_limits_each_caller_gets_its_own_results(
             return await asyncio.gather(*(batcher.submit(call) for call in calls))
 
     assert asyncio.run(ask_all()) == [[text + "!" for text in call] for call in calls]
+
+
+async def test_texts_of_a_caller_who_left_are_not_computed(worker):
+    device = Device()
+    batcher = a_batcher(worker, device.compute)
+    departures: list[Departure] = []
+
+    async def ask(*texts: str) -> list[str]:
+        departures.append(Departure(lambda: True))
+        with departing(departures[-1]):
+            return await batcher.submit(texts)
+
+    held = await device.hold(batcher)
+    gone = asyncio.create_task(ask("left", "left too"))
+    stays = await later(batcher, "stays")
+    departures[0].leave()
+    with pytest.raises(Unavailable) as left:
+        await gone
+    assert batcher.stats.queued == 1
+    device.go_on.set()
+
+    assert (await held, await stays) == (["FIRST"], ["STAYS"])
+    assert left.value.kind == "caller_left"
+    assert device.batches == [["first"], ["stays"]]

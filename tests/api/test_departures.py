@@ -1,0 +1,91 @@
+"""A caller who leaves is noticed where its call waits in a queue."""
+
+import asyncio
+
+import pytest
+
+from memory.kernel.errors import Unavailable
+from memory.kernel.postgres.shares import PoolShares
+from server.departures import Departures
+
+SCOPE = {"type": "http"}
+BODY = {"type": "http.request", "body": b"{}", "more_body": False}
+
+
+class Caller:
+    """Sends its body at once, and leaves when the test says so."""
+
+    def __init__(self):
+        self.left, self.body = asyncio.Event(), [BODY]
+
+    async def receive(self):
+        if self.body:
+            return self.body.pop()
+        await self.left.wait()
+        return {"type": "http.disconnect"}
+
+
+async def settle():
+    for _ in range(9):
+        await asyncio.sleep(0)
+
+
+async def send(_):
+    """Nobody listens."""
+
+
+async def test_a_call_that_waits_for_a_connection_is_dropped_when_its_caller_leaves():
+    shares, caller, faults = PoolShares(1, 3600.0), Caller(), []
+
+    async def app(_, receive, __):
+        assert await receive() == BODY
+        try:
+            async with shares.hold(None):
+                pytest.fail("nobody is there for whom this could be")
+        except Unavailable as fault:
+            faults.append(fault.kind)
+        assert (await receive())["type"] == "http.disconnect"
+
+    async with shares.hold(None):
+        call = asyncio.create_task(Departures(app)(SCOPE, caller.receive, send))
+        await settle()
+        assert shares.waiting == 1
+        caller.left.set()
+        await call
+
+    assert faults == ["caller_left"]
+
+
+async def test_a_caller_who_stays_is_served_when_its_turn_comes():
+    shares, caller, served = PoolShares(1, 3600.0), Caller(), []
+
+    async def app(_, receive, __):
+        await receive()
+        async with shares.hold(None):
+            served.append(True)
+
+    async with shares.hold(None):
+        call = asyncio.create_task(Departures(app)(SCOPE, caller.receive, send))
+        await settle()
+        assert shares.waiting == 1
+    await call
+
+    assert served == [True]
+
+
+async def test_a_body_that_is_still_coming_is_left_to_who_reads_it():
+    shares, caller, read = PoolShares(1, 3600.0), Caller(), []
+
+    async def app(_, receive, __):
+        waiting = shares.hold(None)
+        async with waiting:
+            read.append(await receive())
+
+    async with shares.hold(None):
+        call = asyncio.create_task(Departures(app)(SCOPE, caller.receive, send))
+        await settle()
+        assert shares.waiting == 1
+        assert caller.body == [BODY]
+    await call
+
+    assert read == [BODY]
