@@ -87,6 +87,23 @@ async def test_the_format_of_the_first_release_is_refused_by_name(client, namesp
     assert "format" in answer.text
 
 
+async def test_words_order_where_they_are_asked_to(client, namespace):
+    await remembered(client, namespace)
+    fused = await retrieved(client, namespace, rerank="fused")
+    plain = await retrieved(client, namespace, rerank="none")
+    refused = await client.post(inside(namespace, "/retrievals"), json=an_ask(rerank="best"))
+
+    path = inside(namespace, f"/retrievals/{fused['retrieval_id']}")
+    [item] = (await client.get(path)).json()["items"]
+    assert item["fused"] == fused["memories"][0]["fused"]
+    assert plain["memories"][0]["fused"] is None
+    assert fused["search"]["rerank"] == "fused"
+    assert fused["search"]["ordered_by"] == ["relevance", "word_pieces", "raw_terms"]
+    assert plain["search"]["ordered_by"] == ["relevance"]
+    assert refused.status_code == 422
+    assert refused.json()["field"] == "rerank"
+
+
 async def test_the_receipt_says_what_was_served_and_by_which_numbers(client, namespace):
     await remembered(client, namespace)
     served = await retrieved(client, namespace)

@@ -59,6 +59,24 @@ async def test_the_numbers_are_those_of_the_api(app, client, operator_token, nam
     assert str(answer["guideline"]["tokens"]) in page.said()
 
 
+async def test_a_task_is_ordered_either_way(app, client, operator_token, namespace):
+    for n in range(4):
+        await remembered(client, namespace, f"look at sign {n}")
+    await remembered(client, namespace, "a rare barometer says it")
+    async with a_browser(app, operator_token) as browser:
+        plain = await tried(browser, namespace, task="rain by the barometer")
+        fused = await tried(browser, namespace, task="rain by the barometer", rerank="fused")
+        refused = await tried(browser, namespace, 422, rerank="best")
+
+    assert "as the namespace: none" in plain.said()
+    assert "with words" not in plain.said()
+    assert "with words" in fused.said()
+    assert "with the words that it shares with the task" in fused.said()
+    [chosen] = [one for one in fused.of("option") if "selected" in one]
+    assert chosen
+    assert "rerank is none or fused" in refused.said()
+
+
 async def everything(engine, key, slug):
     """All that the database shows inside the namespace."""
     here = await open_namespace(engine, key, slug)

@@ -23,6 +23,7 @@ async def test_a_setting_is_changed_and_the_change_is_in_the_audit_trail(
 ):
     version = str((await settings_of(client, namespace))["version"])
     form = {"version": version, "control_rate": "0.2", "coins": "on", "daily_credits": "7"}
+    form |= {"rerank": "fused"}
     async with a_browser(app, operator_token) as browser:
         answer = await sent(browser, namespace, "/settings", "/settings", **form)
         page = await shown(browser, namespace, "/settings")
@@ -34,7 +35,8 @@ async def test_a_setting_is_changed_and_the_change_is_in_the_audit_trail(
     known = (await settings_of(client, namespace))["settings"]
     assert answer.headers["location"] == at(namespace, "/settings")
     assert (known["control_rate"], known["coins"], known["daily_credits"]) == (0.2, True, 7)
-    assert "Changed: control rate, coins, daily credits." in page.said()
+    assert known["rerank"] == "fused"
+    assert "Changed: control rate, coins, daily credits, rerank." in page.said()
     assert "a new namespace has on" in page.said()
     assert "namespace.change" in trail.said()
     assert (late.status_code, nothing.status_code) == (412, 422)
@@ -49,6 +51,7 @@ async def test_a_setting_is_changed_and_the_change_is_in_the_audit_trail(
         ("max_memories", ""),
         ("coins", "maybe"),
         ("categories", "ajar"),
+        ("rerank", "best"),
         ("verification_trials", "17"),
     ],
 )

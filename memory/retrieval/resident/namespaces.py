@@ -92,6 +92,8 @@ class ResidentNamespaces:
         self._limit = limit
         self._copies: OrderedDict[UUID, ResidentNamespace] = OrderedDict()
         self._filling: dict[UUID, asyncio.Task[None]] = {}
+        self._wordless: set[UUID] = set()
+        """Namespaces whose copies are over the bound with their words."""
         self._turns = count(1)
         self._renewed = monotonic()
         self.counts = ResidentCounts()
@@ -106,10 +108,12 @@ class ResidentNamespaces:
         """The copy, as of a moment after the call; None where the database is to be asked.
 
         `memories`: how many the namespace holds, about. `words`: whether those of its texts are
-        asked for; a copy that was filled without them is filled anew, and has them from then on.
+        asked for; a copy that was filled without them is filled anew, and has them from then on,
+        unless it is over the bound with them.
         """
         if not self.is_on:
             return None
+        words = words and namespace_id not in self._wordless
         came = next(self._turns)
         copy = self._copies.get(namespace_id)
         if copy is not None and (copy.model_id != model_id or (words and not copy.has_words)):
@@ -187,6 +191,8 @@ class ResidentNamespaces:
             self._copies[namespace_id] = copy
             self.counts.fills += 1
             self._evict()
+        elif words:
+            self._wordless.add(namespace_id)
 
     async def _follow(
         self, namespace_id: UUID, copy: ResidentNamespace, came: int

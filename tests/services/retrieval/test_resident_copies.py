@@ -377,6 +377,23 @@ async def test_over_the_bound_the_database_is_asked(pair, operator: Key):
     assert copies_of(pair[0]).gauges()["resident_namespaces"] == 0
 
 
+async def test_words_that_do_not_fit_are_asked_of_the_database(pair, operator: Key):
+    world = World(pair, operator, await a_namespace(pair[0], operator), 4)
+    await world.create(pair[0])
+    await world.asked(pair[0], [an_ask(rerank=Rerank.NONE)], 1.0)
+    plain = int(copies_of(pair[0]).gauges()["resident_bytes"])
+    pair[0].resident = ResidentNamespaces(pair[0].database, plain + 1_000)
+    for rerank in (*Rerank, *Rerank, *Rerank):
+        asks = [replace(world.ask(), rerank=rerank)]
+        found = [await world.asked(engine, asks, 1.0) for engine in pair]
+        assert found[0] == found[1]
+
+    counts = copies_of(pair[0]).counts
+    # Once without words, and once more after it was seen that they do not fit.
+    assert counts.fills == 2
+    assert copies_of(pair[0]).gauges()["resident_namespaces"] == 1
+
+
 async def test_the_namespace_not_asked_for_the_longest_goes_first(pair, operator: Key):
     worlds = [World(pair, operator, await a_namespace(pair[0], operator), n) for n in range(3)]
     for world in worlds:
