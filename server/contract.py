@@ -109,6 +109,7 @@ PARAMETERS: Mapping[str, str] = {
     "retrieval_id": "Names the retrieval: its receipt.",
     "role": "Only calls in this role.",
     "rollback_id": "Names the rollback.",
+    "run_id": "Names the run.",
     "settlement_id": "Names the settlement.",
     "sort": "What the list is ordered by.",
     "state": "Only what is in this state.",

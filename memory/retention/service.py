@@ -15,7 +15,13 @@ from datetime import datetime, timedelta
 from memory.belief.store.ledger import OPEN, LedgerStore
 from memory.kernel.engine import Engine
 from memory.kernel.postgres.database import Connection
-from memory.kernel.postgres.leadership import JobRun, Leadership, WorkStore, led_transaction
+from memory.kernel.postgres.leadership import (
+    STOPPED,
+    JobRun,
+    Leadership,
+    WorkStore,
+    led_transaction,
+)
 from memory.retention.closing import (
     ClosedLedger,
     ClosingPart,
@@ -66,11 +72,13 @@ async def remove_old(
         run = await WorkStore(connection).last_run(RETENTION, namespace.id)
     if run is None or run.result is None or run.result["complete"] or days is None:
         return
+    if STOPPED in run.result:
+        return
     await _Visit(engine, namespace, leadership, run, now, days).go()
 
 
 class _Interrupted(Exception):
-    """Another run removes here."""
+    """Another run removes here, or somebody stopped this one."""
 
 
 @dataclass(slots=True)
@@ -207,6 +215,8 @@ class _Visit:
         database, here = self.engine.database, self.namespace.id
         async with led_transaction(database, here, self.leadership) as connection:
             if not await self._store(connection, OPEN).take_turn():
+                raise _Interrupted
+            if await WorkStore(connection).is_stopped(self.run.id):
                 raise _Interrupted
             yield connection
 

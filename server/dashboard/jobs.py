@@ -11,8 +11,9 @@ from fastapi import Response
 
 from memory.jobs.attempts import list_failing
 from memory.jobs.service import JOBS, JobRequest, job_named, list_runs, run_job
+from memory.jobs.stopping import find_last_run, stop_run
 from memory.kernel.errors import NotFound, Rejected
-from memory.kernel.postgres.leadership import JobRun
+from memory.kernel.postgres.leadership import STOPPED, JobRun
 from memory.memories.service import get_memory
 from memory.tenancy.entities import Clock
 from server.dashboard.forms import Form
@@ -45,6 +46,15 @@ class ReportedChange:
 
 
 @dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a run has come that goes on in parts; in rows."""
+
+    done: int
+    planned: int
+    is_stopped: bool
+
+
+@dataclass(frozen=True, slots=True)
 class RunView:
     """A run as a page shows it: its counts, and its changes one by one."""
 
@@ -52,6 +62,7 @@ class RunView:
     changes: Sequence[ReportedChange]
     n_changes: int
     counts: Mapping[str, str]
+    progress: Progress | None = None
 
 
 @router.get("")
@@ -62,7 +73,8 @@ async def show_jobs(viewer: Reads) -> Response:
     if wants_file(viewer):
         return await file_of(viewer, "job-runs", fetch)
     table = shown(viewer, await fetch(page_of(viewer)), files=True)
-    views = [view_of(run, limit=20) for run in table.rows]
+    last = await find_last_run(viewer.engine, viewer.call)
+    views = [_with_progress(view_of(run, limit=20), last) for run in table.rows]
     failing = await list_failing(viewer.engine, viewer.call)
     newest = viewer.call.namespace.newest_known_at
     newest_text = None if newest is None else newest.strftime("%Y-%m-%dT%H:%M")
@@ -95,14 +107,22 @@ async def run_now(viewer: Manages, job: str, form: FormDep) -> Response:
     return done(viewer, "/jobs", f"{job} ran for period {run.period}: {_said(run)}")
 
 
+@router.post("/runs/{run_id}/stop")
+async def stop(viewer: Manages, run_id: UUID) -> Response:
+    """Do no more of a run that goes on in parts."""
+    run = await stop_run(viewer.engine, viewer.call, run_id)
+    return done(viewer, "/jobs", f"{run.job} is stopped. {_said(run)}.")
+
+
 def _said(run: JobRun) -> str:
     """What a run came to, in a few words."""
     result = run.result or {}
     if "rows_removed" not in result:
         return f"{view_of(run, limit=0).n_changes} changes"
     removed, found = result["rows_removed"], result["rows_to_remove"]
-    rest = "" if result["complete"] else "; run it again for the rest"
-    return f"{removed} of {found} old rows removed{rest}"
+    left = "the next run removes the rest" if STOPPED in result else "run it again for the rest"
+    rest = "" if result["complete"] else f"; {left}"
+    return f"{number(removed)} of {number(found)} old rows removed{rest}"
 
 
 def view_of(run: JobRun, limit: int = MAX_CHANGES) -> RunView:
@@ -115,6 +135,16 @@ def view_of(run: JobRun, limit: int = MAX_CHANGES) -> RunView:
         if name != "changes" and not isinstance(value, Mapping)
     }
     return RunView(run, [_change(one) for one in changes[:limit]], len(changes), counts)
+
+
+def _with_progress(view: RunView, last: UUID | None) -> RunView:
+    """How far the run is, where it is the last that goes on in parts and something is left."""
+    result = cast("Mapping[str, Any]", view.run.result or {})
+    if view.run.id != last or result.get("complete") is not False:
+        return view
+    removed, planned = result.get("rows_removed", 0), result.get("rows_to_remove", 0)
+    progress = Progress(removed, max(planned, removed), STOPPED in result)
+    return replace(view, progress=progress)
 
 
 def _counted(value: object) -> str:

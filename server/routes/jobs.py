@@ -1,10 +1,12 @@
 """Jobs: the timetable, runs by hand, and the record of runs."""
 
 from typing import Annotated
+from uuid import UUID
 
 from fastapi import Query, Response
 
 from memory.jobs import service as jobs
+from memory.jobs import stopping
 from memory.jobs.service import JobRequest
 from memory.kernel.postgres.leadership import JobRun
 from server.answers import PagesDep, answered
@@ -37,6 +39,12 @@ async def list_jobs(_: Manager) -> Response:
 async def run_job(engine: EngineDep, call: Manages, job: str, body: JobRequest) -> Response:
     """Run a job on this namespace now; a dry run changes nothing and says what would change."""
     return answered(await jobs.run_job(engine, call, job, body))
+
+
+@router.post(f"{INSIDE}/jobs/runs/{{run_id}}/stop", response_model=JobRun)
+async def stop_run(engine: EngineDep, call: Manages, run_id: UUID) -> Response:
+    """Do no more of a run that goes on in parts (`retention`); the next run does the rest."""
+    return answered(await stopping.stop_run(engine, call, run_id))
 
 
 @router.get(f"{INSIDE}/jobs/runs", response_model=Listing[JobRun])

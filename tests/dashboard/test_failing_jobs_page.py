@@ -5,7 +5,7 @@ the numbers; a run by hand that goes well ends it.
 import re
 from uuid import UUID
 
-from dashboard_builders import a_browser
+from dashboard_builders import a_browser, at, csrf_of, token_of
 from loop_pages import remembered, shown
 
 from memory.kernel.postgres.leadership import QUARANTINED_AFTER, RunDraft, WorkStore
@@ -21,6 +21,38 @@ async def fail(app, client, slug):
     async with engine.database.transaction() as connection:
         for _ in range(QUARANTINED_AFTER):
             await WorkStore(connection).fail(draft, REASON, NOON)
+
+
+async def test_a_run_that_goes_on_in_parts_shows_how_far_it_is_and_is_stopped(
+    app, client, operator_token, agent_client, namespace
+):
+    here = UUID((await client.get(f"/v1/namespaces/{namespace}")).json()["id"])
+    draft = RunDraft("retention", here, "2026-03-01", NOON, None, 1)
+    result = {"complete": False, "rows_removed": 1200, "rows_to_remove": 5000}
+    async with app.state.shared.engine.database.transaction() as connection:
+        store = WorkStore(connection)
+        run_id = await store.claim(draft, NOON)
+        await store.finish(run_id, result, NOON)
+    stop = f"/jobs/runs/{run_id}/stop"
+    reader = await agent_client("reader")
+    async with a_browser(app, token_of(reader)) as browser:
+        read = await shown(browser, namespace, "/jobs")
+    async with a_browser(app, operator_token) as browser:
+        before = await shown(browser, namespace, "/jobs")
+        form = {"csrf": await csrf_of(browser, namespace)}
+        sent = await browser.post(at(namespace, stop), data=form)
+        after = await shown(browser, namespace, "/jobs")
+        again = await browser.post(at(namespace, stop), data=form)
+
+    assert {"max": "5000", "value": "1200"}.items() <= before.of("progress")[0].items()
+    assert "1,200 of 5,000 rows" in before.said()
+    assert [one for one in before.of("section") if one.get("hx-trigger") == "every 5s"]
+    assert at(namespace, stop) in before.attributes("action")
+    assert at(namespace, stop) not in read.attributes("action")
+    assert sent.status_code == 303
+    assert "retention is stopped. 1,200 of 5,000 old rows removed; the next run" in after.said()
+    assert at(namespace, stop) not in after.attributes("action")
+    assert again.status_code == 409
 
 
 async def told(app, client):

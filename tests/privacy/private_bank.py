@@ -143,6 +143,9 @@ async def fill(app: FastAPI, operator_token: str, slug: str, script: Script) -> 
         calls = (await admin.get(bank.path("/llm-calls"), params={"limit": 200})).json()["items"]
         bank.ids["llm_call_id"] = [one["id"] for one in calls]
         assert bank.ids["llm_call_id"]
+        runs = (await admin.get(bank.path("/jobs/runs"))).json()["items"]
+        bank.ids["run_id"] = [one["id"] for one in runs[:2]]
+        assert bank.ids["run_id"]
     bank.ids |= {"name": [OWNER], "job": ["merge", "decay"], "namespace": [slug]}
     return bank
 

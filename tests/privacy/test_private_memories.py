@@ -273,6 +273,7 @@ FORMS: dict[str, Any] = {
     "/contradictions/{contradiction_id}/resolution": lambda _: {"keep": "both"},
     "/jobs/{job}/dry-run": lambda _: {},
     "/jobs/{job}/runs": lambda _: {},
+    "/jobs/runs/{run_id}/stop": lambda _: {},
     "/settings": lambda _: {"coins": "off", "version": "0"},
     "/settings/policy": lambda _: {"policy": "steps", "version": "0"},
     "/settings/learning": lambda _: {"learning": "frozen", "version": "0"},

@@ -234,6 +234,7 @@ class AsyncMemLift:
     list_jobs = _method(ops.list_jobs)
     run_job = _method(ops.run_job)
     list_job_runs = _method(ops.list_runs)
+    stop_job_run = _method(ops.stop_run)
     audit = _method(ops.list_audit)
     erase = _method(ops.erase)
     erase_experience = _method(ops.erase_experience)

@@ -781,6 +781,11 @@ def list_runs(*, limit: int | None = None, cursor: str | None = None) -> Call[Pa
     return call("GET", "/jobs/runs", page(m.JobRun), query={"limit": limit, "cursor": cursor})
 
 
+def stop_run(run_id: str) -> Call[m.JobRun]:
+    """Do no more of a run that goes on in parts (`retention`); the next run does the rest."""
+    return call("POST", f"/jobs/runs/{part(run_id)}/stop", one(m.JobRun), body={})
+
+
 def run_job(
     job: str, *, dry_run: bool | None = None, now: datetime | None = None
 ) -> Call[m.JobRun]:

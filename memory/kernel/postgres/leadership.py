@@ -7,8 +7,8 @@ from datetime import datetime, timedelta
 from typing import Literal
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, func, literal, select, text, update
-from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy import ColumnElement, cast, func, literal, select, text, update
+from sqlalchemy.dialects.postgresql import JSONB, insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from memory.kernel.errors import Conflict
@@ -48,6 +48,11 @@ class JobRun:
     reason: str | None = None
     """Why it failed, in a sentence; null where it did not."""
 
+
+STOPPED = "stopped"
+"""In the result of a run that is followed up in parts: somebody asked that no more of it is done.
+"""
+_GOES_ON = cast({"complete": False}, JSONB)
 
 _to_run = RowMapper(JobRun, [job_run])
 
@@ -339,16 +344,46 @@ class WorkStore:
         found = rows.mappings().first()
         return None if found is None else _to_run(found)
 
+    async def find_run(self, run_id: UUID, namespace_id: UUID) -> JobRun | None:
+        """A run of the namespace, where there is one."""
+        here = (job_run.c.id == run_id) & (job_run.c.namespace_id == namespace_id)
+        found = (await self._connection.execute(select(job_run).where(here))).mappings().first()
+        return None if found is None else _to_run(found)
+
     async def get_run(self, run_id: UUID) -> JobRun:
         """A run as its record is now."""
         rows = await self._connection.execute(select(job_run).where(job_run.c.id == run_id))
         return _to_run(rows.mappings().one())
 
     async def note(self, run_id: UUID, result: Mapping[str, object]) -> None:
-        """What a run has come to by now, where it is followed up."""
+        """What a run has come to by now, where it is followed up. That somebody stops it meanwhile
+        stays on record.
+        """
+        noted = job_run.c.result.concat(cast(dict(result), JSONB))
         await self._connection.execute(
-            update(job_run).where(job_run.c.id == run_id).values(result=dict(result))
+            update(job_run).where(job_run.c.id == run_id).values(result=noted)
         )
+
+    async def stop(self, run_id: UUID, namespace_id: UUID) -> bool:
+        """Whether a run of the namespace was there whose rest could be stopped, and now is."""
+        stopped = await self._connection.execute(
+            update(job_run)
+            .where(
+                job_run.c.id == run_id,
+                job_run.c.namespace_id == namespace_id,
+                job_run.c.state == "done",
+                job_run.c.result.contains(_GOES_ON),
+                ~job_run.c.result.has_key(STOPPED),
+            )
+            .values(result=job_run.c.result.concat(cast({STOPPED: True}, JSONB)))
+            .returning(job_run.c.id)
+        )
+        return stopped.first() is not None
+
+    async def is_stopped(self, run_id: UUID) -> bool:
+        """Whether somebody asked that nothing more of a run is done."""
+        query = select(job_run.c.result.has_key(STOPPED)).where(job_run.c.id == run_id)
+        return bool(await self._connection.scalar(query))
 
     async def last_result(self, job: str, namespace_id: UUID) -> Mapping[str, object] | None:
         """What the job's last finished run of this namespace came to."""

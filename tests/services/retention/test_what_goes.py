@@ -9,8 +9,9 @@ from sqlalchemy import text
 
 import memory.retention.service as retention
 from memory.jobs.attempts import NOT_LEADER
+from memory.jobs.stopping import stop_run
 from memory.kernel.engine import Engine
-from memory.kernel.errors import Conflict, MemoryFault
+from memory.kernel.errors import Conflict, MemoryFault, NotFound
 from memory.kernel.postgres.leadership import Leadership
 from memory.outcomes.applying import apply_now
 from memory.retention.entities import MIN_ROWS, SliceSize
@@ -68,6 +69,35 @@ async def test_a_run_that_is_cut_off_goes_on_where_it_stopped(
         )
     assert (result["complete"], result["rows_removed"]) == (True, begun.result["rows_to_remove"])
     assert result["slices"] > 0
+
+
+async def test_a_run_that_somebody_stopped_removes_no_more_and_the_next_one_does(
+    engine: Engine, operator: Key, monkeypatch: pytest.MonkeyPatch
+):
+    slug = await a_namespace(engine, operator, clock="replay", settings=SHORT)
+    await some_runs(engine, await a_call(engine, operator, slug))
+    call = await a_call(engine, operator, slug)
+    with monkeypatch.context() as patched:
+        patched.setattr(retention, "VISIT", -DAY)
+        begun = await job(engine, operator, slug, "retention", LATER)
+    other = await a_call(engine, operator, await a_namespace(engine, operator, settings=SHORT))
+    with pytest.raises(NotFound):
+        await stop_run(engine, other, begun.id)
+
+    stopped = await stop_run(engine, call, begun.id)
+    await remove_old(engine, call.namespace, LATER, None)
+
+    assert stopped.result is not None
+    assert stopped.result["stopped"] is True
+    assert await count(engine, call, "outcome") == 8
+    with pytest.raises(Conflict) as again:
+        await stop_run(engine, call, begun.id)
+    assert again.value.detail == "nothing of this run is left to stop"
+    done = await job(engine, operator, slug, "retention", LATER)
+    assert done.result is not None
+    assert (done.result["complete"], await count(engine, call, "outcome")) == (True, 0)
+    with pytest.raises(Conflict):
+        await stop_run(engine, call, done.id)
 
 
 async def test_agents_report_and_learn_while_rows_go(engine: Engine, operator: Key):
