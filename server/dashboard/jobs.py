@@ -116,7 +116,7 @@ async def stop(viewer: Manages, run_id: UUID) -> Response:
 
 def _said(run: JobRun) -> str:
     """What a run came to, in a few words."""
-    result = run.result or {}
+    result = cast("Mapping[str, Any]", run.result or {})
     if "rows_removed" not in result:
         return f"{view_of(run, limit=0).n_changes} changes"
     removed, found = result["rows_removed"], result["rows_to_remove"]

@@ -86,10 +86,10 @@ async def show_what_if(viewer: Reads) -> Response:
 
 
 def _policy(name: str) -> PolicyName:
-    found = next((one for one in POLICIES if one == name), None)
-    if found is None:
+    known: Mapping[str, PolicyName] = {one: one for one in POLICIES}
+    if name not in known:
         raise Rejected("choose a policy", field="policy", limit=list(POLICIES))
-    return found
+    return known[name]
 
 
 def _page(viewer: PageViewer, fault: MemoryFault | None = None) -> Response:
