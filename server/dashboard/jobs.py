@@ -149,6 +149,8 @@ def _with_progress(view: RunView, last: UUID | None) -> RunView:
 
 def _counted(value: object) -> str:
     """A count as it is, a list as how many it has."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
     if isinstance(value, list):
         return number(len(cast("list[object]", value)))
     return number(value) if isinstance(value, int | float) else str(value)
