@@ -202,7 +202,7 @@ def change_preset(
         return PresetChange(current, beneath)
     if after == STRICT:
         kept = {name: getattr(current, name) for name in STRICT_SETTINGS}
-        return PresetChange(settle(after, current), kept)
+        return PresetChange(replace(current, **STRICT_SETTINGS), kept)  # pyright: ignore[reportArgumentType] - by name
     defaults = {field.name: field.default for field in fields(current)}
     again = {name: beneath.get(name, defaults[name]) for name in STRICT_SETTINGS}
     return PresetChange(replace(current, **again), {})  # pyright: ignore[reportArgumentType] - by name

@@ -116,7 +116,7 @@ async def stop(viewer: Manages, run_id: UUID) -> Response:
 
 def _said(run: JobRun) -> str:
     """What a run came to, in a few words."""
-    result = run.result or {}
+    result = cast("Mapping[str, Any]", run.result or {})
     if "rows_removed" not in result:
         return f"{view_of(run, limit=0).n_changes} changes"
     removed, found = result["rows_removed"], result["rows_to_remove"]
@@ -149,6 +149,8 @@ def _with_progress(view: RunView, last: UUID | None) -> RunView:
 
 def _counted(value: object) -> str:
     """A count as it is, a list as how many it has."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
     if isinstance(value, list):
         return number(len(cast("list[object]", value)))
     return number(value) if isinstance(value, int | float) else str(value)

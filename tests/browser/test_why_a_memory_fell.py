@@ -146,7 +146,7 @@ def test_what_taking_the_source_back_would_change_is_shown_before(
 def test_the_source_taken_back_the_weight_is_what_it_was(page: Page, shop_told: Story) -> None:
     preview(page)
     page.get_by_role("button", name="Yes: withdraw it").click()
-    expect(page.get_by_role("status")).to_contain_text("6 outcomes withdrawn")
+    expect(page.get_by_role("status")).to_contain_text("Withdrawn: 6 outcomes")
 
     open_memory(page, shop_told)
     assert weight_on(page) == pytest.approx(shop_told.risen, abs=0.01)

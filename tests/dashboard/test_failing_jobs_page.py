@@ -46,7 +46,7 @@ async def test_a_run_that_goes_on_in_parts_shows_how_far_it_is_and_is_stopped(
 
     assert {"max": "5000", "value": "1200"}.items() <= before.of("progress")[0].items()
     assert "1,200 of 5,000 rows" in before.said()
-    assert [one for one in before.of("section") if one.get("hx-trigger") == "every 5s"]
+    assert [one for one in before.of("p") if one.get("hx-trigger") == "every 5s"]
     assert at(namespace, stop) in before.attributes("action")
     assert at(namespace, stop) not in read.attributes("action")
     assert sent.status_code == 303
