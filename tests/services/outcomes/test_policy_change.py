@@ -259,10 +259,23 @@ async def test_who_may_not_and_what_cannot_be(engine: Engine, calls: Caller, tau
     with pytest.raises(Rejected) as unknown:
         NamespaceChange(policy="luck")  # pyright: ignore[reportArgumentType] - on purpose
     assert unknown.value.field == "policy"
+    asked = NamespaceChange(policy="paper-strict", settings={"raw_gate": 0.5})
     with pytest.raises(Rejected) as settled:
-        await change_to(engine, calls, taught, "paper-strict")
+        await change_namespace(engine, call, asked, call.namespace.version)
     assert settled.value.field == "settings.raw_gate"
     assert (await calls(taught)).namespace.version == call.namespace.version
+
+
+async def test_what_a_preset_settles_is_as_it_was_when_the_preset_is_left(
+    engine: Engine, calls: Caller, taught: str
+):
+    before = (await calls(taught)).namespace.settings
+
+    strict = (await change_to(engine, calls, taught, "paper-strict")).namespace.settings
+    after = (await change_to(engine, calls, taught, "belief")).namespace.settings
+
+    assert (before.raw_gate, strict.raw_gate) == (0.01, 0.0)
+    assert after == before
 
 
 async def test_the_policy_it_has_is_no_change(engine: Engine, calls: Caller, taught: str):
