@@ -40,7 +40,7 @@ from memory.receipts.rebuild import (
 )
 from memory.retrieval.ranking import gates, strength_in
 from memory.tenancy.entities import Act, Call, Clock, Namespace
-from memory.tenancy.namespace_settings import change_preset
+from memory.tenancy.namespace_settings import change_preset, settle
 from memory.tenancy.store.namespaces import NamespaceStore
 
 log = logging.getLogger(__name__)
@@ -109,7 +109,9 @@ async def compare_moments(
 
 
 async def what_if(engine: Engine, call: Call, asked: WhatIf) -> WhatIfResult:
-    """Fold what was recorded under another policy, beside the bank as it is."""
+    """Fold what was recorded under another policy, beside the bank as it is. Raises Rejected where
+    a setting of the namespace would keep the policy from being changed to that one.
+    """
     call.key.require(Act.READ)
     policy, other = policy_named(call.namespace.policy), policy_named(asked.policy)
     async with engine.database.transaction(call.namespace.id) as connection:
@@ -123,6 +125,7 @@ async def what_if(engine: Engine, call: Call, asked: WhatIf) -> WhatIfResult:
         names = await load_names(connection, call)
     at = present(call)
     settled = change_preset(policy.name, other.name, call.namespace.settings, beneath)
+    settle(other.name, settled.settings)
     moved = replace(call, namespace=replace(call.namespace, settings=settled.settings))
     here = Bank(await asyncio.to_thread(fold, policy, entries), policy, at)
     there = Bank(await asyncio.to_thread(fold, other, entries), other, at)

@@ -217,8 +217,7 @@ def _inclusions(
 def score_rows(head: Head, view: WeightView, *, prose: bool) -> ScoredRows:
     """The rows made ready: their vectors stacked, their weights as of then."""
     rows = sorted(head.rows, key=attrgetter("id"))
-    # A change of the policy changes all states at once.
-    if rows and not view.reads(rows[0]):
+    if not all(map(view.reads, rows)):
         raise policy_changed()
     weights = [view.weights(row) for row in rows]
     # A literal rule knows neither groups nor copies nor authors: the k of highest score are served.

@@ -43,6 +43,7 @@ from memory.tasks.entities import TaskDraft
 from memory.tasks.store.tasks import Provenance, TaskStore, new_task, task_row, write_tasks
 from memory.tenancy.entities import Act, Call, Clock, utc
 from memory.tenancy.namespace_settings import Rerank, require_head
+from memory.tenancy.store.namespaces import NamespaceStore, require_policy
 
 STATES = ("pending", "answered", "noted", "expired", "all")
 
@@ -194,6 +195,7 @@ async def commit_receipts(engine: Engine, call: Call, batch: RequestBatch, ranke
     and the proof of that go to the database in one round trip, which keeps all or nothing. Where
     something was erased or taken out of use, it is taken out of answer and receipt; where a task's
     key is known already, or the effect waits for the record of the call, it is done step by step.
+    What was ranked by a policy that the namespace has no more is refused.
     """
     if not ranked.rankings:
         return
@@ -220,6 +222,7 @@ async def _commit_at_once(engine: Engine, call: Call, batch: RequestBatch, ranke
         receipts.append(replace(one.receipt, task_id=task_id, timings=Timings(**ranked.laps)))
     held = _found_in(ranked)
     statements: list[Statement] = [
+        require_policy(call.namespace),
         *([require_held(call.namespace.id, held)] if held else []),
         *([write_tasks(tasks)] if tasks else []),
         *write_receipts(call.namespace.id, receipts),
@@ -260,6 +263,7 @@ def _provenance(call: Call, context: Context) -> Provenance:
 async def _commit_in_steps(engine: Engine, call: Call, batch: RequestBatch, ranked: Ranked) -> None:
     receipts: list[Receipt] = []
     async with engine.database.effect(call.namespace.id) as connection:
+        await NamespaceStore(connection).require_policy(call.namespace)
         tasks = TaskStore(connection, call.namespace.id)
         contexts = [ranking.context for ranking in ranked.rankings]
         reports = await hold_past_errors(connection, call.namespace.id, contexts)

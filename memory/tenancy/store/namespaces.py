@@ -50,6 +50,16 @@ def policy_changed() -> Overloaded:
     )
 
 
+def require_policy(current: Namespace) -> Statement:
+    """The transaction fails where the namespace learns by another policy than when it was read."""
+    return Statement(_REQUIRE_POLICY, {"ns": current.id, "policy": current.policy})
+
+
+_REQUIRE_POLICY = b"""
+    SELECT 1 / count(*)::int AS same FROM namespace WHERE id = %(ns)s AND policy = %(policy)s
+"""
+
+
 def find_namespace(slug: str) -> Statement:
     """Reads the namespace of that name."""
     return _NAMED.of(slug=slug)
@@ -175,6 +185,11 @@ class NamespaceStore:
     async def delete(self, namespace_id: UUID) -> None:
         """Every row of the namespace goes with it, by foreign key."""
         await self._connection.execute(delete(namespace).where(namespace.c.id == namespace_id))
+
+    async def require_policy(self, current: Namespace) -> None:
+        """Raises Overloaded where the namespace learns by another policy than when it was read."""
+        if (await self.get(current.id)).policy != current.policy:
+            raise policy_changed()
 
     async def bump(self, current: Namespace, *, steps: int = 1, memories: int = 0) -> int:
         """Take the next `steps` bank versions and return the last.

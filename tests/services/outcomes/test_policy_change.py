@@ -208,6 +208,23 @@ async def test_a_writer_that_began_under_the_old_policy_writes_nothing(
     assert await live_and_rebuilt(engine, await calls(taught)) == (live, live)
 
 
+@pytest.mark.parametrize("known", [True, False])
+async def test_a_task_that_is_ranked_by_the_former_policy_gets_no_receipt(
+    engine: Engine, calls: Caller, taught: str, *, known: bool
+):
+    # By length alone the states of the two cannot be told apart.
+    await change_to(engine, calls, taught, "delta")
+    late = await calls(taught)
+    changed = await change_to(engine, calls, taught, "paper")
+    task = TASKS[0] if known else TaskDraft("a forecast of hail", category="weather")
+
+    with pytest.raises(Overloaded) as refused:
+        await served(engine, late, as_of=NOON + 99 * HOUR, task=task)
+
+    assert refused.value.kind == "policy_changed"
+    assert (await served(engine, changed, as_of=NOON + 99 * HOUR, task=task)).receipt.items
+
+
 async def test_a_memory_written_while_the_ledger_is_folded_is_part_of_it(
     engine: Engine, calls: Caller, taught: str
 ):
@@ -264,6 +281,21 @@ async def test_who_may_not_and_what_cannot_be(engine: Engine, calls: Caller, tau
         await change_namespace(engine, call, asked, call.namespace.version)
     assert settled.value.field == "settings.raw_gate"
     assert (await calls(taught)).namespace.version == call.namespace.version
+
+
+async def test_a_setting_in_the_way_is_told_before_the_change(
+    engine: Engine, calls: Caller, taught: str
+):
+    call = await calls(taught)
+    fused = NamespaceChange(settings={"rerank": "fused"})
+    await change_namespace(engine, call, fused, call.namespace.version)
+
+    with pytest.raises(Rejected) as foreseen:
+        await what_if(engine, await calls(taught), WhatIf("paper", 10))
+    with pytest.raises(Rejected) as refused:
+        await change_to(engine, calls, taught, "paper")
+
+    assert foreseen.value.field == refused.value.field == "settings.rerank"
 
 
 async def test_what_a_preset_settles_is_as_it_was_when_the_preset_is_left(
