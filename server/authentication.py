@@ -25,6 +25,7 @@ from server.shared import Shared
 
 ENTERED = "entered_seconds"
 PLACE = "held_place"
+HELD = "held_until_done"
 COOKIE = "memlift_session"
 API = "/v1/"
 MCP = "/mcp"
@@ -60,14 +61,21 @@ class KeyFirst:
         secret = _secret(scope, self._shared)
         known = secret is not None and self._shared.callers.knows(secret)
         try:
-            place = held.enter_context(self._shared.places.hold(known=known))
-            _state(scope)[PLACE] = held
+            in_service = held.enter_context(ExitStack())
+            place = in_service.enter_context(self._shared.places.hold(known=known))
+            state = _state(scope)
+            state |= {HELD: held, PLACE: in_service}
             if _needs_key(scope["path"]):
                 await identify(scope, self._shared)
                 self._shared.places.recognise(place)
         except MemoryFault as fault:
             return fault
         return None
+
+
+def held_until_done(scope: Scope) -> ExitStack:
+    """What a request holds beside its place until it has ended, however it ends."""
+    return cast("ExitStack", _state(scope)[HELD])
 
 
 def release_place(scope: Scope) -> None:

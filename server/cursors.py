@@ -20,6 +20,7 @@ from memory.kernel.errors import Rejected
 
 KEY_BYTES = 32
 MAC_BYTES = 16
+SIGNER_BYTES = 4
 PURPOSE = b"memlift cursor 1"
 
 
@@ -28,6 +29,11 @@ class Cursors:
 
     def __init__(self, key: bytes) -> None:
         self._key = key
+
+    @property
+    def signer(self) -> str:
+        """Which key signs; nothing of the key can be read off it."""
+        return hmac.digest(self._key, b"signer", "sha256")[:SIGNER_BYTES].hex()
 
     def write(self, position: tuple[object, ...], place: str) -> str:
         """The cursor for `position` in the list called `place`."""

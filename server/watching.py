@@ -1,14 +1,14 @@
 """Watchers of a namespace: one task asks for all of them, and only while somebody watches.
 
 A watcher holds neither a connection of the pool nor a place among the requests; it waits in memory.
-How many there are is bounded, by session and in the process.
+How many there are is bounded, by session, by namespace and in the process.
 """
 
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import AsyncGenerator, Awaitable, Callable, Hashable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Hashable
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from time import monotonic
 from typing import Generic, Protocol, TypeVar
@@ -20,6 +20,8 @@ EVERY_SECONDS = 3.0
 MAX_OF_SESSION = 4
 """A browser opens six connections to one server: the pages themselves need the rest."""
 MAX_OF_PROCESS = 200
+MAX_OF_NAMESPACE = MAX_OF_PROCESS // 4
+"""No namespace keeps the watchers of the others out."""
 
 Seen = TypeVar("Seen")
 logger = logging.getLogger("memlift.dashboard")
@@ -86,17 +88,35 @@ class Watches(Generic[Seen]):
         self._watcher, self._watched = watcher, watched
         self._open: dict[UUID, Watch[Seen]] = {}
         self._by_session: Counter[Hashable] = Counter()
+        self._by_namespace: Counter[UUID] = Counter()
 
     def __len__(self) -> int:
         return len(self._open)
 
+    @property
+    def taken(self) -> int:
+        """How many places are taken."""
+        return self._by_session.total()
+
+    @contextmanager
+    def place(self, namespace_id: UUID, session: Hashable) -> Generator[None]:
+        """A place for one watcher, for the block. Raises Overloaded where one more would be too
+        many; so it is taken before an answer begins.
+        """
+        self._require_place(namespace_id, session)
+        self._by_session[session] += 1
+        self._by_namespace[namespace_id] += 1
+        try:
+            yield
+        finally:
+            self._by_session -= Counter([session])
+            self._by_namespace -= Counter([namespace_id])
+
     @asynccontextmanager
     async def join(
-        self, namespace_id: UUID, session: Hashable, look: Callable[[], Awaitable[Seen]]
+        self, namespace_id: UUID, look: Callable[[], Awaitable[Seen]]
     ) -> AsyncGenerator[Watch[Seen]]:
-        """The watch of a namespace for the block. Raises Overloaded where too many watch."""
-        self.require_place(session)
-        self._by_session[session] += 1
+        """The watch of a namespace for the block, for a watcher who has a place."""
         watch = self._open.setdefault(namespace_id, Watch[Seen]())
         watch.watchers += 1
         if watch.task is None:
@@ -104,24 +124,27 @@ class Watches(Generic[Seen]):
         try:
             yield watch
         finally:
-            self._leave(namespace_id, session, watch)
+            self._leave(namespace_id, watch)
 
-    def require_place(self, session: Hashable) -> None:
-        """Raises Overloaded where one more watcher would be too many."""
-        for held, limit, whose in (
-            (self._by_session[session], MAX_OF_SESSION, f"this {self._watcher}"),
-            (self._by_session.total(), MAX_OF_PROCESS, "this server"),
+    def _require_place(self, namespace_id: UUID, session: Hashable) -> None:
+        for held, limit, who in (
+            (self._by_session[session], MAX_OF_SESSION, f"this {self._watcher} watches"),
+            (
+                self._by_namespace[namespace_id],
+                MAX_OF_NAMESPACE,
+                f"the {self._watcher}s of this namespace watch",
+            ),
+            (self.taken, MAX_OF_PROCESS, f"the {self._watcher}s of this server watch"),
         ):
             if held >= limit:
                 raise Overloaded(
-                    f"{whose} watches {limit} {self._watched} already",
+                    f"{who} {limit} {self._watched} already",
                     code="too_many_watchers",
                     limit=limit,
                     retry_after=30,
                 )
 
-    def _leave(self, namespace_id: UUID, session: Hashable, watch: Watch[Seen]) -> None:
-        self._by_session -= Counter([session])
+    def _leave(self, namespace_id: UUID, watch: Watch[Seen]) -> None:
         watch.watchers -= 1
         if not watch.watchers and watch.task is not None:
             watch.task.cancel()

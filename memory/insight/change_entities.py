@@ -83,7 +83,7 @@ class BankChange:
     none.
     """
     recorded_at: datetime
-    """When it was written."""
+    """When it was written, to the second."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,16 +63,17 @@ async def has_changes(engine: Engine, namespace_id: UUID, position: FeedPosition
 
 def _require_followed(position: FeedPosition, now: FeedPosition) -> None:
     if now.at - position.at > FOLLOWED:
-        raise _gone("what changed is kept for a day, and it was last read longer ago")
+        raise gone("what changed is kept for a day, and it was last read longer ago")
     # A backup that was restored, or another database: its transactions count anew.
     if position.next_transaction > now.next_transaction or position.version > now.version:
-        raise _gone("the database was restored, or is another one")
+        raise gone("the database was restored, or is another one")
 
 
-def _gone(why: str) -> Gone:
+def gone(why: str) -> Gone:
+    """That a reader may have missed something."""
     return Gone(
         f"it cannot be said what changed since: {why}; read what you follow anew, and go on"
-        " without `after`",
+        " without a place",
         code="changes_gone",
         field="after",
     )
@@ -83,4 +84,5 @@ def _of_reader(row: ChangeRow, seen: set[UUID]) -> BankChange | None:
     ids: Sequence[UUID] = [one for one in row.memory_ids if one in seen]
     if row.memory_ids and not ids:
         return None
-    return BankChange(cast("ChangedPart", row.kind), tuple(ids), row.recorded_at)
+    at = row.recorded_at.replace(microsecond=0)
+    return BankChange(cast("ChangedPart", row.kind), tuple(ids), at)

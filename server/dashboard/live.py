@@ -18,7 +18,7 @@ from memory.jobs.service import JOBS
 from memory.kernel.errors import MemoryFault
 from memory.tenancy.service import require_session
 from server.answers import adapter_of
-from server.authentication import release_place
+from server.authentication import held_until_done, release_place
 from server.dashboard.guarding import guarded_at, session_of
 from server.dashboard.viewer import PageViewer, Reads
 from server.shared import shared_of
@@ -42,7 +42,8 @@ async def watch(viewer: Reads) -> Response:
     """Everything once, then what changed, until the page is left or the session is over."""
     request, session_id = viewer.request, session_of(viewer.request)
     watches = shared_of(request).watches
-    watches.require_place(_digest(session_id))
+    place = watches.place(viewer.call.namespace.id, sha256(session_id.encode()).digest())
+    held_until_done(request.scope).enter_context(place)
     ending = anyio.Event()
     events = _events(viewer, watches, session_id, ending)
     # From here on it waits, and whoever waits is not served.
@@ -57,7 +58,7 @@ async def _events(
     look = partial(get_pulse, engine, namespace.id, NAMES)
     seen: Pulse | None = None
     checked = monotonic()
-    async with watches.join(namespace.id, _digest(session_id), look) as joined:
+    async with watches.join(namespace.id, look) as joined:
         while True:
             pulse = await joined.after(seen, HEARTBEAT, ending)
             if ending.is_set():
@@ -82,8 +83,3 @@ def changes(before: Pulse | None, now: Pulse) -> Mapping[str, Any]:
     return {
         name: value for name, value in fields.items() if getattr(before, name) != getattr(now, name)
     }
-
-
-def _digest(session_id: str) -> bytes:
-    """Who watches, without the secret."""
-    return sha256(session_id.encode()).digest()

@@ -1,6 +1,7 @@
 """What changed in a namespace, by pages and as it happens."""
 
 import json
+import re
 from collections.abc import AsyncGenerator
 from datetime import UTC, datetime
 from time import monotonic
@@ -11,14 +12,14 @@ from fastapi import Query, Request, Response
 from sse_starlette import ServerSentEvent
 
 from memory.insight.change_entities import BankChange, ChangePage, FeedPosition, ReadChanges
-from memory.insight.changes import find_head, has_changes, read_changes
+from memory.insight.changes import find_head, gone, has_changes, read_changes
 from memory.kernel.engine import Engine
 from memory.kernel.errors import Gone, MemoryFault, Rejected
 from memory.tenancy.entities import Call
 from memory.tenancy.service import require_living
 from server.answers import answered, written
-from server.authentication import release_place
-from server.cursors import Cursors, place_of
+from server.authentication import held_until_done, release_place
+from server.cursors import SIGNER_BYTES, Cursors, place_of
 from server.dependencies import EngineDep, Reads
 from server.routing import INSIDE, router_at
 from server.schemas.changes import ChangesQuery
@@ -29,6 +30,8 @@ HEARTBEAT = 15.0
 """Seconds between signs of life, and between looks whether the key still lives."""
 STREAM = "text/event-stream"
 NEXT = "Last-Event-ID"
+PLACE = re.compile(rf"([0-9a-f]{{{2 * SIGNER_BYTES}}})\.([A-Za-z0-9_-]+)")
+"""Which key signed a place, and the place."""
 
 changes_router = router_at(f"{INSIDE}/changes", "changes")
 
@@ -40,11 +43,16 @@ async def list_changes(
     """What changed after a place; as server-sent events where `Accept` asks for them."""
     places = FeedPlaces(shared_of(request).cursors, call)
     is_stream = STREAM in request.headers.get("accept", "")
-    after = request.headers.get(NEXT) if is_stream else None
-    position = places.read(query.after if after is None else after)
-    if is_stream:
-        return await _stream(request, call, places, position, query.limit)
-    found = await read_changes(engine, call, position, query.limit)
+    last = request.headers.get(NEXT) if is_stream else None
+    try:
+        position = places.read(query.after if last is None else last)
+        if is_stream:
+            return await _stream(request, call, places, position, query.limit)
+        found = await read_changes(engine, call, position, query.limit)
+    except MemoryFault as fault:
+        if last is not None and fault.field == "after":
+            fault.under(NEXT)
+        raise
     return answered(ChangePage(found.changes, places.write(found.reached), found.has_more))
 
 
@@ -59,14 +67,19 @@ class FeedPlaces:
         until_at = None if position.until_at is None else position.until_at.isoformat()
         read = (position.seen, position.version, position.at.isoformat())
         reading = (position.until, position.until_version, until_at, position.last)
-        return self._cursors.write((*read, *reading), self._name)
+        return f"{self._cursors.signer}.{self._cursors.write((*read, *reading), self._name)}"
 
     def read(self, text: str | None) -> FeedPosition | None:
-        """Raises Rejected for what is no place in this feed."""
+        """Raises Rejected for what is no place in this feed, and Gone for a place that a server
+        with another secret has given.
+        """
         if text is None:
             return None
+        signed = PLACE.fullmatch(text)
+        if signed is not None and signed[1] != self._cursors.signer:
+            raise gone("a server with another secret gave this place")
         try:
-            found = self._cursors.read(text, self._name)
+            found = self._cursors.read(signed[2] if signed else text, self._name)
         except Rejected as fault:
             said = "after is altered, or from the feed of another namespace"
             raise Rejected(said, code=fault.kind, field="after") from fault
@@ -86,7 +99,8 @@ async def _stream(
     request: Request, call: Call, places: FeedPlaces, position: FeedPosition | None, limit: int
 ) -> Response:
     shared = shared_of(request)
-    shared.followers.require_place(call.key.id)
+    place = shared.followers.place(call.namespace.id, call.key.id)
+    held_until_done(request.scope).enter_context(place)
     # What cannot be followed any more is refused before the stream begins.
     first = await read_changes(shared.opened(), call, position, limit)
     ending = anyio.Event()
@@ -116,7 +130,7 @@ class Follower:
         if is_new:
             yield ServerSentEvent("{}", event="begin", id=self._places.write(found.reached))
         look = _Look(self._engine, call)
-        async with self._shared.followers.join(call.namespace.id, call.key.id, look) as watch:
+        async with self._shared.followers.join(call.namespace.id, look) as watch:
             try:
                 for event in self._told(found):
                     yield event

@@ -3,11 +3,14 @@
 import asyncio
 import json
 from contextlib import AsyncExitStack, asynccontextmanager
+from datetime import datetime
 
 import pytest
 from api_builders import inside, problem, remembered
 from sse_starlette.sse import AppStatus
 
+from server import watching
+from server.cursors import Cursors
 from server.routes import changes
 from server.watching import MAX_OF_SESSION
 
@@ -106,9 +109,41 @@ async def test_a_place_is_one_of_this_feed(client, namespace, replay):
 
     foreign = await client.get(path, params={"after": elsewhere})
     altered = await client.get(path, params={"after": "x" * 40}, headers=STREAM)
+    last = await client.get(path, headers=STREAM | {changes.NEXT: elsewhere})
 
     assert problem(foreign) == (422, "bad_cursor", "after")
     assert problem(altered) == (422, "bad_cursor", "after")
+    assert problem(last) == (422, "bad_cursor", "Last-Event-ID")
+    assert last.json()["detail"].startswith("Last-Event-ID is altered, or from the feed of another")
+
+
+async def test_a_place_of_another_secret_is_gone(app, client, namespace, monkeypatch):
+    path = inside(namespace, "/changes")
+    place = (await client.get(path)).json()["after"]
+    monkeypatch.setattr(app.state.shared, "cursors", Cursors(b"another data directory".ljust(32)))
+
+    page = await client.get(path, params={"after": place})
+    stream = await client.get(path, headers=STREAM | {changes.NEXT: place})
+    mine = (await client.get(path)).json()["after"]
+
+    assert problem(page) == (410, "changes_gone", "after")
+    assert problem(stream) == (410, "changes_gone", "Last-Event-ID")
+    assert "read what you follow anew" in page.json()["detail"]
+    assert app.state.shared.followers.taken == 0
+    assert (await client.get(path, params={"after": mine})).status_code == 200
+    cut = await client.get(path, params={"after": mine[:-1]})
+    assert problem(cut) == (422, "bad_cursor", "after")
+
+
+async def test_times_are_told_to_the_second(client, namespace):
+    path = inside(namespace, "/changes")
+    begin = (await client.get(path)).json()["after"]
+    await remembered(client, namespace)
+
+    told = (await client.get(path, params={"after": begin})).json()["items"]
+
+    assert told
+    assert {datetime.fromisoformat(one["recorded_at"]).microsecond for one in told} == {0}
 
 
 async def test_a_stream_tells_what_comes_and_goes_on_after_the_last_event(
@@ -153,6 +188,20 @@ async def test_a_stream_ends_with_its_key(app, client, agent_client, namespace, 
         assert await told.event() is None
 
 
+async def test_a_stream_ends_with_its_namespace(app, client, operator_token, namespace):
+    path = inside(namespace, "")
+    async with stream_of(app, operator_token, namespace) as told:
+        await told.head()
+        await told.event()
+        asked = (await client.post(f"{path}/deletion")).json()
+        await client.delete(path, params={"confirmation": asked["confirmation"]})
+        while (event := await told.event())["event"] == "change":
+            pass
+        assert event["event"] == "over"
+        assert json.loads(event["data"]) == {"code": "namespace_not_found"}
+        assert await told.event() is None
+
+
 async def test_a_stream_ends_whole_when_the_server_stops(
     app, operator_token, namespace, monkeypatch
 ):
@@ -175,6 +224,37 @@ async def test_a_key_follows_only_so_many_streams(app, client, operator_token, n
 
     assert problem(refused)[:2] == (429, "too_many_watchers")
     assert "this key watches 4 streams of changes already" in refused.json()["detail"]
+
+
+async def test_streams_that_come_together_are_refused_before_they_begin(
+    app, operator_token, namespace, caplog
+):
+    async with AsyncExitStack() as streams:
+        told = [
+            await streams.enter_async_context(stream_of(app, operator_token, namespace))
+            for _ in range(MAX_OF_SESSION + 3)
+        ]
+        statuses = sorted([(await one.head())[0] for one in told])
+        assert app.state.shared.followers.taken == MAX_OF_SESSION
+
+    assert statuses == [200] * MAX_OF_SESSION + [429] * 3
+    assert app.state.shared.followers.taken == 0
+    assert not [one for one in caplog.records if one.levelname == "ERROR"]
+
+
+async def test_the_keys_of_one_namespace_leave_streams_to_those_of_others(
+    *, app, client, agent_client, operator_token, namespace, replay, monkeypatch
+):
+    monkeypatch.setattr(watching, "MAX_OF_NAMESPACE", 1)
+    agent = await agent_client("agent")
+    async with stream_of(app, operator_token, namespace) as told:
+        await told.head()
+        refused = await agent.get(inside(namespace, "/changes"), headers=STREAM)
+        async with stream_of(app, operator_token, replay) as elsewhere:
+            assert (await elsewhere.head())[0] == 200
+
+    assert problem(refused)[:2] == (429, "too_many_watchers")
+    assert "the keys of this namespace watch 1 streams" in refused.json()["detail"]
 
 
 @pytest.mark.parametrize("after", ["", "x" * 5000])

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
 from uuid import uuid4
 
 import pytest
@@ -12,7 +12,7 @@ from loop_pages import remembered, served, shown
 from memory.insight.pulse_entities import Pulse
 from memory.kernel.errors import Overloaded
 from server.dashboard import live
-from server.watching import MAX_OF_SESSION, Watches
+from server.watching import MAX_OF_NAMESPACE, MAX_OF_PROCESS, MAX_OF_SESSION, Watches
 
 PATIENCE = 180
 
@@ -145,8 +145,8 @@ async def test_one_task_looks_for_all_who_watch_a_namespace_and_ends_with_the_la
         looks.append(1)
         return pulse(len(looks))
 
-    async with watches.join(here, "a", look) as one:
-        async with watches.join(here, "b", look) as other:
+    async with watches.join(here, look) as one:
+        async with watches.join(here, look) as other:
             assert one is other
             seen = await other.after(None, PATIENCE)
             assert (await one.after(seen, PATIENCE)) != seen
@@ -166,27 +166,54 @@ async def test_a_look_that_fails_is_tried_again():
             raise Overloaded("the pool is exhausted")
         return pulse(7)
 
-    async with watches.join(uuid4(), "a", look) as watch:
+    async with watches.join(uuid4(), look) as watch:
         assert await watch.after(None, PATIENCE) == pulse(7)
 
 
-async def test_a_session_watches_only_so_many_pages():
-    watches = Watches(every=60)
+def test_a_session_watches_only_so_many_pages():
+    watches = Watches()
+    with ExitStack() as held:
+        for _ in range(MAX_OF_SESSION):
+            held.enter_context(watches.place(uuid4(), "a"))
+        with pytest.raises(Overloaded, match="this session watches 4 pages already") as refused:
+            held.enter_context(watches.place(uuid4(), "a"))
+        assert (refused.value.kind, refused.value.limit) == ("too_many_watchers", MAX_OF_SESSION)
+        with watches.place(uuid4(), "b"):
+            assert watches.taken == MAX_OF_SESSION + 1
+    with watches.place(uuid4(), "a"):
+        assert watches.taken == 1
 
-    async def look():
-        return pulse(1)
 
-    async def one_more(left):
-        if not left:
-            with pytest.raises(Overloaded, match="this session watches 4 pages"):
-                watches.require_place("a")
-            watches.require_place("b")
-            return
-        async with watches.join(uuid4(), "a", look):
-            await one_more(left - 1)
+def test_the_watchers_of_one_namespace_leave_places_to_those_of_others():
+    watches, here = Watches(), uuid4()
+    with ExitStack() as held:
+        for number in range(MAX_OF_NAMESPACE):
+            held.enter_context(watches.place(here, number))
+        with pytest.raises(Overloaded, match="sessions of this namespace watch 50") as refused:
+            held.enter_context(watches.place(here, "another"))
+        assert refused.value.limit == MAX_OF_NAMESPACE
+        for number in range(MAX_OF_PROCESS - MAX_OF_NAMESPACE):
+            held.enter_context(watches.place(uuid4(), f"elsewhere {number}"))
+        with pytest.raises(Overloaded, match="sessions of this server watch 200"):
+            held.enter_context(watches.place(uuid4(), "another"))
+    assert watches.taken == 0
 
-    await one_more(MAX_OF_SESSION)
-    watches.require_place("a")
+
+async def test_pages_that_come_together_are_refused_before_their_events_begin(
+    app, operator_token, namespace, caplog
+):
+    async with a_browser(app, operator_token) as browser, AsyncExitStack() as streams:
+        cookie = cookie_of(browser)
+        told = [
+            await streams.enter_async_context(events_of(app, cookie, namespace))
+            for _ in range(MAX_OF_SESSION + 2)
+        ]
+        statuses = sorted([(await one.head())[0] for one in told])
+        assert app.state.shared.watches.taken == MAX_OF_SESSION
+
+    assert statuses == [200] * MAX_OF_SESSION + [429] * 2
+    assert app.state.shared.watches.taken == 0
+    assert not [one for one in caplog.records if one.levelname == "ERROR"]
 
 
 async def test_without_a_session_a_stream_is_refused_and_not_led_to_the_login(

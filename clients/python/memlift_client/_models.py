@@ -146,7 +146,7 @@ class BankChange:
     ]
     """What changed."""
     recorded_at: datetime
-    """When it was written."""
+    """When it was written, to the second."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
