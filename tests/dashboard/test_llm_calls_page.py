@@ -144,7 +144,7 @@ async def test_what_the_day_had_no_tokens_for_is_listed_as_stopped(
 
     assert alert == at(namespace, "/llm-calls?status=stopped")
     assert "stopped budget exhausted" in page.said()
-    assert "Questions not asked 1 for want of tokens" in page.said()
+    assert "Questions not asked 1 beyond the daily token limit" in page.said()
     assert "Nothing was sent." in call.said()
 
 
