@@ -221,7 +221,8 @@ async def _reserve(session: LlmSession, prompt: Prompt, number: int, tokens: int
             return None
         spent, set_aside, _ = await store.used(session.day)
         left = max(0, limit - spent - set_aside)
-        said = f"a question of up to {tokens} tokens; {left} of the day's {limit} are left"
+        left_over = f"{left} of the daily token limit of {limit} are left"
+        said = f"a question of up to {tokens} tokens; {left_over}"
         stop = Overloaded(said, code=STOPPED)
         unsent = replace(prompt, system="", material="")
         attempt = LlmAttempt(new_id(), unsent, number, Reply("", 0), 0.0, stop)

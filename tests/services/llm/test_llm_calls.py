@@ -397,7 +397,7 @@ async def test_a_namespace_has_a_day_of_its_own_and_never_more_than_the_server_a
 
     assert not script.asked
     assert (await spent(asking, call)).limit == 100
-    assert "100 of the day's 100 are left" in stops[0]
+    assert "100 of the daily token limit of 100 are left" in stops[0]
     [stopped] = await on_record(asking, call)
     assert stopped.detail == stops[0]
     most = await limited(calls, asking, wall, 100_000)
@@ -450,7 +450,7 @@ async def test_a_run_says_what_it_did_not_ask_for_want_of_tokens(
     assert run.result is not None
     assert run.result["made"] == 0
     assert run.result["budget_exhausted"]["questions"] == 1  # pyright: ignore[reportIndexIssue] - as above
-    assert "1 of the day's 1 are left" in str(run.result["budget_exhausted"])
+    assert "1 of the daily token limit of 1 are left" in str(run.result["budget_exhausted"])
 
 
 async def test_a_model_that_failed_too_often_is_said_to_be_left_alone(
