@@ -17,7 +17,7 @@ from server.schemas.problems import Problem
 TITLE = "MemLift"
 # Of the contract, not of the distribution: it changes when a client would have to.
 VERSION = "1"
-ABOUT = "A memory server for agents that proves its lift."
+ABOUT = "A memory server for agents that measures whether its memories help."
 TEMPLATE = "#/components/schemas/{model}"
 # What any route under /v1 may answer, by who asks and how.
 COMMON = {

@@ -217,7 +217,10 @@ class Settings(BaseSettings):
         " for the task's text alone",
     )
     llm_daily_tokens: int = Field(
-        1_000_000, ge=0, description="tokens of the language model, per namespace and UTC day"
+        1_000_000,
+        ge=0,
+        description="the daily token limit of each namespace: tokens of the language model in"
+        " a UTC day",
     )
     evaluations: str | None = Field(
         None,

@@ -87,6 +87,9 @@ _OTHERWISE = "has a form that is not taken here"
 _UNKNOWN = frozenset({"unexpected_keyword_argument", "extra_forbidden"})
 
 
+_TOO_SHORT = frozenset({"string_too_short", "too_short"})
+
+
 _LISTS = frozenset({"tuple_type", "list_type", "set_type", "frozen_set_type"})
 
 
@@ -121,6 +124,8 @@ def words_of(error: Mapping[str, object], body: object) -> str:
     if kind in _OURS:
         return str(error["msg"]).partition(", ")[2]
     context = cast("Mapping[str, object]", error.get("ctx") or {})
+    if kind in _TOO_SHORT and context.get("min_length") == 1:
+        return "must not be empty"
     return _SAID.get(kind, _OTHERWISE).format_map(_Told(context))
 
 

@@ -31,7 +31,14 @@ from memory.kernel.errors import MemoryFault, Overloaded, Rejected, Unavailable
 from memory.kernel.ports import LlmClient
 from memory.kernel.postgres.database import Connection
 from memory.kernel.postgres.leadership import Leadership, WorkStore
-from memory.llm.client import STOPPED, LlmFailure, LlmResult, LlmSession, ask_or_explain
+from memory.llm.client import (
+    NEVER_ASKED,
+    STOPPED,
+    LlmFailure,
+    LlmResult,
+    LlmSession,
+    ask_or_explain,
+)
 from memory.llm.entities import LlmSubject
 from memory.llm.roles import LlmRole, prompt_of, said
 from memory.tasks.entities import DISTILLER, Task
@@ -60,6 +67,7 @@ NO_MODEL = "no_language_model"
 
 PASSING_REASONS = {
     STOPPED: BUDGET,
+    NEVER_ASKED: NEVER_ASKED,
     AWAY: AWAY,
     DEADLINE: DEADLINE,
     "llm_busy": "llm_busy",

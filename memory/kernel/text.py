@@ -94,6 +94,11 @@ def optional_name(text: str | None, field: str) -> str | None:
     return None if text is None else cleaned_name(text, field)
 
 
+def counted(n: int, one: str, many: str | None = None) -> str:
+    """So many of something: `1 outcome`, `2 outcomes`."""
+    return f"{n:,} {one if n == 1 else many or f'{one}s'}"
+
+
 def escape_controls(text: str, kept: str = "") -> str:
     r"""The text with each control character written by its number, as in `\u{1b}`, but for those
     that are `kept`.

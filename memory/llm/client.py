@@ -33,6 +33,8 @@ from memory.tenancy.store.namespaces import NamespaceStore
 Result = TypeVar("Result")
 
 STOPPED = "budget_exhausted"
+NEVER_ASKED = "off_namespace"
+"""The daily token limit of the namespace is 0."""
 UNRECORDED = "unrecorded"
 # What a provider turned away or lost cost nothing; an answer that came too late may have.
 UNSPENT = frozenset(
@@ -139,7 +141,9 @@ class LlmResult(Generic[Result]):
 
 @dataclass(frozen=True, slots=True)
 class LlmFailure:
-    """Why there is no result, `budget_exhausted` or the last attempt's fault; and what it cost."""
+    """Why there is no result, and what it cost: `budget_exhausted`, `off_namespace` or the last
+    attempt's fault.
+    """
 
     reason: str
     tokens: int = 0
@@ -183,8 +187,8 @@ async def _ask_until(
     tokens, number = 0, 1
     while True:
         reserved = _estimate(prompt)
-        if not await _reserve(session, prompt, number, reserved):
-            return LlmFailure(STOPPED, tokens)
+        if (reason := await _reserve(session, prompt, number, reserved)) is not None:
+            return LlmFailure(reason, tokens)
         attempt = await _attempt(session, prompt, number, deadline)
         value, attempt = await asyncio.to_thread(_read_reply, role, attempt)
         tokens += await _record(session, attempt, reserved)
@@ -202,18 +206,23 @@ def _estimate(prompt: Prompt) -> int:
     return size // BYTES_A_TOKEN + OVERHEAD + prompt.max_tokens
 
 
-async def _reserve(session: LlmSession, prompt: Prompt, number: int, tokens: int) -> bool:
-    """Whether the day has these tokens left; where not, the stop is on record."""
+async def _reserve(session: LlmSession, prompt: Prompt, number: int, tokens: int) -> str | None:
+    """Set these tokens of the day aside; else why nothing may be sent. That the day has too few is
+    on record; that a namespace never asks is no event.
+    """
     async with session.engine.database.transaction(session.namespace_id) as connection:
         store = LlmCallStore(connection, session.namespace_id)
         namespace = await NamespaceStore(connection).get(session.namespace_id)
         limit = namespace.settings.daily_tokens(session.engine.settings.llm.daily_tokens)
+        if namespace.settings.llm_daily_tokens == 0:
+            return NEVER_ASKED
         lease = LEASE + session.engine.settings.llm.timeout
         if await store.reserve(session.day, tokens, limit, lease):
-            return True
+            return None
         spent, set_aside, _ = await store.used(session.day)
         left = max(0, limit - spent - set_aside)
-        said = f"a question of up to {tokens} tokens; {left} of the day's {limit} are left"
+        left_over = f"{left} of the daily token limit of {limit} are left"
+        said = f"a question of up to {tokens} tokens; {left_over}"
         stop = Overloaded(said, code=STOPPED)
         unsent = replace(prompt, system="", material="")
         attempt = LlmAttempt(new_id(), unsent, number, Reply("", 0), 0.0, stop)
@@ -221,7 +230,7 @@ async def _reserve(session: LlmSession, prompt: Prompt, number: int, tokens: int
     session.engine.llm_counters.results[prompt.role, STOPPED] += 1
     if (noted := _stops.get()) is not None:
         noted.append(said)
-    return False
+    return STOPPED
 
 
 async def _attempt(session: LlmSession, prompt: Prompt, number: int, deadline: float) -> LlmAttempt:

@@ -47,7 +47,7 @@ class LlmCall:
     attempt: int
     """Which attempt at the same question this is, from 1."""
     status: CallStatus
-    """`stopped`: the day's tokens were spent, so nothing was sent."""
+    """`stopped`: the daily token limit was reached, so nothing was sent."""
     fault: str | None
     """Why the answer was not used, or nothing was sent."""
     detail: str | None
@@ -136,7 +136,9 @@ class TokenBudget:
     day: date
     """The day, in UTC."""
     limit: int
-    """How many tokens the day has: `llm_daily_tokens` of the namespace, at most the server's."""
+    """The daily token limit in force: that of the namespace, at most the server's. 0: the model is
+    never asked.
+    """
     spent: int
     """What calls have cost."""
     reserved: int

@@ -43,14 +43,14 @@ async def change_namespace(
         current = await NamespaceStore(connection).get(here)
         entries = await ledger(connection, here, until=current.bank_version)
         learned = await asyncio.to_thread(fold, policy_named(change.policy), entries)
-        changed = await _write_namespace(connection, call, change, version)
+        changed = await _write_namespace(engine, connection, call, change, version)
         return await _refold(
             connection, call, replace(current, policy=changed.policy), learned, entries
         )
 
 
 async def _write_namespace(
-    connection: Connection, call: Call, change: NamespaceChange, version: int
+    engine: Engine, connection: Connection, call: Call, change: NamespaceChange, version: int
 ) -> Namespace:
     """From here on nobody else writes to the namespace."""
     store, before = NamespaceStore(connection), call.namespace
@@ -58,6 +58,8 @@ async def _write_namespace(
     beneath = await store.settings_beneath(before.id)
     settled = change_preset(before.policy, change.policy, before.settings, beneath)
     settings = merge_settings(change.policy, settled.settings, change.settings or {})
+    if "llm_daily_tokens" in (change.settings or {}):
+        settings.require_daily_tokens(engine.settings.llm.daily_tokens)
     values: dict[str, object] = {
         "policy": change.policy,
         "settings": settings.stored() | {BENEATH: settled.beneath},

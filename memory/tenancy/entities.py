@@ -450,7 +450,7 @@ class NamespaceDraft:
     policy: PolicyName = "belief"
     """The rule by which it learns."""
     settings: NamespaceSettings = NamespaceSettings()  # noqa: RUF009 - it is frozen
-    """What shall differ from the server's defaults."""
+    """What shall differ from the defaults."""
 
     def __post_init__(self) -> None:
         checked_slug(self.slug, "slug")
@@ -467,7 +467,8 @@ class NamespaceChange:
     learning: Learning | None = None
     """Whether outcomes move anything."""
     settings: Annotated[Mapping[str, object], PartOf(NamespaceSettings)] | None = None
-    """Merged over those in force; a null returns a setting to the server's default."""
+    """Merged over those in force. Null: `raw_gate`, `score_floor`, `control_rate` and
+    `llm_daily_tokens` are left to the server, `retention_days` is for ever; no other takes it."""
     policy: PolicyName | None = None
     """The rule by which it learns from now on: every belief is folded anew from the recorded
     outcomes, as `what-if` foresees. Refused where older outcomes are kept as their result alone.

@@ -43,7 +43,9 @@ Count = Annotated[int, Field(strict=True, ge=1, le=MAX_COUNT)]
 
 @dataclass(frozen=True, slots=True)
 class NamespaceSettings:
-    """Settings of one namespace; null leaves the server's default, where nothing else is said."""
+    """Settings of one namespace. Null leaves one to the server, and is for those that allow it;
+    `retention_days` is for ever then.
+    """
 
     __pydantic_config__ = BOTH_WAYS
 
@@ -76,8 +78,8 @@ class NamespaceSettings:
     code or a path.
     """
     llm_daily_tokens: Annotated[int, Field(strict=True, ge=0, le=MAX_COUNT)] | None = None
-    """How many tokens of the language model the namespace may take in a UTC day, at most as many as
-    the server allows each; 0 asks it nothing.
+    """The daily token limit: how many tokens of the language model the namespace may take in a UTC
+    day, at most as many as the server allows each. 0: the model is never asked.
     """
     rerank: Rerank = Rerank.NONE
     """Whether the words of a task find and order memories beside their meaning."""
@@ -111,8 +113,19 @@ class NamespaceSettings:
             _require_count(self.retention_days, "retention_days", MAX_KEPT_DAYS, MIN_KEPT_DAYS)
 
     def daily_tokens(self, server: int) -> int:
-        """The tokens of a day, where the server allows each namespace so many."""
+        """The daily token limit in force, where the server allows each namespace so many."""
         return server if self.llm_daily_tokens is None else min(self.llm_daily_tokens, server)
+
+    def require_daily_tokens(self, server: int) -> None:
+        """Raises Rejected for a daily token limit above what the server allows each namespace."""
+        if self.llm_daily_tokens is not None and self.llm_daily_tokens > server:
+            path = "settings.llm_daily_tokens"
+            raise Rejected(
+                f"{path} is {self.llm_daily_tokens}; the server's limit, MEMLIFT_LLM_DAILY_TOKENS,"
+                f" is {server}",
+                field=path,
+                limit=server,
+            )
 
     def stored(self) -> dict[str, object]:
         return asdict(self)
@@ -159,7 +172,7 @@ def require_head(rerank: Rerank | None, policy: str, field: str) -> None:
     """Raises Rejected where a policy has no head that could be ordered so."""
     if rerank is Rerank.FUSED and policy in WHOLE_BANK:
         raise Rejected(
-            f"{field} is none under policy {policy}, which ranks the whole bank by weight",
+            f"policy {policy} needs {field}: none, and it is fused",
             field=field,
             limit=[Rerank.NONE.value],
         )

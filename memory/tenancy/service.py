@@ -268,6 +268,7 @@ async def create_namespace(
 ) -> Namespace:
     """A new, empty namespace."""
     key.require(Act.OPERATE)
+    draft.settings.require_daily_tokens(engine.settings.llm.daily_tokens)
     async with engine.database.effect() as connection:
         made = await NamespaceStore(connection).create(draft, key.id, now)
         event = AuditEvent(
@@ -299,7 +300,10 @@ async def change_namespace(
         values["learning"] = change.learning
     if change.settings is not None:
         policy, settings = call.namespace.policy, call.namespace.settings
-        values["settings"] = merge_settings(policy, settings, change.settings).stored()
+        merged = merge_settings(policy, settings, change.settings)
+        if "llm_daily_tokens" in change.settings:
+            merged.require_daily_tokens(engine.settings.llm.daily_tokens)
+        values["settings"] = merged.stored()
     async with engine.database.transaction() as connection:
         changed = await NamespaceStore(connection).change(call.namespace, values, version)
         event = AuditEvent("namespace.change", changed.slug, {"fields": sorted(values)})

@@ -22,7 +22,15 @@ from memory.kernel.postgres.database import Connection
 from memory.kernel.postgres.leadership import Leadership, led_transaction
 from memory.kernel.text import LESSON, SITUATION
 from memory.llm import prompts
-from memory.llm.client import STOPPED, UNRECORDED, LlmFailure, LlmResult, LlmSession, ask_or_explain
+from memory.llm.client import (
+    NEVER_ASKED,
+    STOPPED,
+    UNRECORDED,
+    LlmFailure,
+    LlmResult,
+    LlmSession,
+    ask_or_explain,
+)
 from memory.llm.entities import LlmSubject
 from memory.llm.replies import Malformed, list_of, object_of, read_object, text_of
 from memory.llm.roles import LARGE_ANSWER, LlmRole, prompt_of, said
@@ -64,8 +72,8 @@ MOST_CHANGES, MOST_NOTES = 4, 12
 
 WAITED_FOR = frozenset(
     {
-        *(STOPPED, UNRECORDED, "llm_busy", "llm_loading", "llm_failed", "llm_slow"),
-        *("llm_denied", "llm_missing"),
+        *(STOPPED, NEVER_ASKED, UNRECORDED, "llm_busy", "llm_loading", "llm_failed"),
+        *("llm_slow", "llm_denied", "llm_missing"),
     }
 )
 """What is no fault of the question: it is asked again."""

@@ -95,16 +95,30 @@ def require_allowed(url: str, allowed: Collection[str]) -> None:
             f"{parts.hostname}",
             field="url",
         )
-    try:
-        address = ipaddress.ip_address(parts.hostname or "")
-    except ValueError:
-        return
-    if not may_reach(address, named=is_named(parts, allowed)):
+    address = written_address(parts.hostname or "")
+    if address is not None and not may_reach(address, named=is_named(parts, allowed)):
         raise Rejected(
             f"url must not lead to {address}: it is not public, and the operator's"
             " MEMLIFT_WEBHOOK_HOSTS does not name it",
             field="url",
         )
+
+
+def written_address(host: str) -> IpAddress | None:
+    """The address that a host spells out, in any form that a resolver takes for one (`127.1`,
+    `0x7f000001`, `2130706433`, `localhost`); None for a name that is to be looked up.
+    """
+    bare = host.lower().removesuffix(".")
+    if bare == "localhost" or bare.endswith(".localhost"):
+        return ipaddress.IPv4Address("127.0.0.1")
+    try:
+        return ipaddress.ip_address(bare)
+    except ValueError:
+        pass
+    try:
+        return ipaddress.IPv4Address(socket.inet_aton(bare))
+    except (OSError, UnicodeError):
+        return None
 
 
 def is_named(parts: SplitResult, allowed: Collection[str]) -> bool:

@@ -93,5 +93,5 @@ HOMES = {
 
 @click.command(cls=Told, homes=HOMES)
 def main() -> None:
-    """A memory server for agents that proves its lift."""
+    """A memory server for agents that measures whether its memories help."""
     prepare_environment()

@@ -12,6 +12,7 @@ from memory.kernel.errors import Rejected
 from memory.kernel.postgres import backup as backups
 from memory.kernel.postgres import compatibility
 from memory.kernel.postgres.embedded import EmbeddedPostgres, as_superuser
+from memory.kernel.text import counted
 from server import hosting
 from server.cli.files import beside, data_option, file_path, new_file
 from server.settings import Settings, load, meant
@@ -42,7 +43,7 @@ def backup(*, out: Path, login_file: Path | None, data: Path | None) -> None:
         finally:
             dump.unlink(missing_ok=True)
     rows, size = sum(made.rows.values()), out.stat().st_size
-    click.echo(f"backed up {rows} rows at {made.schema}, {size} bytes, to {out}")
+    click.echo(f"backed up {counted(rows, 'row')} at {made.schema}, {size} bytes, to {out}")
 
 
 @contextlib.contextmanager
@@ -78,8 +79,9 @@ def restore(*, file: Path, replace: bool, data: Path | None) -> None:
         compatibility.check(compatibility.facts(url))
         done = backups.restore(url, file, manifest, replace=replace)
     click.echo(
-        f"restored {sum(manifest.rows.values())} rows of {manifest.made_at:%Y-%m-%d %H:%M} UTC, "
-        f"made by memlift {manifest.memlift} at {manifest.schema}; now at {done.revision}"
+        f"restored {counted(sum(manifest.rows.values()), 'row')} of"
+        f" {manifest.made_at:%Y-%m-%d %H:%M} UTC, made by memlift {manifest.memlift} at"
+        f" {manifest.schema}; now at {done.revision}"
     )
 
 

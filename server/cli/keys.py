@@ -19,7 +19,11 @@ VERIFIERS = ("human", "test", "judge", "self")
 @click.option(
     "--agent", "agents", multiple=True, help="It speaks for this agent alone; repeatable."
 )
-@click.option("--verifies", type=click.Choice(VERIFIERS), help="The most that it may claim.")
+@click.option(
+    "--verifies",
+    type=click.Choice(VERIFIERS),
+    help="The highest verifier that its reports may name.",
+)
 @click.option("--expires", type=click.DateTime(), help="Ends then (UTC).")
 @speaking
 def create(

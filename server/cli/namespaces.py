@@ -12,6 +12,7 @@ from memlift_client import (
     WhatIfResult,
 )
 
+from memory.kernel.text import counted
 from server.cli.remote import ServerOptions, minute, plain, speaking, table
 
 CLOCKS = ("wall", "replay")
@@ -75,12 +76,13 @@ def settings(
 ) -> None:
     """Print the settings of SLUG, after changing those that are named.
 
-    A value is JSON, or else text; null returns a setting to the server's default. With --policy
-    every belief is folded anew from the recorded outcomes: look with --dry-run first.
+    A value is JSON, or else text. null leaves raw_gate, score_floor, control_rate or
+    llm_daily_tokens to the server and sets retention_days to for ever; others take no null. With
+    --policy every belief is folded anew from the recorded outcomes: look with --dry-run first.
     """
     change = read_pairs(pairs)
     if dry_run and (policy is None or change):
-        raise click.UsageError("--dry-run says what --policy would change, without settings")
+        raise click.UsageError("--dry-run needs --policy, and takes no SETTING=VALUE")
     with server.connected(slug) as client:
         found = client.get_namespace()
         if dry_run and policy is not None:
@@ -96,9 +98,10 @@ def settings(
 def _foreseen(found: WhatIfResult) -> str:
     moves = found.moves
     said = (
-        f"{found.outcomes} outcomes folded under {found.policy} instead of {found.instead_of}:"
-        f" {moves.rising} memories would rise, {moves.falling} fall, {moves.left_out} be left out,"
-        f" {moves.returning} be served again; nothing was changed"
+        f"{counted(found.outcomes, 'outcome')} folded under {found.policy} instead of"
+        f" {found.instead_of}: {counted(moves.rising, 'memory', 'memories')} would rise,"
+        f" {moves.falling} fall, {moves.left_out} be left out, {moves.returning} be"
+        " served again; nothing was changed"
     )
     rows = [
         (one.memory_id, _weight(one.before), _weight(one.after)) for one in found.difference.weights

@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 from memlift_client import MemLift, MemLiftError, MemLiftProblem
-from memlift_client.command import connect
+from memlift_client.command import connect, explain
 
 from memory.kernel.errors import MemoryFault
 from memory.kernel.text import escape_controls
@@ -44,7 +44,7 @@ class ServerOptions:
         except MemLiftProblem as problem:
             raise RefusedByServer(problem.detail) from problem
         except MemLiftError as fault:
-            raise RefusedByServer(str(fault)) from fault
+            raise RefusedByServer(explain(fault)) from fault
         except OSError as fault:
             raise RefusedByServer(
                 f"{fault.filename or 'a file'}: {fault.strerror or fault}"

@@ -4,7 +4,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 import click
+from memlift_client import RollbackResult, RollbackUndone
 
+from memory.kernel.text import counted
 from server.cli.remote import ServerOptions, namespace_option, speaking
 
 
@@ -46,9 +48,9 @@ def rollback(
     said = "would withdraw" if done.dry_run else "withdrew"
     server.print(
         done,
-        f"{said} {len(done.outcomes)} outcomes and {len(done.trajectories)} runs, retire"
-        f"{'' if done.dry_run else 'd'} {len(done.retired)} memories, weaken"
-        f"{'' if done.dry_run else 'ed'} {len(done.weakened)} constraints{undone_by}",
+        f"{said} {_evidence(done)}, retire"
+        f"{'' if done.dry_run else 'd'} {counted(len(done.retired), 'memory', 'memories')}, weaken"
+        f"{'' if done.dry_run else 'ed'} {counted(len(done.weakened), 'constraint')}{undone_by}",
     )
 
 
@@ -65,9 +67,14 @@ def _undo(server: ServerOptions, namespace: str, rollback_id: str) -> None:
     left = f", left {len(done.left)} as they are" if done.left else ""
     server.print(
         done,
-        f"gave back {len(done.outcomes)} outcomes and {len(done.trajectories)} runs, restored"
-        f" {len(done.restored)} memories{left}",
+        f"gave back {_evidence(done)}, restored"
+        f" {counted(len(done.restored), 'memory', 'memories')}{left}",
     )
+
+
+def _evidence(done: RollbackResult | RollbackUndone) -> str:
+    outcomes = counted(len(done.outcomes), "outcome")
+    return f"{outcomes} and {counted(len(done.trajectories), 'run')}"
 
 
 def _utc(moment: datetime | None) -> datetime | None:

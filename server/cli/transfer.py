@@ -13,6 +13,7 @@ from memory.inference.service import register_model
 from memory.kernel.errors import Unavailable
 from memory.kernel.postgres.database import Database
 from memory.kernel.postgres.migrate import heads
+from memory.kernel.text import counted
 from memory.transfer.entities import MAX_BYTES, Imported, ImportRequest, Manifest, OnConflict
 from memory.transfer.service import (
     ExportRequest,
@@ -58,7 +59,7 @@ def export_command(
         _require_head(url)
         manifest = _run(url, lambda database: export(database, file))
     size = out.stat().st_size
-    click.echo(f"exported {namespace}: {manifest.rows} rows, {size} bytes, to {out}")
+    click.echo(f"exported {namespace}: {counted(manifest.rows, 'row')}, {size} bytes, to {out}")
 
 
 @click.command("import")
@@ -113,7 +114,7 @@ def import_command(
             if rows:
                 click.echo(f"{table:20}{rows:>10}{why}")
     verb = "would import" if dry_run else "imported"
-    click.echo(f"{verb} {sum(done.rows.values())} rows into {done.namespace}")
+    click.echo(f"{verb} {counted(sum(done.rows.values()), 'row')} into {done.namespace}")
 
 
 def _run(url: str, act: Callable[[Database], Awaitable[Made]]) -> Made:

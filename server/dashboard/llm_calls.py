@@ -1,4 +1,4 @@
-"""Calls of the language model: who asked, what came of it, the day's budget, and the money."""
+"""Calls of the language model: who asked, what came of it, the daily token limit, and the money."""
 
 from functools import partial
 from typing import get_args

@@ -57,11 +57,6 @@ def number(value: float | None, digits: int = 3) -> str:
     return shown.replace("-", MINUS) if float(shown) else f"{0:.{digits}f}"
 
 
-def counted(n: int, one: str, many: str | None = None) -> str:
-    """So many of something: `1 outcome`, `2 outcomes`."""
-    return f"{number(n)} {one if n == 1 else many or f'{one}s'}"
-
-
 def signed(value: float | None, digits: int = 3) -> str:
     """As `number`, with a plus before what is above nothing."""
     shown = number(value, digits)

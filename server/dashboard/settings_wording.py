@@ -142,10 +142,10 @@ SETTINGS = (
     ),
     SettingText(
         "llm_daily_tokens",
-        "Tokens of a day",
+        "Daily token limit",
         "count",
-        "How many tokens of the language model the namespace may take in a UTC day; 0 asks it "
-        "nothing.",
+        "How many tokens of the language model the namespace may take in a UTC day, at most as "
+        "many as the server allows each. 0: the model is never asked.",
         "Lowered, questions beyond it are not asked until 00:00 UTC: guidelines are compiled "
         "without a model, and runs of jobs say what they went without.",
         otherwise="as many as the server allows each namespace",
@@ -155,7 +155,7 @@ SETTINGS = (
         "Rerank",
         "rerank",
         "Whether near memories are ordered by relevance alone (none), or also by the words that "
-        "they share with the task (fused).",
+        "they share with the task (fused), which needs no model.",
         "Fused, a memory that shares rare words with the task is found and moves up, and one that "
         "is only alike moves down; what may be served at all, the gates, stays.",
     ),

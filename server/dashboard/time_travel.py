@@ -14,6 +14,7 @@ from memory.insight.entities import BankDifference, Rollback, RollbackResult
 from memory.insight.history import compare_moments
 from memory.kernel.errors import MemoryFault, Rejected
 from memory.kernel.paging import Listed, Page
+from memory.kernel.text import counted
 from memory.memories.browse_entities import BankMoment, Browse, ListedMemory, MemoryCriteria, Sort
 from memory.memories.entities import Memory
 from memory.tenancy.entities import Act
@@ -21,7 +22,6 @@ from server.dashboard.forms import Form
 from server.dashboard.guarding import guarded_at
 from server.dashboard.lists import Shown, page_of, shown
 from server.dashboard.moments import moment_in, time_of
-from server.dashboard.rendering import counted
 from server.dashboard.viewer import FormDep, Manages, PageViewer, Reads, done, page
 from server.errors import status_of
 

@@ -140,7 +140,7 @@ def test_a_rollback_is_undone(memlift: Memlift, slug: str, shared_server: Server
     assert "goes alone" in memlift(*words, "--undo", undo, "--agent", "bot").output
     assert "take it back again" in memlift(*words, "--undo", undo, "--dry-run").output
     said = done(memlift(*words, "--undo", undo))
-    assert said == "gave back 0 outcomes and 0 runs, restored 1 memories\n"
+    assert said == "gave back 0 outcomes and 0 runs, restored 1 memory\n"
     assert "undone already" in sentence(memlift(*words, "--undo", undo))
 
 

@@ -50,6 +50,26 @@ async def test_a_namespace_that_cannot_be_is_refused_by_field(client, change, fi
     assert problem(answer) == (422, "rejected", field)
 
 
+async def test_a_null_leaves_a_setting_to_the_server(client, namespace):
+    path = f"/v1/namespaces/{namespace}"
+    for value in (0.5, None):
+        before = await client.get(path)
+        change = {"settings": {"raw_gate": value}}
+        changed = await client.patch(
+            path, headers={"If-Match": before.headers["etag"]}, json=change
+        )
+        assert changed.json()["settings"]["raw_gate"] == value
+    too_many = {"settings": {"llm_daily_tokens": 10**9}}
+    etag = changed.headers["etag"]
+    refused = [
+        await client.patch(path, headers={"If-Match": etag}, json=too_many),
+        await client.post("/v1/namespaces", json={"slug": f"{namespace}-2"} | too_many),
+    ]
+    assert [one.status_code for one in refused] == [422, 422]
+    assert {one.json()["field"] for one in refused} == {"settings.llm_daily_tokens"}
+    assert {one.json()["limit"] for one in refused} == {1_000_000}
+
+
 async def test_settings_are_merged_over_those_in_force(client, namespace):
     path = inside(namespace, "")
     before = await client.get(path)

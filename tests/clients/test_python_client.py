@@ -125,6 +125,33 @@ def test_an_edit_whose_answer_was_lost_is_not_repeated():
     assert len(script.requests) == 1
 
 
+def test_what_is_null_within_a_body_is_sent_and_what_was_not_given_is_left_out():
+    script = Script(an_answer(200, NAMESPACE))
+
+    with a_client(script) as memory:
+        memory.change_namespace(7, settings={"raw_gate": None, "retention_days": None})
+
+    assert script.bodies() == [{"settings": {"raw_gate": None, "retention_days": None}}]
+
+
+async def test_the_async_client_sends_a_null_within_a_body_too():
+    script = Script(an_answer(200, NAMESPACE))
+
+    async with AsyncMemLift(URL, "ml_k", "acme", transport=script.transport()) as memory:
+        await memory.change_namespace(7, settings={"raw_gate": None})
+
+    assert script.bodies() == [{"settings": {"raw_gate": None}}]
+
+
+def test_who_reaches_no_server_is_told_at_which_address():
+    script = Script(httpx.ConnectError("refused"))
+
+    with pytest.raises(ConnectionFailed) as raised:
+        remembered(script)
+
+    assert raised.value.unreached == URL
+
+
 def test_an_edit_names_the_version_it_saw():
     script = Script(an_answer(200, NAMESPACE))
 

@@ -144,8 +144,23 @@ async def test_what_the_day_had_no_tokens_for_is_listed_as_stopped(
 
     assert alert == at(namespace, "/llm-calls?status=stopped")
     assert "stopped budget exhausted" in page.said()
-    assert "Questions not asked 1 for want of tokens" in page.said()
+    assert "Questions not asked 1 beyond the daily token limit" in page.said()
     assert "Nothing was sent." in call.said()
+
+
+async def test_a_daily_token_limit_of_nothing_is_no_exhaustion(
+    speaking, operator_token, namespace, writer
+):
+    shared = speaking.state.shared
+    shared.engine = with_llm(shared.engine, writer)
+    async with a_browser(speaking, operator_token) as browser:
+        usual = await shown(browser, namespace, "/llm-calls")
+        shared.engine = with_llm(shared.engine, writer, tokens=0)
+        page = await shown(browser, namespace, "/llm-calls")
+
+    assert "the model is never asked" not in usual.said()
+    assert "limit of this namespace is 0: the model is never asked" in page.said()
+    assert "Left 0" not in page.said()
 
 
 async def test_private_and_erased_words_are_not_shown(

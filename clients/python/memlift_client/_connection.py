@@ -141,7 +141,12 @@ def no_answer(fault: httpx.TransportError) -> NoAnswer:
             f"the request could not be sent ({type(fault).__name__}): look at the URL, the key and"
             " what was asked"
         ) from None
-    return NoAnswer(f"{type(fault).__name__}: {fault}")
+    said = f"{type(fault).__name__}: {fault}"
+    if isinstance(fault, httpx.ConnectError) and "[SSL" not in said:
+        # Scheme, host and port alone: a URL may hold a password.
+        url = fault.request.url
+        return NoAnswer(said, f"{url.scheme}://{url.netloc.decode()}")
+    return NoAnswer(said)
 
 
 def _checked_url(url: str) -> str:

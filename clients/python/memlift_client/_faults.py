@@ -86,8 +86,13 @@ class KeyRefused(MemLiftProblem, ConfigurationError):
 
 class ConnectionFailed(MemLiftError):
     """No answer came. The call may or may not have had its effect; the same idempotency key tells
-    the server that it is the same call.
+    the server that it is the same call. `unreached` is the address where no server took the
+    connection, None where it was lost later.
     """
+
+    def __init__(self, message: str, unreached: str | None = None) -> None:
+        super().__init__(message)
+        self.unreached = unreached
 
 
 class UnexpectedAnswer(MemLiftError):

@@ -200,7 +200,10 @@ class MetaGuidelineEditFields(TypedDict, total=False):
 
 
 class NamespaceSettingsFields(TypedDict, total=False):
-    """Settings of one namespace; null leaves the server's default, where nothing else is said."""
+    """
+    Settings of one namespace. Null leaves one to the server, and is for those that allow it;
+    `retention_days` is for ever then.
+    """
 
     active_queries: bool
     """Whether a language model may write queries to search for beside the task's text."""
@@ -219,8 +222,8 @@ class NamespaceSettingsFields(TypedDict, total=False):
     """
     llm_daily_tokens: int | None
     """
-    How many tokens of the language model the namespace may take in a UTC day, at most as many as
-    the server allows each; 0 asks it nothing.
+    The daily token limit: how many tokens of the language model the namespace may take in a UTC
+    day, at most as many as the server allows each. 0: the model is never asked.
     """
     max_memories: int
     """The quota of living memories."""
@@ -636,7 +639,10 @@ class NamespaceChangeFields(TypedDict, total=False):
     outcomes, as `what-if` foresees. Refused where older outcomes are kept as their result alone.
     """
     settings: NamespaceSettingsFields | None
-    """Merged over those in force; a null returns a setting to the server's default."""
+    """
+    Merged over those in force. Null: `raw_gate`, `score_floor`, `control_rate` and
+    `llm_daily_tokens` are left to the server, `retention_days` is for ever; no other takes it.
+    """
 
 
 class NamespaceFields(TypedDict, total=False):
@@ -649,7 +655,7 @@ class NamespaceFields(TypedDict, total=False):
     policy: Literal["belief", "paper", "paper-strict", "steps", "delta"]
     """The rule by which it learns."""
     settings: NamespaceSettingsFields
-    """What shall differ from the server's defaults."""
+    """What shall differ from the defaults."""
 
 
 class PredictionFields(TypedDict, total=False):

@@ -918,7 +918,7 @@ class LlmCall:
     `revise`, `reflect`, `distil` and `judge` by jobs.
     """
     status: Literal["done", "failed", "stopped"]
-    """`stopped`: the day's tokens were spent, so nothing was sent."""
+    """`stopped`: the daily token limit was reached, so nothing was sent."""
     task_id: str | None
     """The task that its prompt tells of."""
     ticket_id: str | None
@@ -1168,7 +1168,10 @@ class MovedMemory:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class NamespaceSettings:
-    """Settings of one namespace; null leaves the server's default, where nothing else is said."""
+    """
+    Settings of one namespace. Null leaves one to the server, and is for those that allow it;
+    `retention_days` is for ever then.
+    """
 
     active_queries: bool
     """Whether a language model may write queries to search for beside the task's text."""
@@ -1187,8 +1190,8 @@ class NamespaceSettings:
     """
     llm_daily_tokens: int | None
     """
-    How many tokens of the language model the namespace may take in a UTC day, at most as many as
-    the server allows each; 0 asks it nothing.
+    The daily token limit: how many tokens of the language model the namespace may take in a UTC
+    day, at most as many as the server allows each. 0: the model is never asked.
     """
     max_memories: int
     """The quota of living memories."""
@@ -1919,7 +1922,10 @@ class TokenBudget:
     left: int
     """What another call may take."""
     limit: int
-    """How many tokens the day has: `llm_daily_tokens` of the namespace, at most the server's."""
+    """
+    The daily token limit in force: that of the namespace, at most the server's. 0: the model is
+    never asked.
+    """
     model: str | None
     """The language model; null where none is configured."""
     pause: LlmPause | None

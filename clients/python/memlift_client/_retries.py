@@ -45,6 +45,8 @@ class NoAnswer:
     """The connection failed or the time ran out."""
 
     detail: str
+    unreached: str | None = None
+    """The address where no server took the connection."""
 
 
 Step = Request | Pause
@@ -62,7 +64,8 @@ def exchange(request: Request, retry_policy: RetryPolicy, chance: Callable[[], f
         if isinstance(event, Reply) and (last or not _worth_another(event)):
             return event
         if isinstance(event, NoAnswer) and (last or not _may_repeat(request)):
-            raise ConnectionFailed(f"{request.method} {request.path}: {event.detail}")
+            said = f"{request.method} {request.path}: {event.detail}"
+            raise ConnectionFailed(said, event.unreached)
         yield Pause(_wait(event, retry_policy.delay(attempt, chance()), retry_policy.longest_wait))
     raise ConnectionFailed(f"{request.method} {request.path}: no attempt was allowed")
 

@@ -146,10 +146,12 @@ def part(value: str) -> str:
 
 
 def encoded(fields: Mapping[str, object]) -> bytes:
-    """A JSON body; times in RFC 3339, parts that are None left out. Raises ConfigurationError for
-    a number that JSON cannot say.
+    """A JSON body; times in RFC 3339. A field that is None was not given and is left out; further
+    in, None is what the caller wrote, and is sent as null. Raises ConfigurationError for a number
+    that JSON cannot say.
     """
-    return json.dumps(_plain(fields), allow_nan=False, separators=(",", ":")).encode()
+    given = {name: value for name, value in fields.items() if value is not None}
+    return json.dumps(_plain(given), allow_nan=False, separators=(",", ":")).encode()
 
 
 def finite(number: float, name: str = "reward") -> float:
@@ -179,7 +181,7 @@ def _plain(value: object, name: str = "") -> object:
     match value:
         case Mapping():
             items = cast("Mapping[str, object]", value).items()
-            return {n: _plain(part, _within(name, n)) for n, part in items if part is not None}
+            return {n: _plain(part, _within(name, n)) for n, part in items}
         case str():
             return value
         case Sequence():

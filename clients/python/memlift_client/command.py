@@ -19,7 +19,7 @@ from typing import cast
 
 from memlift_client import _models as m
 from memlift_client._client import MemLift
-from memlift_client._faults import MemLiftError, MemLiftProblem
+from memlift_client._faults import ConnectionFailed, MemLiftError, MemLiftProblem
 from memlift_client._import_scores import add_arguments, import_scores
 from memlift_client._local import find_local
 from memlift_client._retries import RetryPolicy
@@ -301,5 +301,15 @@ def _told(given: argparse.Namespace, act: Callable[[MemLift], int]) -> int:
                     file=sys.stderr,
                 )
     except (MemLiftError, OSError) as fault:
-        print(f"memlift: {fault}", file=sys.stderr)
+        print(f"memlift: {explain(fault)}", file=sys.stderr)
     return 1
+
+
+def explain(fault: MemLiftError | OSError) -> str:
+    """The fault in a sentence for who typed a command."""
+    if isinstance(fault, ConnectionFailed) and fault.unreached is not None:
+        return (
+            f"no server answers at {fault.unreached}; start one with `memlift serve`, or name"
+            " another with --url"
+        )
+    return str(fault)

@@ -397,17 +397,29 @@ async def test_a_namespace_has_a_day_of_its_own_and_never_more_than_the_server_a
 
     assert not script.asked
     assert (await spent(asking, call)).limit == 100
-    assert "100 of the day's 100 are left" in stops[0]
+    assert "100 of the daily token limit of 100 are left" in stops[0]
     [stopped] = await on_record(asking, call)
     assert stopped.detail == stops[0]
-    generous = await limited(calls, engine, wall, 10**9)
-    assert (await spent(asking, generous)).limit == 100_000
-    assert await a_summary(asking, generous) is not None
-    silent = await limited(calls, engine, wall, 0)
-    assert await a_summary(asking, silent) is None
-    with pytest.raises(Rejected) as refused:
-        await limited(calls, engine, wall, -1)
-    assert refused.value.field == "settings.llm_daily_tokens"
+    most = await limited(calls, asking, wall, 100_000)
+    assert await a_summary(asking, most) is not None
+    for tokens, limit in ((100_001, 100_000), (-1, [0, 10**12])):
+        with pytest.raises(Rejected) as refused:
+            await limited(calls, asking, wall, tokens)
+        assert (refused.value.field, refused.value.limit) == ("settings.llm_daily_tokens", limit)
+
+
+async def test_a_namespace_whose_limit_is_nothing_never_asks_and_is_not_called_exhausted(
+    engine: Engine, calls: Caller, wall: str, writer: ProviderClient, script: Script
+) -> None:
+    asking = with_llm(engine, writer)
+    call = await limited(calls, engine, wall, 0)
+
+    with noting_stops() as stops:
+        assert await a_summary(asking, call) is None
+
+    assert not script.asked
+    assert (stops, await on_record(asking, call)) == ([], [])
+    assert (await spent(asking, call)).limit == 0
 
 
 async def test_a_run_says_what_it_did_not_ask_for_want_of_tokens(
@@ -418,7 +430,7 @@ async def test_a_run_says_what_it_did_not_ask_for_want_of_tokens(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     asking = with_llm(engine, writer)
-    call = await limited(calls, engine, wall, 0)
+    call = await limited(calls, engine, wall, 1)
 
     class Nothing:
         def result(self) -> Mapping[str, object]:
@@ -438,7 +450,7 @@ async def test_a_run_says_what_it_did_not_ask_for_want_of_tokens(
     assert run.result is not None
     assert run.result["made"] == 0
     assert run.result["budget_exhausted"]["questions"] == 1  # pyright: ignore[reportIndexIssue] - as above
-    assert "0 of the day's 0 are left" in str(run.result["budget_exhausted"])
+    assert "1 of the daily token limit of 1 are left" in str(run.result["budget_exhausted"])
 
 
 async def test_a_model_that_failed_too_often_is_said_to_be_left_alone(

@@ -235,7 +235,9 @@ async def test_texts_of_an_earlier_release_are_found_and_completed(engine: Engin
 
 
 async def test_a_policy_that_ranks_the_whole_bank_refuses_it(engine: Engine, operator: Key):
-    with pytest.raises(Rejected, match="is none under policy paper") as refused:
+    with pytest.raises(
+        Rejected, match=r"policy paper needs settings\.rerank: none, and it is fused"
+    ) as refused:
         await a_namespace(
             engine, operator, policy="paper", settings=replace(OPEN, rerank=Rerank.FUSED)
         )

@@ -177,3 +177,35 @@ def test_a_list_prints_stored_names_so_that_they_move_nothing(
     assert len(result.stdout.splitlines()) == 2
     assert r"\u{1b}[2J\u{a}root\u{202e}" in result.stdout
     assert not {"\x1b", "\u202e"} & set(result.stdout)
+
+
+@pytest.mark.parametrize("command", [("namespace", "list"), ("ask", "how to begin")])
+def test_a_command_says_where_no_server_answers_and_what_to_do(
+    command: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MEMLIFT_KEY", "ml_key")
+    monkeypatch.setattr("memlift_client._client.time.sleep", lambda _: None)
+    url = f"http://127.0.0.1:{find_free_port()}"
+
+    said = refused_in_one_line(memlift(*command, "--url", url))
+
+    assert said == (
+        f"memlift: no server answers at {url}; start one with `memlift serve`, or name another"
+        " with --url"
+    )
+
+
+def test_a_change_is_foreseen_in_words_that_count_well(monkeypatch: pytest.MonkeyPatch) -> None:
+    foreseen = SimpleNamespace(
+        outcomes=1, policy="paper", instead_of="belief",
+        moves=SimpleNamespace(rising=0, falling=1, left_out=0, returning=0),
+        difference=SimpleNamespace(weights=()),
+    )  # fmt: skip
+    monkeypatch.setattr(MemLift, "get_namespace", lambda _: SimpleNamespace(version=1))
+    monkeypatch.setattr(MemLift, "what_if", lambda *_, **__: foreseen)
+    monkeypatch.setenv("MEMLIFT_KEY", "ml_key")
+    asked = ("namespace", "settings", "acme", "--policy", "paper", "--dry-run")
+
+    said = memlift(*asked, "--url", "http://127.0.0.1:9").stdout
+
+    assert said.startswith("1 outcome folded under paper instead of belief: 0 memories would rise")

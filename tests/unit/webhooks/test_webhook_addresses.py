@@ -67,11 +67,19 @@ def test_what_is_no_address_of_a_server_is_refused(url: str) -> None:
     [
         *("http://example.com/", "https://127.0.0.1/", "https://[::1]/", "http://localhost:9/"),
         "https://169.254.169.254/latest/",
+        *("https://0x7f000001/", "https://2130706433/", "https://017700000001/", "https://127.1/"),
+        *("https://0x7f.0.0.1:8443/", "https://10.1/", "https://127.0.0.1./", "https://LOCALHOST/"),
+        "https://hooks.localhost/",
     ],
 )
 def test_without_a_word_of_the_operator_only_https_and_public_addresses_go(url: str) -> None:
     with pytest.raises(Rejected):
         require_allowed(url, NOWHERE)
+
+
+def test_a_name_is_no_spelling_of_an_address() -> None:
+    for host in ("example.com", "0x7f000001.example.com", "8.8.8.8", "134744072"):
+        require_allowed(f"https://{host}/hook", NOWHERE)
 
 
 def test_an_operator_names_a_host_alone_or_with_its_port() -> None:
