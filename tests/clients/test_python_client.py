@@ -412,6 +412,7 @@ def test_a_warning_is_loud_once_for_each_code_client_and_namespace(caplog):
 
 
 def test_nothing_is_logged_of_an_outcome_that_counts(caplog):
+    caplog.set_level("DEBUG", "memlift_client")
     script = Script(an_answer(202, taken(warnings=[])))
 
     with a_client(script) as memory:
