@@ -89,10 +89,10 @@ def create_app(
     guard(app, shared)
     describe(app)
     if has_process:
-        # FastAPI would build routes and contract within the first requests, seconds long, from the
-        # sources of the shapes. Beside the thread that loads the model's libraries that also fails
-        # at times: before Python 3.13 two threads that parse sources disturb each other ("AST
-        # constructor recursion depth mismatch").
+        # FastAPI would build routes and contract within the first requests, and the contract from
+        # the sources of the shapes. Beside the thread that loads the model's libraries that also
+        # fails at times: before Python 3.13 two threads that parse sources disturb each other
+        # ("AST constructor recursion depth mismatch").
         app.openapi()
     return app
 

@@ -57,9 +57,7 @@ async def _write_namespace(
     assert change.policy is not None
     beneath = await store.settings_beneath(before.id)
     settled = change_preset(before.policy, change.policy, before.settings, beneath)
-    settings = merge_settings(change.policy, settled.settings, change.settings or {})
-    if "llm_daily_tokens" in (change.settings or {}):
-        settings.require_daily_tokens(engine.settings.llm.daily_tokens)
+    settings = merge_settings(engine, change.policy, settled.settings, change.settings or {})
     values: dict[str, object] = {
         "policy": change.policy,
         "settings": settings.stored() | {BENEATH: settled.beneath},

@@ -300,9 +300,7 @@ async def change_namespace(
         values["learning"] = change.learning
     if change.settings is not None:
         policy, settings = call.namespace.policy, call.namespace.settings
-        merged = merge_settings(policy, settings, change.settings)
-        if "llm_daily_tokens" in change.settings:
-            merged.require_daily_tokens(engine.settings.llm.daily_tokens)
+        merged = merge_settings(engine, policy, settings, change.settings)
         values["settings"] = merged.stored()
     async with engine.database.transaction() as connection:
         changed = await NamespaceStore(connection).change(call.namespace, values, version)
@@ -364,13 +362,17 @@ async def index_audit(engine: Engine, call: Call) -> AuditIndex:
 
 
 def merge_settings(
-    policy: str, current: NamespaceSettings, change: Mapping[str, object]
+    engine: Engine, policy: str, current: NamespaceSettings, change: Mapping[str, object]
 ) -> NamespaceSettings:
-    """The settings in force under a policy once a change was laid over the current ones."""
+    """The settings in force under a policy once a change was laid over the current ones. Raises
+    Rejected for what neither the policy nor the server admits.
+    """
     known = {field.name for field in fields(NamespaceSettings)}
     for name in sorted(change.keys() - known):
         raise Rejected(f"unknown setting {name}", field=f"settings.{name}")
     merged = replace(current, **change)  # pyright: ignore[reportArgumentType] - names were checked
+    if "llm_daily_tokens" in change:
+        merged.require_daily_tokens(engine.settings.llm.daily_tokens)
     return settle(policy, merged)
 
 
