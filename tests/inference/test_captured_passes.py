@@ -53,7 +53,7 @@ def test_vectors_are_those_of_the_processor(
 
 def test_a_vector_does_not_depend_on_what_was_computed_before(opened: SentenceModel):
     [first] = opened.embed([WORDS[0]])
-    opened.embed([" ".join(WORDS * 20)] * TEXTS[-1])
+    opened.embed([" ".join([*WORDS] * 20)] * TEXTS[-1])
     [again] = opened.embed([WORDS[0]])
     assert (first.vector == again.vector).all()
 
