@@ -9,6 +9,7 @@ import numpy as np
 from memory.belief.exposure import acts_wholly_from
 from memory.constraints.browse_entities import ConstraintCluster, ConstraintLinks
 from memory.constraints.likeness_groups import AlikeConstraints, group_alike
+from memory.constraints.store import browsing
 from memory.constraints.store.browsing import ConstraintBrowser
 from memory.inference.service import require_model
 from memory.kernel.engine import Engine
@@ -51,6 +52,4 @@ async def load_constraint_links(
 
 async def count_open_contradictions(engine: Engine, call: Call) -> int:
     """How many contradictions wait for a decision."""
-    async with engine.database.transaction(call.namespace.id) as connection:
-        browser = ConstraintBrowser(connection, call.namespace.id)
-        return await browser.count_open_contradictions()
+    return await browsing.count_open_contradictions(engine.database, call.namespace.id)

@@ -11,6 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from memory.constraints.browse_entities import ConstraintCluster, ConstraintLinks
 from memory.constraints.tables import contradiction
+from memory.kernel.postgres.database import Database, Statement
 from memory.kernel.postgres.rows import RowMapper
 from memory.memories.entities import Kind, Viewer
 from memory.memories.store.queries import may_see
@@ -109,15 +110,17 @@ class ConstraintBrowser:
             for one in memory_ids
         }
 
-    async def count_open_contradictions(self) -> int:
-        """How many wait for a decision."""
-        found = await self._connection.scalar(
-            select(func.count())
-            .select_from(contradiction)
-            .where(contradiction.c.namespace_id == self._namespace_id)
-            .where(contradiction.c.state == "open")
-        )
-        return found or 0
+
+async def count_open_contradictions(database: Database, namespace_id: UUID) -> int:
+    """How many wait for a decision, in one round trip: every page of the dashboard asks."""
+    counting = Statement(_OPEN, {"ns": namespace_id})
+    [[row]] = await database.exchange([counting], namespace_id)
+    return int(row["n"])
+
+
+_OPEN = b"""
+    SELECT count(*) AS n FROM contradiction WHERE namespace_id = %(ns)s AND state = 'open'
+"""
 
 
 _CONTRADICTIONS = text("""
