@@ -196,7 +196,7 @@ weight_event = Table(
 
 
 # Up to which version what was folded is closed: each subject has a `set` event of the reason
-# `closed` with the state that it had then, and no outcome up to there is folded again.
+# `closed` with the state that it had then, and no outcome up to there is refolded.
 ledger_closing = Table(
     "ledger_closing",
     metadata,
