@@ -74,7 +74,8 @@ class Wire:
                 answer = Answer(response.status, _read(response.read()))
         except (OSError, http.client.HTTPException) as fault:
             self._drop(process)
-            if not process.killed and self.cluster.cut_at < began:
+            # A connection that was cut while nobody used it fails at its next use.
+            if not process.killed and self.cluster.cut_at < began - IDLE_SECONDS:
                 self.tally.violate(f"a living process broke the connection: {fault!r}")
             time.sleep(PAUSE)
             return Answer(LOST, {})
