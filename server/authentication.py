@@ -16,6 +16,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from memory.kernel.errors import MemoryFault, NotFound, Rejected, Unauthenticated
 from memory.kernel.text import SLUG
+from memory.kernel.turns import Turn, enter_turn
 from memory.tenancy import service as access
 from memory.tenancy.entities import Call, Key, Namespace, Token
 from server.callers import SESSION, address_of, is_near
@@ -101,6 +102,8 @@ async def identify(scope: Scope, shared: Shared) -> Key:
         )
         shared.limits.take(key.id, monotonic())
         state |= {"key": key, "namespace": namespace, ENTERED: perf_counter() - began}
+        if namespace is not None:
+            enter_turn(Turn(namespace.id))
     return cast("Key", state["key"])
 
 
@@ -121,6 +124,7 @@ async def enter_namespace(scope: Scope, shared: Shared) -> Call:
             code="namespace_not_found",
             field=NAMESPACE,
         ) from fault
+    enter_turn(Turn(namespace.id))
     return Call(key, namespace, now_of(scope))
 
 

@@ -52,5 +52,8 @@ async def keep_renewing(engine: Engine, *renewals: Callable[[Engine], Awaitable[
         for renew in renewals:
             try:
                 await renew(engine)
+            except Unavailable as fault:
+                # An outage takes long: a line a second says it, without where it came from.
+                logger.warning("what requests are answered from is not looked up: %s", fault.detail)
             except Exception:
                 logger.exception("what requests are answered from could not be looked up again")

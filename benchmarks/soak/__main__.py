@@ -30,8 +30,11 @@ def _plan(words: Sequence[str]) -> Plan:
     parser.add_argument("--callers", type=int, default=usual.callers)
     parser.add_argument("--kills", type=int, default=usual.kills)
     parser.add_argument("--seed", type=int, default=usual.seed)
+    parser.add_argument("--rounds", type=int, default=usual.rounds)
+    parser.add_argument("--faults", default=",".join(usual.faults), help="beside kills")
     given = parser.parse_args(words)
-    return Plan(given.operations, given.callers, given.kills, given.seed)
+    faults = tuple(given.faults.split(",")) if given.faults else ()
+    return Plan(given.operations, given.callers, given.kills, given.seed, given.rounds, faults)
 
 
 def _say(line: str) -> None:

@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 from benchmarks.soak.ground import LESSONS, SITUATIONS, WORDINGS, Ground
 from benchmarks.soak.player import NEW, OK, Player
+from benchmarks.soak.tally import LOST_WRITE
 
 MOVED = frozenset({200, 404, 409})
 """A memory of that status cannot do so, or is erased: both are true answers."""
@@ -44,7 +45,7 @@ def remember(player: Player, ground: Ground) -> None:
             "read memory", FOUND, ground.admin, "GET", ground.path(f"/experiences/{ids[-1]}")
         )
         if found.status == MISSING and ids[-1] not in ground.erased:
-            player.tally.violate(f"memory {ids[-1]} was acknowledged and is gone")
+            player.tally.violate(f"memory {ids[-1]} was acknowledged and is gone", LOST_WRITE)
 
 
 def edit(player: Player, ground: Ground) -> None:

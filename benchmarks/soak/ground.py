@@ -65,6 +65,17 @@ class Told:
 
 
 @dataclass(slots=True)
+class Kept:
+    """A memory that one caller at a time changes, as it was acknowledged last."""
+
+    id: str
+    situation: str
+    lesson: str
+    is_there: bool = True
+    is_erased: bool = False
+
+
+@dataclass(slots=True)
 class Ground:
     """Shared by all callers; each list is of what the server has acknowledged."""
 
@@ -85,6 +96,11 @@ class Ground:
         default_factory=lambda: deque[tuple[Speaker, Any]](maxlen=50)
     )
     tried: set[str] = field(default_factory=set[str])
+    shelf: list[Kept] = field(default_factory=list[Kept])
+    once: dict[str, str] = field(default_factory=dict[str, str])
+    """Receipts by the trace under which each was asked for until it was answered."""
+    said_once: dict[str, str] = field(default_factory=dict[str, str])
+    """Memories by the text that was sent until it was answered."""
     lock: threading.Lock = field(default_factory=threading.Lock)
     _moment: datetime = BEGINNING
 

@@ -1,17 +1,22 @@
 """A caller: its chance, its connections, and how it counts what it does."""
 
+import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from random import Random
 from typing import Any
+from uuid import UUID
 
 from benchmarks.soak.ground import Ground, Speaker
-from benchmarks.soak.tally import Tally
-from benchmarks.soak.wire import Answer, Wire
+from benchmarks.soak.tally import LOST, PASSING, Tally
+from benchmarks.soak.wire import PAUSE, Answer, Wire
 
 OK = frozenset({200})
 NEW = frozenset({200, 201})
 BATCH = 207
+TRIES = 600
+AWAY = frozenset({409})
+"""The same call is still under way, where its first answer was lost."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +33,23 @@ class Player:
         """One request that is one operation."""
         answer = self.wire.ask(speaker.token, *asked, version=version or None)
         self.tally.count(kind, answer.status, allowed, answer.body)
+        return answer
+
+    def does_once(
+        self, kind: str, allowed: frozenset[int], speaker: Speaker, path: str, body: object
+    ) -> Answer:
+        """One write, sent under one idempotency key until it is answered for good: however often
+        it was sent, it has its effect once.
+        """
+        once = str(UUID(int=self.chance.getrandbits(128)))
+        answer = Answer(LOST, {})
+        for _ in range(TRIES):
+            answer = self.wire.ask(speaker.token, "POST", path, body, once=once)
+            self.tally.count(kind, answer.status, allowed | AWAY, answer.body)
+            if answer.status not in PASSING | AWAY:
+                return answer
+            time.sleep(PAUSE)
+        self.tally.violate(f"{kind} was not answered in {TRIES} tries: {answer.body}")
         return answer
 
     def does_all(

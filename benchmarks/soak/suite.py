@@ -26,13 +26,14 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--callers", type=int, default=usual.callers)
     parser.add_argument("--kills", type=int, default=usual.kills)
     parser.add_argument("--seed", type=int, default=usual.seed)
+    parser.add_argument("--rounds", type=int, default=usual.rounds)
 
 
 def run(given: argparse.Namespace, say: Callable[[str], None]) -> None:
     """Soak, keep what was counted, and say what it amounts to."""
-    names = ("operations", "callers", "kills", "seed")
+    names = ("operations", "callers", "kills", "seed", "rounds")
     stamp = harness.opening(NAME, {name: getattr(given, name) for name in names})
-    plan = Plan(given.operations, given.callers, given.kills, given.seed)
+    plan = Plan(given.operations, given.callers, given.kills, given.seed, given.rounds)
     soaked = soak(plan, say)
     out: Path = given.out
     out.mkdir(parents=True, exist_ok=True)

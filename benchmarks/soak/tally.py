@@ -11,6 +11,9 @@ LOST = 0
 PASSING = frozenset({LOST, 429, 503})
 """Answers that any request may get: come back later."""
 
+LOST_WRITE, DOUBLED, STALE, OTHER = "lost", "doubled", "stale", "other"
+"""Classes of violations."""
+
 SHOWN = 20
 
 
@@ -21,6 +24,8 @@ class Tally:
     counts: Counter[tuple[str, int]] = field(default_factory=Counter[tuple[str, int]])
     later: Counter[tuple[int, str]] = field(default_factory=Counter[tuple[int, str]])
     violations: Counter[str] = field(default_factory=Counter[str])
+    by_class: Counter[str] = field(default_factory=Counter[str])
+    _told: set[str] = field(default_factory=set[str])
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def count(self, kind: str, status: int, allowed: frozenset[int], detail: object = "") -> None:
@@ -32,9 +37,17 @@ class Tally:
         if status not in allowed | PASSING:
             self.violate(f"{kind} was answered {status}: {detail}")
 
-    def violate(self, what: str) -> None:
+    def violate(self, what: str, of: str = OTHER) -> None:
+        """Something that must not be: of one of the classes, LOST_WRITE and its like."""
         with self._lock:
             self.violations[what[:500]] += 1
+            self.by_class[of] += 1
+
+    @property
+    def answered(self) -> int:
+        """How many were answered for good, so that time without a server counts for nothing."""
+        with self._lock:
+            return sum(n for (_, status), n in self.counts.items() if status not in PASSING)
 
     @property
     def done(self) -> int:
@@ -63,6 +76,13 @@ class Tally:
     def reasons(self) -> list[str]:
         """Why callers were asked to come back later."""
         return [f"{times} x {status} {code}" for (status, code), times in self.later.most_common()]
+
+    def fresh(self) -> list[str]:
+        """Violations that this has not told before."""
+        with self._lock:
+            found = [what for what in self.violations if what not in self._told]
+            self._told |= set(found)
+        return found[:SHOWN]
 
     def complaints(self) -> list[str]:
         """The violations, the most frequent first."""

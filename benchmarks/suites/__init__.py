@@ -1,7 +1,8 @@
 """The suites by name: what each measures, and what it aims at."""
 
-from benchmarks.suites import credit_http, dashboard, interfaces, loop, operate
+from benchmarks.suites import credit_http, dashboard, interfaces, loop
 from benchmarks.suites.hot_path import encode, growth, peers, retrieve, scan, writes
+from benchmarks.suites.operate import suite as operate
 from benchmarks.suites.plan import Suite
 
 SUITES: dict[str, Suite] = {

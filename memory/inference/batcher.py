@@ -1,19 +1,24 @@
 """Many small asks become few large batches; one thread owns the device.
 
-There is no timer to tune: the next batch gathers while the device is busy. Callers take turns, one
-item each, so a bulk load does not keep a single ask waiting. Everything here but `compute` runs on
-the event loop, so nothing needs a lock.
+There is no timer to tune: the next batch gathers while the device is busy. Namespaces take turns by
+what they cost, and in each its callers, one item each: a bulk load keeps no single ask waiting, and
+one namespace no other. A batch is as long as the device is found to do in a moment, so that who
+comes while it works waits for that long at most. Everything here but `compute` runs on the event
+loop, so nothing needs a lock.
 """
 
 import asyncio
+import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Generic, NoReturn, TypeVar
 
+from memory.inference.turns import FairQueue
 from memory.kernel.departure import given_up
 from memory.kernel.errors import MemoryFault, Overloaded, Unavailable
+from memory.kernel.turns import Turn, TurnClass, current_turn
 
 Item = TypeVar("Item")
 
@@ -25,25 +30,50 @@ Result = TypeVar("Result")
 class BatchLimits:
     """How much goes into a batch and how much may wait.
 
-    `cost` bounds a batch (characters, for texts), `items` bounds its length, `queue` bounds the
-    items that wait. A caller told to come back gets `retry_after` seconds.
+    `cost` bounds a batch (characters, for texts), `items` bounds its length, `seconds` bounds how
+    long it is expected to take (below `few` items it is not cut for that), `queue` bounds the items
+    that wait, of which one namespace may have three quarters. A caller told to come back gets
+    `retry_after` seconds.
     """
 
     cost: int = 16_384
     items: int = 64
+    seconds: float = 0.05
+    few: int = 4
     queue: int = 2_048
     retry_after: float = 1.0
 
 
 @dataclass(slots=True)
 class InferenceStats:
-    """Counters since the start, read by the metrics; `queued` is the present length."""
+    """Counters since the start, read by the metrics; `queued` is the present length, of which
+    `queued_call` are items that a caller waits for and `queued_job` items of jobs.
+    """
 
     items: int = 0
     batches: int = 0
     failures: int = 0
     refused: int = 0
     queued: int = 0
+    queued_call: int = 0
+    queued_job: int = 0
+
+
+SLOWER = 1.02
+"""How much slower than at its best the device may have become from one batch to the next."""
+
+
+@dataclass(slots=True)
+class _Pace:
+    """How long the device takes for a unit of cost, in batches that keep it busy: the best that was
+    seen of late, for what a small batch takes is mostly not its cost.
+    """
+
+    seconds: float = 0.0
+
+    def learn(self, cost: int, seconds: float) -> None:
+        seen = seconds / max(1, cost)
+        self.seconds = min(seen, self.seconds * SLOWER) if self.seconds else seen
 
 
 @dataclass(slots=True, eq=False)
@@ -73,7 +103,8 @@ class Batcher(Generic[Item, Result]):
         self._cost = cost
         self._limits = limits
         self._worker = worker
-        self._calls: deque[deque[_Waiter[Item, Result]]] = deque()
+        self._queue: FairQueue[_Waiter[Item, Result]] = FairQueue()
+        self._pace = _Pace()
         self._serving: asyncio.Task[None] | None = None
         self._closed = False
 
@@ -83,13 +114,15 @@ class Batcher(Generic[Item, Result]):
         Raises Overloaded when the queue is full, Unavailable when the model fails or closes. A
         call that is larger than the whole queue is served when nothing else waits.
         """
-        self._admit(len(items))
+        turn = current_turn()
+        self._admit(len(items), turn)
         loop = asyncio.get_running_loop()
         waiters = [_Waiter(i, self._cost(i), loop.create_future()) for i in items]
         if not waiters:
             return []
-        self._calls.append(deque(waiters))
-        self.stats.queued += len(waiters)
+        call = deque(waiters)
+        self._queue.add(turn, call)
+        self._count()
         if self._serving is None or self._serving.done():
             self._serving = loop.create_task(self._serve())
         try:
@@ -98,7 +131,11 @@ class Batcher(Generic[Item, Result]):
                 return list(await asyncio.gather(*answers))
         finally:
             # The caller has its answers, or left, or failed with one item: nobody waits for more.
-            self._drop(waiters)
+            for waiter in waiters:
+                waiter.answer.cancel()
+            if call:
+                self._queue.remove(turn, call)
+                self._count()
 
     async def close(self) -> None:
         """Finish the batch on the device, answer everyone else with Unavailable."""
@@ -107,25 +144,26 @@ class Batcher(Generic[Item, Result]):
         if self._serving is not None:
             await asyncio.gather(self._serving, return_exceptions=True)
 
-    def _admit(self, count: int) -> None:
+    def _admit(self, count: int, turn: Turn) -> None:
         if self._closed:
             raise _closing()
-        if self.stats.queued and self.stats.queued + count > self._limits.queue:
-            self.stats.refused += count
-            raise Overloaded(
-                "More texts wait for the model than it can take; come back shortly.",
-                limit=self._limits.queue,
-                retry_after=self._limits.retry_after,
+        waiting, own = self._queue.total, self._queue.waiting[turn]
+        share = self._limits.queue * 3 // 4
+        if waiting and waiting + count > self._limits.queue:
+            self._refuse(
+                count, "More texts wait for the model than it can take; come back shortly."
             )
+        if turn.namespace_id is not None and own and own + count > share:
+            self._refuse(count, "More texts of this namespace wait for the model than its share.")
 
-    def _drop(self, waiters: Sequence[_Waiter[Item, Result]]) -> None:
-        for waiter in waiters:
-            waiter.answer.cancel()
-        if not any(_is_given_up(waiter.answer) for waiter in waiters):
-            return
-        waiting = [call for call in self._calls if not _is_given_up(call[0].answer)]
-        self._calls = deque(waiting)
-        self.stats.queued = sum(len(call) for call in waiting)
+    def _refuse(self, count: int, why: str) -> NoReturn:
+        self.stats.refused += count
+        raise Overloaded(why, limit=self._limits.queue, retry_after=self._limits.retry_after)
+
+    def _count(self) -> None:
+        self.stats.queued = self._queue.total
+        self.stats.queued_call = self._queue.waiting_of(TurnClass.CALL)
+        self.stats.queued_job = self._queue.waiting_of(TurnClass.JOB)
 
     async def _serve(self) -> None:
         batch: list[_Waiter[Item, Result]] = []
@@ -138,19 +176,28 @@ class Batcher(Generic[Item, Result]):
             self._refuse_all()
 
     def _next_batch(self) -> list[_Waiter[Item, Result]]:
-        """The next items, one of each caller in turn, shortest first; empty when none wait."""
+        """The next items, one of each caller in turn, shortest first; empty when none wait. What
+        nobody waits for any more is passed over.
+        """
         batch: list[_Waiter[Item, Result]] = []
         cost = 0
-        while self._calls and len(batch) < self._limits.items:
-            cost += self._calls[0][0].cost
-            if batch and cost > self._limits.cost:
+        while self._queue and len(batch) < self._limits.items:
+            cost += self._queue.peek().cost
+            if batch and self._is_full(len(batch), cost):
                 break
-            call = self._calls.popleft()
-            batch.append(call.popleft())
-            if call:
-                self._calls.append(call)
-        self.stats.queued -= len(batch)
+            waiter = self._queue.take(self._queue.peek().cost)
+            if waiter.answer.done():
+                cost -= waiter.cost
+                continue
+            batch.append(waiter)
+        self._count()
         return sorted(batch, key=lambda waiter: waiter.cost)
+
+    def _is_full(self, items: int, cost: int) -> bool:
+        """Whether a batch of so many items is not to grow to that cost."""
+        if cost > self._limits.cost:
+            return True
+        return items >= self._limits.few and cost * self._pace.seconds > self._limits.seconds
 
     async def _answer(self, batch: Sequence[_Waiter[Item, Result]]) -> None:
         try:
@@ -173,7 +220,7 @@ class Batcher(Generic[Item, Result]):
         loop = asyncio.get_running_loop()
         self.stats.batches += 1
         try:
-            results = await loop.run_in_executor(self._worker, self._compute, items)
+            results, seconds = await loop.run_in_executor(self._worker, self._timed, items)
         except MemoryFault:
             raise
         except Exception as fault:
@@ -181,25 +228,24 @@ class Batcher(Generic[Item, Result]):
         if len(results) != len(items):
             raise _failed(f"{len(results)} results for {len(items)} items")
         self.stats.items += len(items)
+        self._pace.learn(sum(map(self._cost, items)), seconds)
         return results
 
+    def _timed(self, items: list[Item]) -> tuple[Sequence[Result], float]:
+        """In the worker thread: what it takes by itself, without the way there."""
+        began = time.perf_counter()
+        return self._compute(items), time.perf_counter() - began
+
     def _refuse_all(self) -> None:
-        while self._calls:
-            _settle_with(self._calls.popleft(), _closing())
-        self.stats.queued = 0
+        while self._queue:
+            _settle_with([self._queue.take(0.0)], _closing())
+        self._count()
 
 
-def _settle_with(
-    waiters: "Sequence[_Waiter[Item, Result]] | deque[_Waiter[Item, Result]]", fault: Exception
-) -> None:
+def _settle_with(waiters: "Sequence[_Waiter[Item, Result]]", fault: Exception) -> None:
     for waiter in waiters:
         if not waiter.answer.done():
             waiter.answer.set_exception(fault)
-
-
-def _is_given_up(answer: "asyncio.Future[Result]") -> bool:
-    """Whether nobody waits for it, or all it could be is a fault."""
-    return answer.done() and (answer.cancelled() or answer.exception() is not None)
 
 
 def _is_of_model(fault: Exception) -> bool:

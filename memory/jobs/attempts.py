@@ -19,6 +19,7 @@ from memory.kernel.postgres.leadership import (
     WorkStore,
     led_transaction,
 )
+from memory.kernel.turns import Turn, TurnClass, taking_turn
 from memory.tenancy.entities import Call, Namespace
 from memory.webhooks.store import Outbox
 
@@ -52,7 +53,8 @@ class Attempts:
         else is a failed run, on record with its reason. Raises what is no job's fault.
         """
         try:
-            yield
+            with taking_turn(Turn(self.namespace.id, TurnClass.JOB)):
+                yield
         except (Unavailable, Overloaded) as fault:
             if fault.kind in EVERYBODYS:
                 raise

@@ -24,7 +24,7 @@ async def readiness(engine: Engine) -> dict[str, Check]:
         async with engine.database.login() as connection:
             server = ServerStore(connection)
             checks["database"] = Check(ok=True, detail="reachable")
-            checks["migrations"] = await server.migrations()
+            checks |= await server.migrations()
             if not checks["migrations"].ok:
                 return checks
             checks["role"] = await server.role()

@@ -35,6 +35,7 @@ from memory.kernel.postgres.leadership import (
     WorkStore,
     led_transaction,
 )
+from memory.kernel.turns import Turn, TurnClass, taking_turn
 from memory.llm.client import STOPPED, noting_stops
 from memory.memories.decay import fade
 from memory.memories.service import hide_private
@@ -236,12 +237,13 @@ async def run_job(engine: Engine, call: Call, name: str, request: JobRequest) ->
     call.key.require(Act.MANAGE)
     job = job_named(name)
     times = Times(call.namespace.known_at(request.now, call.now, "now"), call.now)
-    if request.dry_run:
-        run = await _dry_run(engine, call.namespace, job, times)
-    else:
-        run = await _run_by_hand(engine, call, job, times)
-        with suppress(Unavailable, Overloaded):
-            await _follow_up(engine, call.namespace, job, call.now)
+    with taking_turn(Turn(call.namespace.id, TurnClass.JOB)):
+        if request.dry_run:
+            run = await _dry_run(engine, call.namespace, job, times)
+        else:
+            run = await _run_by_hand(engine, call, job, times)
+            with suppress(Unavailable, Overloaded):
+                await _follow_up(engine, call.namespace, job, call.now)
     async with engine.database.transaction(call.namespace.id) as connection:
         if job.follow_up is not None and not request.dry_run:
             run = await WorkStore(connection).get_run(run.id)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Literal, cast
 from uuid import UUID
 
@@ -58,6 +58,12 @@ NEAR = 5
 Answer = Advice | MemoryFault
 
 
+EVERYTHING = datetime.max.replace(tzinfo=UTC)
+"""Up to when what is known may be seen by who asks for the present. Another process may be ahead of
+this one's clock: what it wrote and acknowledged is there all the same.
+"""
+
+
 @dataclass(slots=True)
 class RequestBatch:
     """The requests of one call by their place in it: those that can still be served, with the
@@ -74,6 +80,8 @@ class RequestBatch:
         default_factory=dict[int, tuple[Embedding, ...]]
     )
     answers: dict[int, Answer] = field(default_factory=dict[int, Answer])
+    present: set[int] = field(default_factory=set[int])
+    """Which ask for the present: all that is stored holds, by whoever's clock it was written."""
 
     def refuse(self, place: int, fault: MemoryFault) -> None:
         self.requests.pop(place, None)
@@ -222,9 +230,12 @@ class ContextLoader:
         assert as_of is not None
         agent = await self._bank.ensure_agent(request.agent)
         routed = await self._route(request, task, vectors)
-        past = await self._load_past(as_of)
+        is_present = place in batch.present
+        past = None if is_present else await self._load_past(as_of)
         words = self._words(batch, place)
+        seen_at = EVERYTHING if is_present else as_of
         scope = await self._scope(agent, request, past, self._names(batch, place), words)
+        scope = replace(scope, as_of=seen_at)
         head, size = await self._search_head(batch, place, scope)
         if self._call.namespace.settings.identifiers:
             head = name_by_script(head)

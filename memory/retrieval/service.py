@@ -109,6 +109,8 @@ async def complete_requests(engine: Engine, call: Call, batch: RequestBatch) -> 
             call.key.require_agent(request.agent)
             require_head(request.rerank, call.namespace.policy, "rerank")
             as_of = _as_of(call, request.as_of)
+            if request.as_of is None:
+                batch.present.add(place)
             text = text_of(request, batch.tasks.get(place))
             batch.queries[place] = request.queries or (Query(text),)
             batch.retrieval_ids[place] = new_id()

@@ -17,6 +17,7 @@ DEGRADED = {
     "jobs": "jobs fail",
     "language_model": "language model away",
     "other_models": "namespaces of another model",
+    "schema": "newer schema",
 }
 """What it is called where one of these checks is not met: requests are served all the same."""
 
@@ -28,7 +29,8 @@ class Ready(Out):
     """Whether requests are served."""
     degraded: list[str]
     """What does not go on beside the requests: `no leader`, `jobs fail`, `language model away`,
-    `namespaces of another model`, which are refused alone.
+    `namespaces of another model`, which are refused alone; `newer schema`: a newer release has
+    migrated the database, and this process is to be replaced.
     """
     checks: dict[str, Check]
     """What was looked at, by name."""

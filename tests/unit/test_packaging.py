@@ -6,7 +6,9 @@ import re
 import stat
 import subprocess
 import tomllib
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -216,3 +218,36 @@ def test_the_dashboards_pages_and_files_are_installed_with_the_server() -> None:
 
     assert there
     assert there <= installed
+
+
+def _audit() -> ModuleType:
+    spec = spec_from_file_location("audit", ROOT / ".ci" / "audit.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        ("", "not run: no advisory data"),
+        ("Traceback", "not run: no advisory data"),
+        (
+            '{"dependencies": [{"name": "a", "skip_reason": "not found"}]}',
+            "not run: no advisory data",
+        ),
+        (
+            '{"dependencies": [{"name": "a", "version": "1", "vulns": []}, '
+            '{"name": "b", "skip_reason": "not found"}]}',
+            "1 of 2 packages looked up; no known vulnerability",
+        ),
+        (
+            '{"dependencies": [{"name": "a", "version": "1", "vulns": [{"id": "PYSEC-1"}]}]}',
+            "1 of 1 packages looked up; a 1: PYSEC-1",
+        ),
+    ],
+)
+def test_what_could_not_be_looked_up_is_not_called_well(answer: str, said: str) -> None:
+    assert _audit().told(answer) == said

@@ -1565,7 +1565,8 @@ class Ready(HasReadiness):
     degraded: tuple[str, ...]
     """
     What does not go on beside the requests: `no leader`, `jobs fail`, `language model away`,
-    `namespaces of another model`, which are refused alone.
+    `namespaces of another model`, which are refused alone; `newer schema`: a newer release has
+    migrated the database, and this process is to be replaced.
     """
     status: Literal["ready", "not_ready"]
     """Whether requests are served."""

@@ -14,7 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from memory.kernel.errors import Unavailable
 from memory.kernel.fields import OUTPUT
-from memory.kernel.postgres.migrate import at_head, head
+from memory.kernel.postgres.migrate import current, head, is_newer
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,11 +171,18 @@ class ServerStore:
     def __init__(self, connection: AsyncConnection) -> None:
         self._connection = connection
 
-    async def migrations(self) -> Check:
-        """Whether the schema is the one this code was written for."""
-        if await self._connection.run_sync(at_head):
-            return Check(ok=True, detail=f"at {head()}")
-        return Check(ok=False, detail=f"not at {head()}: run `memlift migrate`")
+    async def migrations(self) -> dict[str, Check]:
+        """Whether the schema is the one this code was written for, or a newer one: a process that
+        serves while its successors are started goes on until it is ended.
+        """
+        found = await self._connection.run_sync(current)
+        if is_newer(found):
+            said = f"the database is at {found}, this process knows {head()}: end it and start anew"
+            newer = Check(ok=False, detail=said)
+            return {"migrations": Check(ok=True, detail=f"past {head()}"), "schema": newer}
+        if found == head():
+            return {"migrations": Check(ok=True, detail=f"at {head()}")}
+        return {"migrations": Check(ok=False, detail=f"not at {head()}: run `memlift migrate`")}
 
     async def role(self) -> Check:
         """Row-level security binds no superuser and no BYPASSRLS role."""

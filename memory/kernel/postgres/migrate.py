@@ -2,7 +2,8 @@
 was reached.
 
 Three replicas may start at once on an empty database: a session advisory lock lets one migrate
-while the others wait, then find nothing to do. A schema newer than this code is refused.
+while the others wait, then find nothing to do. A schema newer than this code is refused at the
+start; a process that serves already goes on.
 """
 
 from collections.abc import Generator
@@ -85,13 +86,27 @@ def _connected(url: str, *, autocommit: bool = False) -> Generator[Connection]:
 
 def refuse_newer(current: str | None, what: str) -> None:
     """Raises Unavailable for a revision of `what` that this code does not know."""
-    known = {script.revision for script in _scripts().walk_revisions()}
-    if current is not None and current not in known:
+    if is_newer(current):
         raise Unavailable(
             f"{what} is at revision {current}, which this version of memlift does not know; "
             "start the newer version that made it",
             code="schema_newer",
         )
+
+
+def is_newer(current: str | None) -> bool:
+    """Whether this code does not know that revision: a newer release made it."""
+    return current is not None and current not in _known()
+
+
+@cache
+def _known() -> frozenset[str]:
+    return frozenset(script.revision for script in _scripts().walk_revisions())
+
+
+def current(connection: Connection) -> str | None:
+    """The revision of a database that is open."""
+    return _current(connection)
 
 
 def _current(connection: Connection) -> str | None:

@@ -2,8 +2,10 @@
 
 import asyncio
 import threading
+import time
 from collections.abc import AsyncGenerator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from uuid import UUID
 
 import pytest
 from hypothesis import given
@@ -12,6 +14,7 @@ from hypothesis import strategies as st
 from memory.inference.batcher import Batcher, BatchLimits
 from memory.kernel.departure import Departure, departing
 from memory.kernel.errors import Overloaded, Unavailable
+from memory.kernel.turns import Turn, TurnClass, taking_turn
 from tests.fixtures.profiles import examples
 
 
@@ -263,3 +266,87 @@ async def test_texts_of_a_caller_who_left_are_not_computed(worker):
     assert (await held, await stays) == (["FIRST"], ["STAYS"])
     assert left.value.kind == "caller_left"
     assert device.batches == [["first"], ["stays"]]
+
+
+LOUD, QUIET = Turn(UUID(int=1)), Turn(UUID(int=2))
+
+
+async def of(turn: Turn, batcher: Batcher[str, str], *texts: str) -> asyncio.Task[list[str]]:
+    with taking_turn(turn):
+        return await later(batcher, *texts)
+
+
+async def test_many_calls_of_one_namespace_are_one_turn_beside_another_namespace(worker):
+    device = Device()
+    batcher = a_batcher(worker, device.compute, items=4)
+    held = await device.hold(batcher)
+    loud = [await of(LOUD, batcher, f"loud {n}", f"loud again {n}") for n in range(20)]
+    quiet = await of(QUIET, batcher, "quiet 1", "quiet 2")
+    device.go_on.set()
+    await asyncio.gather(held, quiet, *loud)
+
+    assert {"quiet 1", "quiet 2"} <= {*device.batches[1], *device.batches[2]}
+
+
+async def test_who_comes_after_a_silence_saves_nothing_up(worker):
+    device = Device()
+    batcher = a_batcher(worker, device.compute, items=2)
+    held = await device.hold(batcher)
+    loud = await of(LOUD, batcher, *(f"loud {n}" for n in range(8)))
+    device.go_on.set()
+    await asyncio.gather(held, loud)
+    device.batches.clear()
+    device.busy.clear()
+    held = await device.hold(batcher)
+    loud = await of(LOUD, batcher, *(f"loud {n}" for n in range(4)))
+    quiet = await of(QUIET, batcher, *(f"soft {n}" for n in range(4)))
+    device.go_on.set()
+    await asyncio.gather(held, loud, quiet)
+
+    assert [{text[:4] for text in batch} for batch in device.batches[1:]] == [{"loud", "soft"}] * 4
+
+
+async def test_a_job_is_given_a_quarter_of_what_callers_are_given(worker):
+    device = Device()
+    batcher = a_batcher(worker, device.compute, items=5)
+    held = await device.hold(batcher)
+    job = await of(Turn(UUID(int=1), TurnClass.JOB), batcher, *(f"jobs {n:2}" for n in range(10)))
+    call = await of(Turn(UUID(int=1)), batcher, *(f"call {n:2}" for n in range(10)))
+    waiting = (batcher.stats.queued_job, batcher.stats.queued_call)
+    device.go_on.set()
+    await asyncio.gather(held, job, call)
+
+    assert waiting == (10, 10)
+    first = [text[:4] for batch in device.batches[1:3] for text in batch]
+    assert (first.count("call"), first.count("jobs")) == (8, 2)
+    assert (batcher.stats.queued_job, batcher.stats.queued_call) == (0, 0)
+
+
+async def test_one_namespace_has_three_quarters_of_the_queue_and_leaves_the_rest(worker):
+    device = Device()
+    batcher = a_batcher(worker, device.compute, queue=8)
+    held = await device.hold(batcher)
+    loud = await of(LOUD, batcher, "a", "b", "c", "d", "e", "f")
+    with pytest.raises(Overloaded, match="this namespace"), taking_turn(LOUD):
+        await batcher.submit(["g"])
+    quiet = await of(QUIET, batcher, "h", "i")
+    device.go_on.set()
+
+    assert (await held, len(await loud), await quiet) == (["FIRST"], 6, ["H", "I"])
+
+
+async def test_a_batch_is_cut_to_what_the_device_does_in_a_moment(worker):
+    batches: list[int] = []
+
+    def slow(texts: Sequence[str]) -> Sequence[str]:
+        batches.append(len(texts))
+        time.sleep(0.02 * len(texts))
+        return texts
+
+    limits = BatchLimits(items=64, seconds=0.1, few=2)
+    batcher = Batcher(slow, cost=len, limits=limits, worker=worker)
+    await batcher.submit(["text"])
+    await batcher.submit(["text"] * 30)
+
+    # Slower than it should be it may be found, never faster: so a batch has five at most.
+    assert 2 <= max(batches) <= 6

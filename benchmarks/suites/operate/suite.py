@@ -1,6 +1,9 @@
-"""Suite `operate`: what an operator's work on a filled server takes. So far: a namespace leaves as
-a file and comes back beside itself, by the commands that an operator runs; and old receipts and
-outcomes are removed while an agent goes on reporting.
+"""Suite `operate`: what an operator's work on a filled server takes, and what holds meanwhile.
+
+A namespace leaves as a file and comes back beside itself, by the commands that an operator runs;
+old receipts and outcomes are removed while an agent goes on reporting; a namespace is busy beside
+another; another model embeds; the server is under load for long; and everything fails that can, on
+servers of its own (`outages.py`).
 """
 
 import json
@@ -18,10 +21,11 @@ import httpx
 
 from benchmarks.bench import Bench
 from benchmarks.metrics import Row, Target, at_least, at_most, not_run, numbers
+from benchmarks.suites.operate import bulkheads, endurance, outages, reembedding
 from benchmarks.suites.plan import Suite
 from benchmarks.texts import experiences
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 SLUG, COPY, AGED = "operated", "operated-copy", "aged"
 BATCH = 256
 PATIENCE = 3600
@@ -31,20 +35,14 @@ LONGEST = "longest slice of retention"
 QUIET, BESIDE = "longest report, quiet", "longest report beside retention"
 BEGAN, KEPT_DAYS = datetime(2024, 1, 1, tzinfo=UTC), 60
 
-NOT_MEASURED = (
-    ("acknowledged writes lost", 0.0),
-    ("writes doubled", 0.0),
-    ("takeover, s", 20.0),
-    ("p95 of the other namespaces, times quiet", 2.0),
-    ("p95 while another model embeds, times quiet", 1.5),
-    ("refusals while a namespace moves, s", 5.0),
-    ("growth of memory in the second half, %", 1.0),
-)
-"""What belongs to an operator's work, and is not measured here yet."""
+MOVE = "refusals while a namespace moves, s"
+FULL = 100_000
+"""Memories that times and sizes of a file are stated for."""
 
 
 def run(bench: Bench) -> None:
-    """Fill a namespace, learn in it, export it, and import the file beside it."""
+    """Fill a namespace and learn in it; then each part of the work, in turn."""
+    outages.run(bench)
     home = bench.server.data
     if home is None:
         bench.say("a server that was not started here has no data directory: nothing to export")
@@ -66,9 +64,22 @@ def run(bench: Bench) -> None:
         bench.number("rows", int(said.splitlines()[-1].split()[1]), "rows")
         rebuilt = _post(client, f"/v1/namespaces/{COPY}/jobs/rebuild/runs", {})
         bench.number(EXACT, float(json.loads(rebuilt.text)["result"]["exact"]), "check")
+        _per_full(bench)
         _age(bench, client)
+    bulkheads.run(bench)
+    reembedding.run(bench, home, SLUG)
+    endurance.run(bench, SLUG)
     for file in bench.folder.glob("*.tar*"):
         file.unlink()
+
+
+def _per_full(bench: Bench) -> None:
+    """What was measured, for a namespace of 100,000: in proportion, starts of commands included."""
+    lines = Path(bench.file.name).read_text(encoding="utf-8").splitlines()
+    found = numbers([json.loads(line) for line in lines])
+    factor = FULL / bench.settings["memories"]
+    for name, unit in (("export, plain", "s"), ("import", "s"), ("size, plain", "bytes")):
+        bench.number(f"{name}, per 100,000 memories", found[name] * factor, unit)
 
 
 def _fill(bench: Bench, client: httpx.Client) -> None:
@@ -173,24 +184,39 @@ def _command(bench: Bench, home: Path, name: str, *words: object) -> str:
 
 
 def targets(rows: Sequence[Row]) -> list[Target]:
-    """The copy is what its original is, and retention locks briefly and changes no belief; the rest
-    of an operator's work waits.
+    """The copy is what its original is, retention locks briefly and changes no belief, nobody
+    notices who is busy beside them, and nothing is lost whatever fails.
     """
     found = numbers(rows)
     seconds = {name: found[name] for name in ("export, plain", "import") if name in found}
-    rest = [not_run(name, aim, "not measured by this suite yet") for name, aim in NOT_MEASURED]
     waits = {name: found[name] for name in (QUIET, BESIDE, "retention") if name in found}
     return [
         at_least(EXACT, 1.0, found.get(EXACT), seconds),
         at_least(STILL_EXACT, 1.0, found.get(STILL_EXACT), {}),
         at_most("longest lock of retention, ms", 200.0, found.get(LONGEST), waits),
-        *rest,
+        *outages.targets(found),
+        *bulkheads.targets(found),
+        *reembedding.targets(found),
+        not_run(MOVE, 5.0, "not measured by this suite"),
+        *endurance.targets(found),
     ]
 
 
 SUITE = Suite(
-    about="export and import of a namespace by their commands; retention while an agent reports",
-    settings={"memories": 10_000, "runs": 300, "old_runs": 3_000, "seed": 1},
+    about="what an operator's work takes, who notices it, and what is lost when things fail",
+    settings={
+        "memories": 10_000,
+        "runs": 300,
+        "old_runs": 3_000,
+        "crowd_seconds": 20,
+        "reembed_rate": 100,
+        "minutes": 0,
+        "operations": 100_000,
+        "callers": 6,
+        "kills": 10,
+        "rounds": 2,
+        "seed": 1,
+    },
     server={"MEMLIFT_REQUEST_RATE": "1000000", "MEMLIFT_REQUEST_BURST": "1000000"},
     run=run,
     targets=targets,
