@@ -14,12 +14,12 @@ from uuid import uuid4
 
 import httpx
 import pytest
-from memlift_client import MemLift
+from memlift_client import MemLift, NamespaceSettingsFields
 
 from tests.acceptance.servers import PATIENCE_SECONDS, ROOT, Home, Server, command, environment
 
 SLUG = "moving"
-SETTINGS = {"control_rate": 0, "slot_rate": 0, "coins": False}
+SETTINGS = NamespaceSettingsFields(control_rate=0, slot_rate=0, coins=False)
 
 
 @dataclass
@@ -99,7 +99,7 @@ def test_a_namespace_moves_while_it_is_written_to(
     assert found.items() >= writer.acknowledged.items(), "what was acknowledged is there"
     assert len(found) <= len(writer.acknowledged) + 1, "what was not, at most once"
     assert anew.get_weight(lesson).effective_weight == pytest.approx(weight, rel=1e-3)
-    assert anew.run_job("rebuild").result["exact"] is True
+    assert (anew.run_job("rebuild").result or {})["exact"] is True
     refused = httpx.get(
         f"{shared_server.url}/v1/namespaces/{SLUG}/memories",
         headers={"authorization": f"Bearer {token}"},
@@ -119,8 +119,8 @@ def teach(client: MemLift) -> str:
         situation="A customer wants to cancel an order that has already shipped",
         lesson="Offer the return label first; cancelling fails once the carrier has the parcel",
     )
-    task = {"text": "Cancel order 17, it left the warehouse yesterday"}
-    served = client.retrieve(agent="keeper", task=task, purpose="paired")
+    task = "Cancel order 17, it left the warehouse yesterday"
+    served = client.retrieve(task, agent="keeper", purpose="paired")
     client.report(served.receipt, reward=1.0, without={"reward": 0.0})
     assert client.apply_outcomes().pending == 0
     return str(served.memories[0].memory_id)
