@@ -5,7 +5,7 @@ from alembic import op
 from sqlalchemy.dialects.postgresql import JSONB
 
 revision = "0038"
-down_revision = "0034"
+down_revision = "0036"
 branch_labels = None
 depends_on = None
 

@@ -915,7 +915,6 @@ FINDS_NOTHING: dict[str, Ask] = {
     "MemoryReader.versions": lambda f: f.reader.versions(f.memory),
     "MemoryStore.twins": lambda f: f.memories.twins([f.new()]),
     "MemoryStore.add_evidence": lambda f: f.memories.add_evidence([f.memory]),
-    "MemoryStore.add": lambda f: f.memories.add([f.new()], f.stamp),
     "MemoryStore.touch_category": lambda f: f.memories.touch_category(f.category, 7),
     "MemoryStore.edit": lambda f: f.memories.edit(f.memory, {"pinned": True}, 2),
     "TwinStore.find_changed": lambda f: f.twins.find_changed(START, NOON + 9 * DAY, 9),
@@ -1105,6 +1104,7 @@ FINDS_NOTHING: dict[str, Ask] = {
 }
 
 WRITES_HERE: dict[str, Ask] = {
+    "MemoryStore.add": lambda f: f.memories.add([f.new()], f.stamp),
     "ChangeStore.head": lambda f: f.changes.head(),
     "ActorStore.add_agent": lambda f: f.actors.add_agent(AgentDraft("solver"), f.key, NOON),
     "ActorStore.ensure_agent": lambda f: f.actors.ensure_agent("solver", f.key, NOON),
