@@ -80,7 +80,7 @@ def serving() -> Generator[Mem0]:
     with EmbeddedPostgres(folder, tcp=True) as address:
         port = find_free_port()
         named = [f"{name}={value}" for name, value in ENVIRONMENT.items()]
-        # Without `-P` this folder comes first where modules are looked for, and `mem0` is this file.
+        # Without `-P` this folder is looked into first, and `mem0` is this file.
         words = ["env", *named, f"MEM0_DIR={folder}", str(PYTHON), "-P", str(SERVER)]
         words += [address.superuser_url, str(folder), str(port)]
         process = subprocess.Popen(words)  # noqa: S603 - our own file

@@ -20,6 +20,7 @@ revision = "0036"
 down_revision = "0034"
 branch_labels = None
 depends_on = None
+STOPS_OLDER = "a row that is written again is found by a key that begins with its namespace"
 
 NAMESPACED = (
     *("agent", "candidate", "category", "cell", "centroid", "change", "changeset", "competence"),

@@ -11,6 +11,8 @@ RULES: tuple[tuple[str, str], ...] = (
     (r"\bALTER COLUMN \S+ SET NOT NULL\b", "requires what was optional"),
     (r"\bADD CONSTRAINT \S+ CHECK\b(?!.*\bNOT VALID\b)", "checks all rows under a lock"),
     (r"\bREVOKE\b", "takes a right away"),
+    (r"\bDROP CONSTRAINT (pk|uq)_", "drops a key that older processes name"),
+    (r"\bDROP INDEX (CONCURRENTLY )?(IF EXISTS )?uq_", "drops a key that older processes name"),
 )
 ADDED = re.compile(r"\bADD COLUMN\b(?P<rest>.*?)(?=, ADD |;|$)", re.IGNORECASE | re.DOTALL)
 

@@ -69,6 +69,8 @@ def test_a_process_of_the_release_before_can_go_on_after_each_migration(fresh_da
         "ALTER TABLE memory ADD COLUMN a TEXT, ADD COLUMN b INTEGER NOT NULL",
         "ALTER TABLE memory ADD CONSTRAINT ck_memory_x CHECK (x > 0)",
         "REVOKE INSERT ON memory FROM memlift_app",
+        "ALTER TABLE memory DROP CONSTRAINT pk_memory",
+        "DROP INDEX CONCURRENTLY IF EXISTS uq_ticket_waiting",
     ],
 )
 def test_what_an_older_process_could_not_go_on_after_is_found(statement: str):

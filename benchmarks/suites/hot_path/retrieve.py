@@ -5,7 +5,8 @@ the database, and today's that keeps a resident copy. With `--set workers=N` the
 workers with a copy each, and the memory of each process is told. One caller asks each the same task
 in turn; then blocks of sixteen callers, and of whole batches, take turns. The floor is timed with
 the servers idle: embedding one text, one durable receipt in one pipelined round trip, and a call
-that does nothing. Of where the time goes inside, the server's own histogram is read before and after.
+that does nothing. Of where the time goes inside, the server's own histogram is read before and
+after.
 """
 
 import asyncio
