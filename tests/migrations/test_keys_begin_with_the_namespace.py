@@ -25,6 +25,7 @@ SHARED = {
     "dashboard_session": "belongs to a key, not to a namespace",
     "idempotency": "a call is recognised by its key before it has a namespace",
     "audit": "what was done to keys and namespaces outlives them",
+    "namespace_move": "says where a namespace is served, before anything enters it",
     "lease": "one process leads them all",
     "job_run": "a run may be of one namespace or of all",
 }
