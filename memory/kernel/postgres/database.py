@@ -25,7 +25,6 @@ from typing import Any
 from uuid import UUID
 
 import psycopg
-from psycopg.rows import dict_row
 from sqlalchemy import ClauseElement, Table, text
 from sqlalchemy.dialects.postgresql.psycopg import dialect as psycopg_dialect
 from sqlalchemy.exc import DBAPIError, OperationalError
@@ -35,6 +34,7 @@ from sqlalchemy.pool import QueuePool
 
 from memory.kernel.errors import MemoryFault, Moved, Overloaded, Unavailable, moving
 from memory.kernel.postgres.migrate import sqlalchemy_url
+from memory.kernel.postgres.pipelines import PipelineConnections, Rows, Statement
 from memory.kernel.postgres.shares import POOL_EXHAUSTED, PoolShares
 
 ROLE = "memlift_app"
@@ -92,6 +92,10 @@ FULL_RETRY = 10.0
 DATABASE = "database"
 
 
+PIPELINED = 3
+"""Beside the pool, a third as many connections are for exchanges, which hold one for moments."""
+
+
 # A peer that is gone is noticed in some 20 seconds, not in hours.
 KEEPALIVE = {
     "keepalives_idle": 5,
@@ -119,17 +123,6 @@ Connection = AsyncConnection
 
 
 Driver = psycopg.AsyncConnection[Any]
-
-
-Rows = list[dict[str, Any]]
-
-
-@dataclass(frozen=True, slots=True)
-class Statement:
-    """What the driver is given as it stands, with values by name."""
-
-    text: bytes
-    values: Mapping[str, object]
 
 
 class Prepared:
@@ -254,6 +247,9 @@ class Database:
         settings = pool or PoolSettings()
         seconds = settings.timeout.total_seconds()
         self._shares = PoolShares(settings.size + settings.overflow, seconds)
+        options = KEEPALIVE | {"application_name": process_name()}
+        pipelined = max(1, (settings.size + settings.overflow) // PIPELINED)
+        self._pipelines = PipelineConnections(url, options, pipelined, seconds)
         self._engine = create_async_engine(
             sqlalchemy_url(url),
             pool_size=settings.size,
@@ -261,7 +257,7 @@ class Database:
             pool_timeout=seconds,
             # Faults go into logs, and what was asked or stored does not.
             hide_parameters=True,
-            connect_args=KEEPALIVE | {"application_name": process_name()},
+            connect_args=options,
         )
 
     @asynccontextmanager
@@ -310,16 +306,11 @@ class Database:
         enter = _ENTER_DRIVER if namespace_id is None else _ENTER_HERE_DRIVER
         entering = Statement(enter, {"role": ROLE, "namespace": here})
         with translated():
-            async with self._shares.hold(namespace_id), self._engine.connect() as connection:
-                driver = await driver_of(connection)
+            async with self._shares.hold(namespace_id):
                 try:
-                    return await _exchange(driver, [entering, *statements])
+                    return (await self._pipelines.exchange([entering, *statements]))[1:]
                 except (psycopg.IntegrityError, psycopg.DataError) as fault:
                     raise Declined from fault
-                except BaseException:
-                    # What a pipeline that broke off has left may not meet the next transaction.
-                    await connection.invalidate()
-                    raise
 
     @property
     def is_deferring(self) -> bool:
@@ -380,24 +371,16 @@ class Database:
         pool = self._engine.pool
         assert isinstance(pool, QueuePool)
         return {
-            "checked_out": pool.checkedout(),
-            "checked_in": pool.checkedin(),
-            "size": pool.size(),
+            "checked_out": pool.checkedout() + self._pipelines.out,
+            "checked_in": pool.checkedin() + self._pipelines.kept,
+            "size": pool.size() + self._pipelines.most,
             "waiting": self._shares.waiting,
             "refused_shares": self._shares.refused,
         }
 
     async def close(self) -> None:
+        self._pipelines.close()
         await self._engine.dispose()
-
-
-async def _exchange(driver: Driver, statements: Sequence[Statement]) -> list[Rows]:
-    async with driver.pipeline():
-        cursors = [driver.cursor(binary=True, row_factory=dict_row) for _ in statements]
-        for cursor, statement in zip(cursors, statements, strict=True):
-            await cursor.execute(statement.text, statement.values, prepare=True)
-        await driver.commit()
-        return [await c.fetchall() if c.description else [] for c in cursors][1:]
 
 
 @asynccontextmanager
@@ -415,7 +398,7 @@ def translated() -> Generator[None]:
     """Driver faults as memory faults: what may pass says when to come back."""
     try:
         yield
-    except PoolTimeout as fault:
+    except (PoolTimeout, TimeoutError) as fault:
         raise Unavailable(
             "every database connection is busy", code=POOL_EXHAUSTED, retry_after=1
         ) from fault
