@@ -92,10 +92,6 @@ FULL_RETRY = 10.0
 DATABASE = "database"
 
 
-PIPELINED = 3
-"""Beside the pool, a third as many connections are for exchanges, which hold one for moments."""
-
-
 # A peer that is gone is noticed in some 20 seconds, not in hours.
 KEEPALIVE = {
     "keepalives_idle": 5,
@@ -233,11 +229,18 @@ def deferring() -> Generator[DeferredCommit]:
 
 @dataclass(frozen=True, slots=True)
 class PoolSettings:
-    """How many connections are kept, and how long a request may wait for one."""
+    """How many connections are kept, how many more there may be, and how long a request may wait
+    for one. All but one of those more, and one at least, are for exchanges, which need one for
+    moments.
+    """
 
     size: int = 10
     overflow: int = 5
     timeout: timedelta = timedelta(seconds=5)
+
+    @property
+    def pipelined(self) -> int:
+        return max(1, self.overflow - 1)
 
 
 class Database:
@@ -248,12 +251,11 @@ class Database:
         seconds = settings.timeout.total_seconds()
         self._shares = PoolShares(settings.size + settings.overflow, seconds)
         options = KEEPALIVE | {"application_name": process_name()}
-        pipelined = max(1, (settings.size + settings.overflow) // PIPELINED)
-        self._pipelines = PipelineConnections(url, options, pipelined, seconds)
+        self._pipelines = PipelineConnections(url, options, settings.pipelined, seconds)
         self._engine = create_async_engine(
             sqlalchemy_url(url),
             pool_size=settings.size,
-            max_overflow=settings.overflow,
+            max_overflow=max(0, settings.overflow - settings.pipelined),
             pool_timeout=seconds,
             # Faults go into logs, and what was asked or stored does not.
             hide_parameters=True,
