@@ -63,7 +63,18 @@ PAGES: Mapping[str, tuple[str, Sequence[str]]] = {
     ),
     "outcomes": ("/receipts/outcomes", (f"/outcomes?limit={ROWS}",)),
     "agents": ("/agents", (f"/agents?limit={ROWS}", "/effect", "/competence")),
-    "agent": ("/agents/bench", ("/agents/bench", "/effect?agent=bench", "/competence")),
+    "agent": (
+        "/agents/bench",
+        (
+            "/agents/bench",
+            "/effect?agent=bench",
+            "/competence",
+            "/retrievals?state=all&agent=bench&limit=1",
+            "/trajectories?agent=bench&limit=1",
+            "/memories?agent=bench&limit=1",
+            "GET /v1/keys?limit=50",
+        ),
+    ),
     "rankers": ("/rankers", ("/rankers",)),
     "health": ("/health", ("/learning-health/history",)),
     "candidates": ("/candidates", (f"/tickets?limit={ROWS}",)),
@@ -71,7 +82,7 @@ PAGES: Mapping[str, tuple[str, Sequence[str]]] = {
     "then": ("/time-travel?bank_version=3", ("/bank?bank_version=3&limit=50",)),
     "influences": ("/influences", ("/influences",)),
     "constraints": ("/constraints", (f"/constraints?limit={ROWS}",)),
-    "alike": ("/constraints/alike", (f"/constraints?limit={ROWS}",)),
+    "alike": ("/constraints/alike", ("/constraints?limit=200",)),
     "constraint": (
         "/constraints/{constraint}",
         ("/constraints/{constraint}", f"/constraints/{{constraint}}/support?limit={ROWS}"),
