@@ -16,7 +16,11 @@ from benchmarks import metrics
 from benchmarks.bench import Bench, Served
 from benchmarks.load import Shot, fire, timings
 from benchmarks.suites import dashboard_paint
-from benchmarks.suites.dashboard_bank import add_constraints, multiply_receipts
+from benchmarks.suites.dashboard_bank import (
+    accept_constraints,
+    add_constraints,
+    multiply_receipts,
+)
 from benchmarks.suites.plan import Suite
 from benchmarks.texts import experiences, tasks
 
@@ -59,7 +63,18 @@ PAGES: Mapping[str, tuple[str, Sequence[str]]] = {
     ),
     "outcomes": ("/receipts/outcomes", (f"/outcomes?limit={ROWS}",)),
     "agents": ("/agents", (f"/agents?limit={ROWS}", "/effect", "/competence")),
-    "agent": ("/agents/bench", ("/agents/bench", "/effect?agent=bench", "/competence")),
+    "agent": (
+        "/agents/bench",
+        (
+            "/agents/bench",
+            "/effect?agent=bench",
+            "/competence",
+            "/retrievals?state=all&agent=bench&limit=1",
+            "/trajectories?agent=bench&limit=1",
+            "/memories?agent=bench&limit=1",
+            "GET /v1/keys?limit=50",
+        ),
+    ),
     "rankers": ("/rankers", ("/rankers",)),
     "health": ("/health", ("/learning-health/history",)),
     "candidates": ("/candidates", (f"/tickets?limit={ROWS}",)),
@@ -67,6 +82,7 @@ PAGES: Mapping[str, tuple[str, Sequence[str]]] = {
     "then": ("/time-travel?bank_version=3", ("/bank?bank_version=3&limit=50",)),
     "influences": ("/influences", ("/influences",)),
     "constraints": ("/constraints", (f"/constraints?limit={ROWS}",)),
+    "alike": ("/constraints/alike", ("/constraints?limit=200",)),
     "constraint": (
         "/constraints/{constraint}",
         ("/constraints/{constraint}", f"/constraints/{{constraint}}/support?limit={ROWS}"),
@@ -110,6 +126,7 @@ def run(bench: Bench) -> None:
     if not is_filled:
         _fill(bench, prefix)
         add_constraints(bench, prefix)
+    accept_constraints(bench, slug)
     ids = {"slug": slug, **_learn(bench, prefix)}
     if not is_filled:
         multiply_receipts(bench, slug)

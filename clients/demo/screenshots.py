@@ -26,6 +26,7 @@ from clients.demo.weather import SOURCE, weather_stream
 
 IMAGES = Path(__file__).parents[2] / "docs" / "images"
 SIZE = ViewportSize(width=1280, height=860)
+PHONE = ViewportSize(width=390, height=844)
 COLOURS = 128
 FLAGS = ("--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking")
 WEATHER, SUMS, PACKS = "weather", "sums", "packs"
@@ -36,13 +37,16 @@ LIGHT = ("light",)
 
 @dataclass(frozen=True, slots=True)
 class Shot:
-    """One picture: where, what is done there first, and which heading stands at its top."""
+    """One picture: where (in a namespace, or from `/` on), what is done there first, which heading
+    stands at its top, and on how large a screen.
+    """
 
     name: str
     path: str
     prepare: Callable[[Page], None] = lambda _: None
     top: str | None = None
     themes: Sequence[str] = ("light", "dark")
+    phone: bool = False
 
 
 def main() -> int:
@@ -135,6 +139,18 @@ def _shots(ids: Mapping[str, str], sums: Brought, stream: Stream) -> Sequence[Sh
         Shot("jobs", f"{WEATHER}/jobs"),
         Shot("time-travel", f"{WEATHER}/time-travel/difference?{between}"),
         Shot("keys", f"{WEATHER}/keys"),
+        Shot("what-if", f"{PACKS}/settings/what-if?policy=steps"),
+        Shot("alike", f"{SUMS}/constraints/alike", themes=LIGHT),
+        *(
+            Shot(f"{name}-phone", path, themes=LIGHT, phone=True)
+            for name, path in (
+                ("overview", f"{WEATHER}/"),
+                ("memories", f"{WEATHER}/memories?kind=experience&sort=weight&order=asc"),
+                ("receipt", receipt),
+                ("constraints", f"{SUMS}/constraints"),
+                ("jobs", f"{WEATHER}/jobs"),
+            )
+        ),
     )
 
 
@@ -186,7 +202,9 @@ def _drawn(browser: Browser, url: str, key: str, wanted: tuple[str, Sequence[Sho
     page.get_by_role("button", name="Log in").click()
     page.wait_for_load_state()
     for shot in (one for one in shots if theme in one.themes):
-        answer = page.goto(f"/dashboard/ns/{shot.path}")
+        page.set_viewport_size(PHONE if shot.phone else SIZE)
+        whole = shot.path if shot.path.startswith("/") else f"/dashboard/ns/{shot.path}"
+        answer = page.goto(whole)
         if answer is None or not answer.ok:
             raise SystemExit(f"{shot.path} could not be drawn")
         shot.prepare(page)

@@ -16,7 +16,7 @@ from memory.kernel.engine import Engine
 from memory.memories.service import viewer
 from memory.tenancy.entities import Call
 
-LOOKED_AT = 1_000
+LOOKED_AT = 500
 """So many constraints are compared with each other."""
 
 

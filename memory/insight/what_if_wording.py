@@ -38,7 +38,7 @@ def _compare(found: WhatIfResult) -> WhatIfVerdict:
     """Where outcomes say something: which policy, by how much, within which bound."""
     seen = found.foresight
     if seen.low is None or seen.high is None:
-        return WhatIfVerdict(None, f"Not known yet: {_shares(found)}, {_missing(seen)}.")
+        return WhatIfVerdict(None, f"Not known yet: {_shares(found)}; {_missing(seen)}.")
     said = f"{_shares(found)} ({_points(seen)} ± {(seen.high - seen.low) * 50:.0f} points)"
     if seen.low > 0.0:
         return WhatIfVerdict("better", f"Yes, by its weights: {said}.")
@@ -60,8 +60,9 @@ def _shares(found: WhatIfResult) -> str:
 def _missing(seen: Foresight) -> str:
     """Why there is no interval yet."""
     if seen.dates < SHOWN_FROM:
-        return f"and {seen.dates} of the {SHOWN_FROM} days are there that a bound takes"
-    return "and all days are alike, so nothing was seen of how far they may differ"
+        days = "there is 1" if seen.dates == 1 else f"there are {seen.dates}"
+        return f"a bound takes outcomes of {SHOWN_FROM} days, and {days}"
+    return "all days are alike, so nothing was seen of how far they may differ"
 
 
 def _percent(share: float | None) -> str:

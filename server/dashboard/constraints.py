@@ -35,7 +35,7 @@ from server.dashboard.viewer import FormDep, Manages, PageViewer, Reads, Remembe
 from server.errors import status_of
 
 CHOICES = Page(200)
-GROUPS, OF_GROUP = 20, 8
+GROUPS, OF_GROUP = 10, 6
 """So many groups of constraints that are alike are shown, and so many of each."""
 ORIGINS = ("distilled", "written")
 DECIDED = {"approve": "approved", "reject": "rejected"}

@@ -235,16 +235,26 @@ _EVIDENCE = text("""
 """)
 
 
+# Counted once for all categories: by itself each would look through all memories and receipts.
 _GROWTH = text("""
-    SELECT c.name,
-        (SELECT count(*) FROM memory m WHERE m.namespace_id = :ns AND m.category_id = c.id
-            AND m.status NOT IN ('proposed', 'verifying', 'rejected') AND m.learned_at <= :now
-        ) AS admitted,
-        (SELECT count(*) FROM retrieval r WHERE r.namespace_id = :ns AND r.category_id = c.id
-            AND r.purpose <> 'replay' AND r.known_at <= :now)
-        + coalesce((SELECT t.n FROM receipt_tally t WHERE t.namespace_id = :ns
-            AND t.kind = 'category' AND t.subject_id = c.id), 0) AS retrievals
-    FROM category c WHERE c.namespace_id = :ns AND c.parent_id IS NULL
+    WITH admitted AS (
+        SELECT m.category_id, count(*) AS n FROM memory m
+        WHERE m.namespace_id = :ns AND m.learned_at <= :now
+            AND m.status NOT IN ('proposed', 'verifying', 'rejected')
+        GROUP BY m.category_id
+    ), served AS (
+        SELECT r.category_id, count(*) AS n FROM retrieval r
+        WHERE r.namespace_id = :ns AND r.purpose <> 'replay' AND r.known_at <= :now
+        GROUP BY r.category_id
+    )
+    SELECT c.name, coalesce(admitted.n, 0) AS admitted,
+        coalesce(served.n, 0) + coalesce(t.n, 0) AS retrievals
+    FROM category c
+    LEFT JOIN admitted ON admitted.category_id = c.id
+    LEFT JOIN served ON served.category_id = c.id
+    LEFT JOIN receipt_tally t ON t.namespace_id = :ns AND t.kind = 'category'
+        AND t.subject_id = c.id
+    WHERE c.namespace_id = :ns AND c.parent_id IS NULL
 """)
 
 

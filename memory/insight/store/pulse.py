@@ -29,7 +29,7 @@ class PulseStore:
         return _ADAPTER.validate_python(dict(row), strict=False)
 
 
-# Each part is found by an index and ends after a handful of rows.
+# Each part is found by an index and ends after a handful of rows; names are joined to these alone.
 _PULSE = text("""
     SELECT n.n_memories AS memories, n.bank_version,
         (SELECT count(*) FROM outcome o WHERE o.namespace_id = :ns AND o.applied_at IS NULL
@@ -37,9 +37,10 @@ _PULSE = text("""
         (SELECT coalesce(json_agg(row_to_json(newest) ORDER BY newest.retrieval_id DESC), '[]')
             FROM (SELECT r.id AS retrieval_id, r.known_at, a.name AS agent, c.name AS category,
                 r.arm
-            FROM retrieval r JOIN agent a ON a.id = r.agent_id
-            JOIN category c ON c.id = r.category_id
-            WHERE r.namespace_id = :ns ORDER BY r.id DESC LIMIT :receipts) AS newest) AS receipts,
+            FROM (SELECT * FROM retrieval WHERE namespace_id = :ns
+                ORDER BY id DESC LIMIT :receipts) AS r
+            JOIN agent a ON a.id = r.agent_id
+            JOIN category c ON c.id = r.category_id) AS newest) AS receipts,
         (SELECT coalesce(json_agg(row_to_json(last) ORDER BY last.job), '[]')
             FROM (SELECT run.* FROM unnest(CAST(:jobs AS text[])) AS known(job) CROSS JOIN LATERAL (
                 SELECT j.job, j.state, j.started_at, j.finished_at FROM job_run j

@@ -149,17 +149,21 @@ class ReceiptStore:
         condition = _matching(wanted, now)
         if wanted.words is not None:
             condition &= self._about(wanted.words)
-        rows = page_by_id(
-            self._select(condition), retrieval.c.id, page, newest_first=wanted.newest_first
-        )
-        found = [_to_receipt(row) for row in (await self._connection.execute(rows)).mappings()]
-        # Each receipt has one agent and one category: without their names an index counts.
+        # Each receipt has one agent and one category: without their names an index finds the page
+        # and counts. Joined at once, all receipts were put together to keep fifty.
         named = wanted.agent is not None or wanted.category is not None
-        total = await self._connection.scalar(
-            select(func.count())
-            .select_from(_RECEIPTS if named else retrieval)
-            .where(retrieval.c.namespace_id == self._namespace_id, condition)
+        source = _RECEIPTS if named else retrieval
+        here = (retrieval.c.namespace_id == self._namespace_id) & condition
+        ids = page_by_id(
+            select(retrieval.c.id).select_from(source).where(here).correlate(None),
+            retrieval.c.id,
+            page,
+            newest_first=wanted.newest_first,
         )
+        order = retrieval.c.id.desc() if wanted.newest_first else retrieval.c.id
+        rows = self._select(retrieval.c.id.in_(ids)).order_by(order)
+        found = [_to_receipt(row) for row in (await self._connection.execute(rows)).mappings()]
+        total = await self._connection.scalar(select(func.count()).select_from(source).where(here))
         return found, total or 0
 
     async def of_key(

@@ -132,7 +132,7 @@ KNOWN = Foresight(200, 20, 0.50, 0.58, 0.02, 0.14)
             None,
             (
                 "Not known yet: the weights of steps foresaw 58 % of 9 outcomes, those of belief"
-                " 50 %, and 3 of the 10 days are there that a bound takes."
+                " 50 %; a bound takes outcomes of 10 days, and there are 3."
             ),
         ),
         (
