@@ -1099,6 +1099,8 @@ FINDS_NOTHING: dict[str, Ask] = {
     "LlmCallStore.browse": lambda f: f.writings.browse(LlmCallFilter(), PAGE),
     "LlmCallStore.settle": lambda f: f.writings.settle(NOON.date(), 0, 5),
     "LlmCallStore.used": lambda f: f.writings.used(NOON.date()),
+    "LlmCallStore.cost_of": lambda f: f.writings.cost_of(NOON.date()),
+    "LlmCallStore.days_since": lambda f: f.writings.days_since(NOON.date()),
     "LlmCallStore.use_since": lambda f: f.writings.use_since(NOON - 9 * DAY),
 }
 

@@ -239,8 +239,10 @@ def _audit() -> ModuleType:
             "not run: no advisory data",
         ),
         (
-            '{"dependencies": [{"name": "a", "version": "1", "vulns": []}, '
-            '{"name": "b", "skip_reason": "not found"}]}',
+            (
+                '{"dependencies": [{"name": "a", "version": "1", "vulns": []}, '
+                '{"name": "b", "skip_reason": "not found"}]}'
+            ),
             "1 of 2 packages looked up; no known vulnerability",
         ),
         (
