@@ -8,6 +8,8 @@ TYPESCRIPT := clients/typescript
 NODE_STAMP := $(TYPESCRIPT)/node_modules/.installed
 ADAPTERS := .venv-adapters
 ADAPTERS_STAMP := $(ADAPTERS)/.installed
+PEERS := .venv-peers
+PEERS_STAMP := $(PEERS)/.installed
 CODE := memory server clients benchmarks tests migrations .ci
 # Two workers by file; those that take long come first. WORKERS=0 runs all in one process.
 WORKERS ?= 2
@@ -17,7 +19,7 @@ ARGS ?=
 
 .DEFAULT_GOAL := help
 .PHONY: help install format lint test check check-fast nightly migrate serve bench soak docs demo screenshots lock sbom openapi client-models \
-	install-adapters test-adapters install-typescript test-typescript
+	install-adapters test-adapters install-peers install-typescript test-typescript
 
 help:     ## Show this list
 	@grep -hE '^[a-z-]+: .*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 20
@@ -49,6 +51,16 @@ $(ADAPTERS_STAMP): requirements-adapters.lock clients/python/pyproject.toml clie
 	$(call NEW_VENV,$(ADAPTERS))
 	$(ADAPTERS)/bin/python -m pip install --quiet --require-hashes --no-deps -r requirements-adapters.lock
 	$(ADAPTERS)/bin/python -m pip install --quiet --no-deps --no-build-isolation -e clients/python -e clients/agents
+	@touch $@
+
+install-peers: $(PEERS_STAMP)  ## Install the memories that benchmarks stand beside, in an environment of their own
+
+# What is not here is found in .venv: the model, torch, and the web server.
+$(PEERS_STAMP): requirements-peers.lock $(STAMP)
+	$(call NEW_VENV,$(PEERS))
+	$(PEERS)/bin/python -m pip install --quiet --require-hashes --no-deps -r requirements-peers.lock
+	$(PYTHON) -c 'import sysconfig; print(sysconfig.get_path("purelib"))' > \
+	  "$$($(PEERS)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/beside.pth"
 	@touch $@
 
 format: $(STAMP)  ## Rewrite what can be rewritten

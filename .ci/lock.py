@@ -3,7 +3,7 @@
 
 Which build of torch fits depends on the machine, so `make install` installs it by version alone.
 The server's locks come from one solution, so that they agree wherever they overlap; that of the
-adapters is apart, for an environment of its own beside the frameworks.
+adapters is apart, for an environment of its own beside the frameworks; so is that of the peers.
 """
 
 import re
@@ -16,6 +16,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 LEFT_OUT = re.compile(r"(torch|triton|nvidia-.*|cuda-.*)==")
 TORCH = "torch==2.13.0"
+PEERS = ["mem0ai==2.2.1"]
+"""What the benchmarks stand beside, in an environment of its own."""
 
 
 def requirements() -> dict[str, list[str]]:
@@ -78,6 +80,7 @@ def main() -> None:
         for name, lines in wanted.items():
             write(name, compiled([*lines, TORCH], "--generate-hashes", "--constraint", str(agreed)))
     write("requirements-adapters.lock", compiled(adapters(), "--generate-hashes"))
+    write("requirements-peers.lock", compiled(PEERS, "--generate-hashes"))
 
 
 if __name__ == "__main__":

@@ -38,17 +38,17 @@ class MemoryWatch:
         self._thread.join()
 
     def _watch(self) -> None:
-        database = _postmaster(self._data)
+        database = postmaster(self._data)
         while not self._over.is_set():
-            family = _family(self._pid)
-            ours = [p for p in family if database is None or p.pid != database]
+            ours = [p for p in family(self._pid) if database is None or p.pid != database]
             self.server = max(self.server, _total(ours, "rss", "postgres"))
             if database is not None:
-                self.database = max(self.database, _total(_family(database), "pss", ""))
+                self.database = max(self.database, _total(family(database), "pss", ""))
             self._over.wait(EVERY)
 
 
-def _family(pid: int) -> list[psutil.Process]:
+def family(pid: int) -> list[psutil.Process]:
+    """The process and all that came of it; nothing where it has ended."""
     try:
         head = psutil.Process(pid)
         return [head, *head.children(recursive=True)]
@@ -68,7 +68,7 @@ def _total(processes: Iterable[psutil.Process], kind: str, without: str) -> int:
     return total
 
 
-def _postmaster(data: Path | None) -> int | None:
+def postmaster(data: Path | None) -> int | None:
     """The process id that Postgres wrote into its data directory."""
     if data is None:
         return None

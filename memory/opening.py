@@ -1,10 +1,12 @@
 """Opens the memory: the models that an operator chose, and the engine over them."""
 
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from memory.inference.embedder import EmbedderPolicy, LocalEmbedder
 from memory.inference.remote import RemoteChoice, RemoteEmbedder, RemoteReranker
 from memory.inference.reranker import LocalReranker, RerankerPolicy
+from memory.inference.shared import SharedEmbedder, SharedReranker
 from memory.inference.tokens import EmbedderTokenCounter
 from memory.kernel.engine import Engine, EngineSettings
 from memory.kernel.postgres.database import Database
@@ -15,7 +17,8 @@ from memory.retrieval.resident.namespaces import ResidentNamespaces
 @dataclass(frozen=True, slots=True)
 class Models:
     """The models to open: an embedder always; a reranker and a language model where named. One that
-    runs elsewhere has its server here; its policy then says how it is batched.
+    runs elsewhere has its server here; its policy then says how it is batched. `owner` is the
+    socket of a process that holds those of this machine; without it they are loaded here.
     """
 
     embedder: EmbedderPolicy = field(default_factory=EmbedderPolicy)
@@ -23,6 +26,7 @@ class Models:
     reranker: RerankerPolicy | None = None
     reranking_server: RemoteChoice | None = None
     llm: ProviderPolicy | None = None
+    owner: Path | None = None
 
 
 def open_engine(settings: EngineSettings, models: Models) -> Engine:
@@ -46,11 +50,13 @@ def open_engine(settings: EngineSettings, models: Models) -> Engine:
 
 
 def _open_embedder(models: Models) -> LocalEmbedder:
-    server = models.embedding_server
-    if server is None:
-        embedder = LocalEmbedder(models.embedder)
-    else:
+    server, owner = models.embedding_server, models.owner
+    if server is not None:
         embedder = LocalEmbedder(models.embedder, lambda _: RemoteEmbedder(server))
+    elif owner is not None:
+        embedder = LocalEmbedder(models.embedder, lambda _: SharedEmbedder(owner))
+    else:
+        embedder = LocalEmbedder(models.embedder)
     embedder.start()
     return embedder
 
@@ -58,10 +64,12 @@ def _open_embedder(models: Models) -> LocalEmbedder:
 def _open_reranker(models: Models, embedder: LocalEmbedder) -> LocalReranker | None:
     if models.reranker is None:
         return None
-    server = models.reranking_server
-    if server is None:
-        reranker = LocalReranker(models.reranker, embedder.worker)
-    else:
+    server, owner = models.reranking_server, models.owner
+    if server is not None:
         reranker = LocalReranker(models.reranker, load=lambda _: RemoteReranker(server))
+    elif owner is not None:
+        reranker = LocalReranker(models.reranker, load=lambda _: SharedReranker(owner))
+    else:
+        reranker = LocalReranker(models.reranker, embedder.worker)
     reranker.start()
     return reranker

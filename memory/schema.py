@@ -36,7 +36,14 @@ from memory.llm.tables import writing, writing_budget
 from memory.memories.tables import embedding, memory, memory_version
 from memory.receipts.tables import outcome, receipt_tally, retrieval, retrieval_item
 from memory.tasks.tables import agent, category, centroid, task, trajectory
-from memory.tenancy.tables import api_key, audit, dashboard_session, idempotency, namespace
+from memory.tenancy.tables import (
+    api_key,
+    audit,
+    dashboard_session,
+    idempotency,
+    namespace,
+    namespace_move,
+)
 from memory.verification.tables import candidate, changeset, ticket, trial
 from memory.webhooks.tables import webhook, webhook_delivery
 
@@ -121,6 +128,7 @@ __all__ = [
     "memory_weight",
     "metadata",
     "namespace",
+    "namespace_move",
     "noise",
     "outcome",
     "prediction",

@@ -6,6 +6,7 @@ import gc
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from datetime import UTC, datetime
+from functools import partial
 from typing import cast
 
 from fastapi import FastAPI, Request, Response
@@ -37,10 +38,12 @@ from server.middleware import Accounts, Bodies, Heads, Loopback, request_id_of
 from server.opening import gauges, open_from
 from server.operator_key import introduce, local_token
 from server.otlp.sink import EvaluationSink
+from server.placement import Placement
 from server.readiness import keep_renewing
 from server.routes import ROUTERS
 from server.settings import Settings, load
 from server.shared import Shared, shared_of
+from server.worker_pages import told_to_others
 
 RESTART_AFTER = 5.0
 
@@ -55,6 +58,7 @@ def create_app(
     jobs: Jobs | None = run_leader,
     *,
     has_process: bool = False,
+    placement: Placement | None = None,
 ) -> FastAPI:
     """The whole server; `jobs` None leaves leading to other processes. One that `has_process` to
     itself completes its routes and contract before anything runs beside it, and takes what it
@@ -64,13 +68,13 @@ def create_app(
     is served.
     """
     settings = settings or load()
-    shared = Shared.of(settings, Meters())
+    shared = Shared.of(settings, Meters(), placement)
     door = McpDoor(shared)
 
     @contextlib.asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncGenerator[None]:
         opened = _opened(shared, engine_factory, freezes=has_process)
-        async with opened, door.opened(), _working(shared, jobs):
+        async with opened, door.opened(), _working(shared, jobs), _telling(shared):
             yield
 
     app = FastAPI(
@@ -97,9 +101,12 @@ def create_app(
     return app
 
 
-def serving_app() -> FastAPI:
-    """What `memlift serve` runs in each of its processes."""
-    return create_app(has_process=True)
+def serving_app(placement: Placement | None = None) -> FastAPI:
+    """What `memlift serve` runs in each of its processes; `placement` is that of a worker."""
+    owner = None if placement is None else placement.model_socket
+    return create_app(
+        engine_factory=partial(open_from, owner=owner), has_process=True, placement=placement
+    )
 
 
 def _operation_id(route: APIRoute) -> str:
@@ -199,6 +206,16 @@ async def _register(engine: Engine, *, freezes: bool) -> None:
 async def _renew_copies(engine: Engine) -> None:
     if engine.resident is not None:
         await engine.resident.renew()
+
+
+@contextlib.asynccontextmanager
+async def _telling(shared: Shared) -> AsyncGenerator[None]:
+    """The numbers of this worker, to the others that are scraped for it."""
+    if shared.placement is None:
+        yield
+        return
+    async with told_to_others(shared.placement, shared.meters.text):
+        yield
 
 
 @contextlib.asynccontextmanager

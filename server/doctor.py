@@ -25,7 +25,7 @@ from memory.llm.provider import ProviderClient
 from server import hosting, opening
 from server.banner import key_file
 from server.operator_key import FILE, local_token
-from server.settings import Settings, unknown_variables
+from server.settings import Settings, unknown_variables, usable_cores
 
 T = TypeVar("T")
 
@@ -87,6 +87,7 @@ def examine(settings: Settings) -> Iterator[Finding]:
         ("operator key", _operator_key),
         ("disk", _disk),
         ("port", _port),
+        ("workers", check_workers),
     ]
     for name, check in before:
         yield _finding(name, check, settings)
@@ -177,6 +178,20 @@ def _port(settings: Settings) -> str:
             return f"MemLift answers on {settings.port}"
         raise
     return f"{settings.port} is free"
+
+
+def check_workers(settings: Settings) -> str:
+    """What several of them need of this machine, and what they share."""
+    if settings.workers == 1:
+        return "one process serves"
+    said = hosting.workers_told(settings)
+    cores = usable_cores()
+    if settings.workers > cores:
+        raise Unavailable(f"{said}; there are {cores} cores: more workers than cores gain nothing")
+    if settings.configured_database() is None:
+        hosting.refuse_too_many_connections(settings)
+    connections = settings.workers * settings.pool_size
+    return f"{said}; together they take up to {connections} database connections"
 
 
 def _memlift_answers(settings: Settings) -> bool:

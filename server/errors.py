@@ -13,6 +13,7 @@ from memory.kernel.errors import (
     Forbidden,
     Gone,
     MemoryFault,
+    Moved,
     NotFound,
     Overloaded,
     Rejected,
@@ -63,6 +64,7 @@ class PreconditionRequired(Rejected):
 STATUS: dict[type[MemoryFault], HTTPStatus] = {
     NotFound: HTTPStatus.NOT_FOUND,
     Gone: HTTPStatus.GONE,
+    Moved: HTTPStatus.MISDIRECTED_REQUEST,
     Conflict: HTTPStatus.CONFLICT,
     StaleEdit: HTTPStatus.PRECONDITION_FAILED,
     Rejected: HTTPStatus.UNPROCESSABLE_ENTITY,
@@ -181,6 +183,8 @@ def fault_headers(fault: MemoryFault) -> dict[str, str]:
     status = status_of(fault)
     if status is HTTPStatus.UNAUTHORIZED:
         headers["WWW-Authenticate"] = "Bearer"
+    if isinstance(fault, Moved):
+        headers["Location"] = fault.url
     if fault.retry_after is not None or status in RETRIED:
         wait = DEFAULT_RETRY if fault.retry_after is None else fault.retry_after
         headers["Retry-After"] = str(max(1, math.ceil(wait)))

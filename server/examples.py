@@ -115,6 +115,7 @@ BODIES: Mapping[str, object] = {
         },
         "probabilities": {"yes": 0.7},
     },
+    "rename_category": {"name": "invoices"},
     "report_by_key": {"task_key": "invoice-8812", "agent": "bot", "reward": 1.0},
     "report_outcome": {"reward": 1.0, "run": {"steps": _STEPS, "result": "The card has expired"}},
     "report_outcomes": {"items": [{"retrieval_id": _ID, "reward": 1.0}]},

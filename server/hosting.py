@@ -6,12 +6,9 @@ import errno
 import importlib.util
 import ipaddress
 import logging
-import multiprocessing
-import os
 import signal
 import socket
 import sys
-import threading
 from collections.abc import Generator
 from types import FrameType
 from typing import Any, NoReturn
@@ -19,7 +16,6 @@ from typing import Any, NoReturn
 import click
 import uvicorn
 from uvicorn.config import LOGGING_CONFIG
-from uvicorn.supervisors import Multiprocess
 
 from memory.kernel.errors import Rejected, Unavailable
 from memory.kernel.postgres import compatibility
@@ -30,14 +26,14 @@ from server import opening
 from server.banner import Banner, login_link
 from server.connections import BoundedConnection, ConnectionLimits
 from server.operator_key import local_token
+from server.placement import meeting_folder
 from server.settings import Settings, publish
+from server.supervision import WAITING_CALLERS, Supervisor, end_with_parent
 
 APPLICATION = "server.app:serving_app"
 GRACE_SECONDS = 10
 ADDRESS_FILE = "url"
 """In the data directory: where a running server listens."""
-# A worker that loads a model may be silent for that long; uvicorn would replace it sooner.
-LOADING_SECONDS = 60
 # The embedded server admits 100; some are kept for commands and for the leader.
 EMBEDDED_CONNECTIONS = 90
 
@@ -54,7 +50,7 @@ def serve(settings: Settings, application: str = APPLICATION) -> None:
         try:
             compatibility.check(compatibility.facts(url))
             migrated(url)
-            _say_what_workers_cost(settings)
+            _say_what_workers_share(settings)
             with _address_left(settings):
                 _run(settings, application)
         finally:
@@ -106,7 +102,7 @@ def _owned_database(settings: Settings) -> Generator[str]:
     if (url := settings.configured_database()) is not None:
         yield url
         return
-    _refuse_too_many_connections(settings)
+    refuse_too_many_connections(settings)
     with EmbeddedPostgres(settings.data) as address:
         yield address.url
 
@@ -190,7 +186,7 @@ def _why_not(settings: Settings, fault: OSError) -> str:
     return f"cannot listen on {settings.host}:{settings.port}: {fault.strerror or fault}"
 
 
-def _refuse_too_many_connections(settings: Settings) -> None:
+def refuse_too_many_connections(settings: Settings) -> None:
     wanted = settings.workers * settings.pool_size
     if wanted > EMBEDDED_CONNECTIONS:
         raise Rejected(
@@ -200,13 +196,22 @@ def _refuse_too_many_connections(settings: Settings) -> None:
         )
 
 
-def _say_what_workers_cost(settings: Settings) -> None:
+def _say_what_workers_share(settings: Settings) -> None:
     if settings.workers > 1:
-        click.echo(
-            f"{settings.workers} workers: each loads its own copy of the model and of the index, "
-            "and all share the processors of this machine",
-            err=True,
-        )
+        click.echo(workers_told(settings), err=True)
+
+
+def workers_told(settings: Settings) -> str:
+    """What several workers share and what each has of its own."""
+    kept = settings.resident_bytes // 1024**2
+    if opening.needs_owner(settings):
+        models = "one process more holds the model for all"
+    else:
+        models = "the model runs elsewhere"
+    return (
+        f"{settings.workers} workers: {models}; each worker keeps copies of namespaces of its own,"
+        f" up to {kept} MiB, and limits of rates count in each"
+    )
 
 
 class Serving(uvicorn.Config):
@@ -215,7 +220,7 @@ class Serving(uvicorn.Config):
     connection_limits: ConnectionLimits
 
     def load(self) -> None:
-        _end_with_parent()
+        end_with_parent()
         super().load()
 
 
@@ -303,17 +308,15 @@ def _run(settings: Settings, application: str) -> None:
         server_header=False,
         proxy_headers=False,
         timeout_graceful_shutdown=GRACE_SECONDS,
-        timeout_worker_healthcheck=LOADING_SECONDS,
         http=BoundedConnection,
         ws="none",
+        backlog=1 if settings.workers > 1 else WAITING_CALLERS,
     )
     config.connection_limits = ConnectionLimits(
         settings.head_timeout.total_seconds(), settings.body_timeout.total_seconds()
     )
     if settings.workers > 1:
-        sockets = [config.bind_socket()]
-        announce(settings)
-        Multiprocess(config, sockets=sockets).run()
+        _run_workers(config, settings, application)
         return
     server = Announced(config, settings)
     server.run()
@@ -321,16 +324,22 @@ def _run(settings: Settings, application: str) -> None:
         raise Unavailable("the application did not start: the lines above say why")
 
 
-def _end_with_parent() -> None:
-    """A worker whose parent was killed would keep the port and write beside the next server."""
-    if (parent := multiprocessing.parent_process()) is None:
-        return
+def _run_workers(config: Serving, settings: Settings, application: str) -> None:
+    def welcome() -> None:
+        link = None
+        if sys.stderr.isatty() and not settings.insecure_local:
+            link = asyncio.run(login_link(settings, near_url(settings)))
+        announce(settings, link)
 
-    def wait() -> None:
-        parent.join()
-        os.kill(os.getpid(), signal.SIGTERM)
-
-    threading.Thread(target=wait, name="parent-watch", daemon=True).start()
+    with meeting_folder(settings.data) as folder:
+        Supervisor(
+            config=config,
+            application=application,
+            folder=folder,
+            has_owner=opening.needs_owner(settings),
+            announce=welcome,
+            log=_logging_at(settings.log_level),
+        ).run()
 
 
 def _end_on_signals() -> None:

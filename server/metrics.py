@@ -1,7 +1,7 @@
 """What Prometheus reads: counts and durations of this process.
 
 Labels are routes, methods, statuses, codes: never a namespace, an agent or a text. Each process
-counts its own; with several workers the scraper adds them up.
+counts its own; with several workers one page has those of all (`worker_pages`).
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping

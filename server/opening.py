@@ -1,12 +1,14 @@
 """From settings to an opened engine, and the numbers that are read off it."""
 
 from dataclasses import asdict
+from pathlib import Path
 
 from pydantic import SecretStr
 
 from memory.inference.batcher import BatchLimits
 from memory.inference.embedder import EmbedderPolicy, LocalEmbedder
 from memory.inference.loading import Dtype, ModelChoice
+from memory.inference.owner import OwnedModels
 from memory.inference.remote import RemoteChoice
 from memory.inference.reranker import LocalReranker, RerankerPolicy
 from memory.kernel.engine import Engine, EngineSettings, LlmLimits
@@ -17,8 +19,27 @@ from memory.opening import Models, open_engine
 from server.settings import Settings
 
 
-async def open_from(settings: Settings) -> Engine:
-    """The engine these settings describe; its model loads beside the first requests."""
+def needs_owner(settings: Settings) -> bool:
+    """Whether a process of its own is to hold what several workers compute with."""
+    reranks = settings.reranker_model is not None and settings.reranker_url is None
+    return settings.workers > 1 and (settings.embedding_url is None or reranks)
+
+
+def owned_models(settings: Settings) -> OwnedModels:
+    """What that process loads: the models that run on this machine."""
+    embedder = ModelChoice(settings.embedding_model, dtype(settings))
+    reranker = None if settings.reranker_model is None else ModelChoice(settings.reranker_model)
+    return OwnedModels(
+        embedder if settings.embedding_url is None else None,
+        reranker if settings.reranker_url is None else None,
+        BatchLimits(queue=settings.embedding_queue * settings.workers),
+    )
+
+
+async def open_from(settings: Settings, owner: Path | None = None) -> Engine:
+    """The engine these settings describe; its model loads beside the first requests, or is asked of
+    the process behind the socket `owner`.
+    """
     limits = BatchLimits(queue=settings.embedding_queue)
     embedder = EmbedderPolicy(
         model=ModelChoice(settings.embedding_model, dtype(settings)),
@@ -52,6 +73,7 @@ async def open_from(settings: Settings) -> Engine:
             reranker,
             reranking_server(settings),
             llm_policy(settings),
+            owner,
         ),
     )
 

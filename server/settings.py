@@ -125,7 +125,12 @@ class Settings(BaseSettings):
     )
     host: str = Field("127.0.0.1", description="address to listen on")
     port: int = Field(8000, ge=1, le=65535, description="port to listen on")
-    workers: int = Field(1, ge=1, le=64, description="processes; each holds a model and an index")
+    workers: int = Field(
+        1,
+        ge=1,
+        le=64,
+        description="serving processes at one address; from two on, one more holds the model",
+    )
     insecure_local: bool = Field(
         default=False, description="serve without keys, on loopback only; for trying things out"
     )
@@ -430,11 +435,11 @@ def prepare_environment() -> None:
         os.environ.setdefault(name, value)
 
 
-def cap_threads(workers: int) -> None:
-    """Share the processor among the workers, where the operator has not: a thread a core in each of
-    them would make as many threads wait for each other as there are workers.
+def cap_threads(processes: int) -> None:
+    """Share the processor among the processes, where the operator has not: a thread a core in each
+    of them would make as many threads wait for each other as there are processes.
     """
-    os.environ.setdefault("OMP_NUM_THREADS", str(max(1, usable_cores() // workers)))
+    os.environ.setdefault("OMP_NUM_THREADS", str(max(1, usable_cores() // processes)))
 
 
 def usable_cores() -> int:

@@ -12,6 +12,7 @@ from server.callers import Callers
 from server.cursors import KEY_BYTES, Cursors
 from server.limits import Limits, Places
 from server.metrics import Meters
+from server.placement import Placement
 from server.readiness import Readiness
 from server.settings import Settings
 from server.tracing import Tracing, open_tracing
@@ -28,7 +29,8 @@ def _followers() -> Watches[int]:
 @dataclass(slots=True)
 class Shared:
     """Made with the app. At start come the engine, the key that signs cursors (until then one of
-    no use), and `local_token` where keys are not asked for.
+    no use), and `local_token` where keys are not asked for. `placement` is this worker's among
+    those of the server, None where there is one process.
     """
 
     settings: Settings
@@ -44,18 +46,23 @@ class Shared:
     engine: Engine | None = None
     cursors: Cursors = field(default_factory=lambda: Cursors(secrets.token_bytes(KEY_BYTES)))
     local_token: str | None = None
+    placement: Placement | None = None
 
     @classmethod
-    def of(cls, settings: Settings, meters: Meters) -> "Shared":
-        """With the limits of the settings."""
+    def of(cls, settings: Settings, meters: Meters, placement: Placement | None = None) -> "Shared":
+        """With the limits of the settings: those against guessing hold for all workers together."""
+        share = 1 if placement is None else placement.count
+        logins = max(1, settings.login_burst // share)
+        guesses = max(1, settings.unknown_key_burst // share)
         return cls(
             settings=settings,
             meters=meters,
             limits=Limits(settings.request_rate, settings.request_burst),
-            callers=Callers(settings.unknown_key_rate, settings.unknown_key_burst),
-            logins=Limits(settings.login_rate, settings.login_burst, "this address may log in"),
+            callers=Callers(settings.unknown_key_rate / share, guesses),
+            logins=Limits(settings.login_rate / share, logins, "this address may log in"),
             places=Places(settings.max_requests),
             tracing=open_tracing(settings),
+            placement=placement,
         )
 
     def opened(self) -> Engine:

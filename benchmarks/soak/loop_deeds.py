@@ -78,7 +78,7 @@ def _receipt(served: Any, speaker: Speaker) -> Receipt:
 
 
 def look_back(player: Player, ground: Ground) -> None:
-    """A question as of an earlier moment: weights are folded anew for it."""
+    """A question as of an earlier moment: weights are refolded for it."""
     told = ground.earlier(None, player.chance)
     if told is None:
         return

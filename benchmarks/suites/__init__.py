@@ -1,7 +1,7 @@
 """The suites by name: what each measures, and what it aims at."""
 
 from benchmarks.suites import credit_http, dashboard, interfaces, loop
-from benchmarks.suites.hot_path import encode, growth, retrieve, scan, writes
+from benchmarks.suites.hot_path import encode, growth, peers, retrieve, scan, writes
 from benchmarks.suites.operate import suite as operate
 from benchmarks.suites.plan import Suite
 
@@ -14,6 +14,7 @@ SUITES: dict[str, Suite] = {
     "scan": scan.SUITE,
     "growth": growth.SUITE,
     "writes": writes.SUITE,
+    "peers": peers.SUITE,
     "interfaces": interfaces.SUITE,
     "operate": operate.SUITE,
 }

@@ -1,4 +1,4 @@
-"""Suite `dashboard`: what a page costs over the calls of the API that it stands on.
+"""Suite `dashboard`: what each page costs over the calls of the API that it stands on.
 
 A namespace is filled with made experiences and constraints, some of which are served and reported,
 and with receipts. Then first pages are fetched by one caller, as a browser does, in turn with the
@@ -29,54 +29,108 @@ EPISODES = 20
 CONFLICT = 409
 WARM = 3
 
-CALLS: Mapping[str, Sequence[str]] = {
-    "memories": (f"/memories?sort=recorded_at&order=desc&limit={ROWS}",),
-    "sorted": (f"/memories?sort=weight&order=asc&limit={ROWS}",),
-    "sought": (f"/memories?text=invoice&limit={ROWS}",),
-    "memory": (
-        "/memories/{id}",
-        "/experiences/{id}/weight",
-        f"/experiences/{{id}}/weight/events?limit={EVENTS}",
-        "/experiences/{id}/versions",
-        f"/memories/{{id}}/episodes?limit={EPISODES}",
-        "/memories/{id}/records",
-        "/memories/{id}/neighbours",
-    ),
-    "overview": ("/effect", "/learning-health", "/jobs/runs?limit=8"),
-    "receipts": (f"/retrievals?state=all&limit={ROWS}",),
-    "constraints": (f"/constraints?limit={ROWS}",),
-}
-"""The calls that give what a page shows; `{id}` is a memory that was served."""
+HERE = "/v1/namespaces/{slug}"
 
-PAGES: Mapping[str, str] = {
-    "memories": "/memories",
-    "sorted": "/memories?sort=weight&order=asc",
-    "sought": "/memories?text=invoice",
-    "memory": "/memories/{id}",
-    "overview": "/",
-    "receipts": "/receipts",
-    "constraints": "/constraints",
+PAGES: Mapping[str, tuple[str, Sequence[str]]] = {
+    "overview": ("/", ("/effect", "/learning-health", "/jobs/runs?limit=8")),
+    "memories": ("/memories", (f"/memories?sort=recorded_at&order=desc&limit={ROWS}",)),
+    "sorted": (
+        "/memories?sort=weight&order=asc",
+        (f"/memories?sort=weight&order=asc&limit={ROWS}",),
+    ),
+    "sought": ("/memories?text=invoice", (f"/memories?text=invoice&limit={ROWS}",)),
+    "memory": (
+        "/memories/{memory}",
+        (
+            "/memories/{memory}",
+            "/experiences/{memory}/weight",
+            f"/experiences/{{memory}}/weight/events?limit={EVENTS}",
+            "/experiences/{memory}/versions",
+            f"/memories/{{memory}}/episodes?limit={EPISODES}",
+            "/memories/{memory}/records",
+            "/memories/{memory}/neighbours",
+        ),
+    ),
+    "playground": ("/playground", ("/agents?limit=50", "/categories?limit=50")),
+    "receipts": ("/receipts", (f"/retrievals?state=all&limit={ROWS}",)),
+    "receipt": (
+        "/receipts/{receipt}",
+        ("/retrievals/{receipt}", "/retrievals/{receipt}/explain"),
+    ),
+    "outcomes": ("/receipts/outcomes", (f"/outcomes?limit={ROWS}",)),
+    "agents": ("/agents", (f"/agents?limit={ROWS}", "/effect", "/competence")),
+    "agent": ("/agents/bench", ("/agents/bench", "/effect?agent=bench", "/competence")),
+    "rankers": ("/rankers", ("/rankers",)),
+    "health": ("/health", ("/learning-health/history",)),
+    "candidates": ("/candidates", (f"/tickets?limit={ROWS}",)),
+    "time_travel": ("/time-travel", (f"/rollbacks?limit={ROWS}",)),
+    "then": ("/time-travel?bank_version=3", ("/bank?bank_version=3&limit=50",)),
+    "influences": ("/influences", ("/influences",)),
+    "constraints": ("/constraints", (f"/constraints?limit={ROWS}",)),
+    "constraint": (
+        "/constraints/{constraint}",
+        ("/constraints/{constraint}", f"/constraints/{{constraint}}/support?limit={ROWS}"),
+    ),
+    "contradictions": ("/contradictions", (f"/contradictions?limit={ROWS}",)),
+    "runs": ("/runs", (f"/trajectories?limit={ROWS}",)),
+    "predictions": ("/predictions", (f"/predictions?limit={ROWS}",)),
+    "settlements": ("/settlements", (f"/settlements?limit={ROWS}",)),
+    "categories": ("/categories", (f"/categories?limit={ROWS}",)),
+    "taxonomy": ("/taxonomy", ("/taxonomy", "/taxonomy/versions", "/categories?limit=200")),
+    "jobs": (
+        "/jobs",
+        ("GET /v1/jobs", f"/jobs/runs?limit={ROWS}", "/retrievals?state=all&limit=5"),
+    ),
+    "llm_calls": ("/llm-calls", (f"/llm-calls?limit={ROWS}", "/llm-calls/budget")),
+    "settings": ("/settings", ("GET /v1/namespaces/{slug}", "GET /v1/namespaces")),
+    "what_if": ("/settings/what-if?policy=steps", ("POST /what-if",)),
+    "keys": ("/keys", (f"GET /v1/keys?limit={ROWS}",)),
+    "webhooks": ("/webhooks", ("/webhooks",)),
+    "exports": ("/exports", (f"/audit?limit={ROWS}", "/audit?limit=20")),
+    "audit": ("/audit", (f"/audit?limit={ROWS}",)),
+    "search": (
+        "/search?q=invoice",
+        (
+            "/memories?text=invoice&limit=8",
+            "/retrievals?state=all&text=invoice&limit=8",
+            "/agents?limit=200",
+            "GET /v1/keys?limit=200",
+        ),
+    ),
 }
+"""Each page of the navigation and one of each kind below, with the calls that give what it shows;
+a call may name its method, and then its whole path.
+"""
 
 
 def run(bench: Bench) -> None:
     """Fill, log in, and fetch each page in turn with its calls."""
-    slug = _namespace(bench)
-    _fill(bench, f"/v1/namespaces/{slug}")
-    add_constraints(bench, f"/v1/namespaces/{slug}")
-    served = _learn(bench, f"/v1/namespaces/{slug}")
-    multiply_receipts(bench, slug)
+    slug, is_filled = _namespace(bench)
+    prefix = f"/v1/namespaces/{slug}"
+    if not is_filled:
+        _fill(bench, prefix)
+        add_constraints(bench, prefix)
+    ids = {"slug": slug, **_learn(bench, prefix)}
+    if not is_filled:
+        multiply_receipts(bench, slug)
     cookie = _log_in(bench.server)
-    for page, calls in CALLS.items():
+    places = {
+        page: f"/dashboard/ns/{slug}{path}".format(**ids) for page, (path, _) in PAGES.items()
+    }
+    for page, (_, calls) in PAGES.items():
         bench.say(f"{page}: {bench.settings['requests']} times")
-        there = Shot("GET", f"/dashboard/ns/{slug}{PAGES[page]}".format(id=served), headers=cookie)
-        shots = {f"page_{page}": there}
+        shots = {f"page_{page}": Shot("GET", places[page], headers=cookie)}
         for number, call in enumerate(calls):
-            path = f"/v1/namespaces/{slug}{call}".format(id=served)
-            shots[f"call_{page}_{number}"] = Shot("GET", path)
+            shots[f"call_{page}_{number}"] = _call(call, ids)
         _in_turn(bench, shots)
-    places = {page: f"/dashboard/ns/{slug}{path}".format(id=served) for page, path in PAGES.items()}
     dashboard_paint.look(bench, places, cookie["Cookie"])
+
+
+def _call(call: str, ids: Mapping[str, str]) -> Shot:
+    method, _, path = call.rpartition(" ")
+    whole = path if path.startswith("/v1") else HERE + path
+    body = {"policy": "steps", "limit": 20} if method == "POST" else None
+    return Shot(method or "GET", whole.format(**ids), body)
 
 
 def _in_turn(bench: Bench, shots: Mapping[str, Shot]) -> None:
@@ -90,14 +144,18 @@ def _in_turn(bench: Bench, shots: Mapping[str, Shot]) -> None:
         bench.timed(name, ONE, timings(mine))
 
 
-def _namespace(bench: Bench) -> str:
-    """A namespace of its own, numbered where earlier runs have left theirs."""
+def _namespace(bench: Bench) -> tuple[str, bool]:
+    """A namespace of its own, numbered where earlier runs have left theirs, and whether it is that
+    of an earlier run, filled, which the setting `filled` names by its number.
+    """
+    if number := bench.settings["filled"]:
+        return f"bench-dashboard-{number}", True
     for number in count(1):
         slug = f"bench-dashboard-{number}"
         body = {"slug": slug, "settings": {"control_rate": 0.0}}
         [hit] = fire(bench.server, [Shot("POST", "/v1/namespaces", body)], ONE)
         if hit.timing.ok:
-            return slug
+            return slug, False
         if hit.status != CONFLICT:
             raise SystemExit(f"the server refused a namespace: {hit.status} {hit.answer}")
     raise AssertionError("numbers do not end")
@@ -113,8 +171,10 @@ def _fill(bench: Bench, prefix: str) -> None:
             raise SystemExit(f"experiences were refused: {hit.status} {hit.answer}")
 
 
-def _learn(bench: Bench, prefix: str) -> str:
-    """Serve and report one task again and again; the memory that was served most often."""
+def _learn(bench: Bench, prefix: str) -> Mapping[str, str]:
+    """Serve and report one task again and again; ids of the memory that was served most often, of a
+    receipt, and of a constraint.
+    """
     [text] = tasks(1, bench.settings["seed"] + 1)
     ask = {"agent": "bench", "task": {"text": text}, "k": 3}
     served = fire(
@@ -133,7 +193,12 @@ def _learn(bench: Bench, prefix: str) -> str:
     ids = [str(memory["memory_id"]) for hit in served for memory in hit.answer["memories"]]
     if not ids:
         raise SystemExit("no memory was served")
-    return max(sorted(set(ids)), key=ids.count)
+    [listed] = fire(bench.server, [Shot("GET", f"{prefix}/constraints?limit=1")], ONE)
+    return {
+        "memory": max(sorted(set(ids)), key=ids.count),
+        "receipt": str(served[0].answer["retrieval_id"]),
+        "constraint": str(listed.answer["items"][0]["id"]),
+    }
 
 
 def _log_in(server: Served) -> dict[str, str]:
@@ -154,7 +219,7 @@ def targets(rows: Sequence[metrics.Row]) -> list[metrics.Target]:
     light, and nothing in it moves.
     """
     found = metrics.table(rows)
-    ratios = [_target(page, calls, found) for page, calls in CALLS.items()]
+    ratios = [_target(page, calls, found) for page, (_, calls) in PAGES.items()]
     return [*ratios, *dashboard_paint.targets(rows, tuple(PAGES))]
 
 
@@ -169,7 +234,7 @@ def _target(
 
 
 SUITE = Suite(
-    about="the first page of the dashboard's lists, beside the calls of the API they stand on",
+    about="each page of the dashboard, beside the calls of the API they stand on",
     settings={
         "memories": 10_000,
         "constraints": 2_000,
@@ -177,6 +242,7 @@ SUITE = Suite(
         "requests": 60,
         "turns": 60,
         "looks": 5,
+        "filled": 0,
         "seed": 1,
     },
     server={"MEMLIFT_REQUEST_RATE": "1000000", "MEMLIFT_REQUEST_BURST": "1000000"},

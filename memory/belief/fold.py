@@ -5,7 +5,7 @@ and the `set` events that a correction appended, are left out by the caller.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from enum import StrEnum
@@ -158,14 +158,18 @@ def fold(
     *,
     start: Learned | None = None,
     until: datetime | None = None,
+    watch: Callable[[Learn, States], None] | None = None,
 ) -> Learned:
     """The states after `entries` in their order, from `start` or from nothing.
 
     With `until`, only what was known by then: the states as of that moment, not yet aged to it.
+    `watch` is given each outcome with the states that it reads, before it moves them.
     """
     states = _MutableStates(policy, start or Learned())
     for entry in entries:
         if until is None or entry.now <= until:
+            if watch is not None and isinstance(entry, Learn):
+                watch(entry, states.before(entry))
             states.apply(entry)
     return states.frozen()
 

@@ -6,7 +6,6 @@ from sqlalchemy import (
     BigInteger,
     Column,
     Date,
-    ForeignKey,
     Index,
     Integer,
     Table,
@@ -19,6 +18,7 @@ from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION, JSONB
 from memory.kernel.postgres.tables import (
     NUMBERS,
     bank_version,
+    belongs_to,
     identity,
     key_id,
     metadata,
@@ -45,8 +45,8 @@ SUBJECTS = (
 memory_weight = Table(
     "memory_weight",
     metadata,
-    Column("memory_id", Uuid, ForeignKey("memory.id", ondelete="CASCADE"), primary_key=True),
     namespace_id(),
+    Column("memory_id", Uuid, primary_key=True),
     Column("state", NUMBERS, nullable=False),
     moment("touched_at", nullable=True),
     Column("n_credited", Integer, nullable=False, server_default="0"),
@@ -54,6 +54,7 @@ memory_weight = Table(
     Column("n_harmful", Integer, nullable=False, server_default="0"),
     # Outcomes of runs with memory whose head held it past the raw gate, and that went without it.
     Column("n_absent", Integer, nullable=False, server_default="0"),
+    belongs_to("memory_id", "memory", ondelete="CASCADE"),
     postgresql_with={"fillfactor": "50"},
 )
 
@@ -61,11 +62,13 @@ memory_weight = Table(
 weight_deviation = Table(
     "weight_deviation",
     metadata,
-    Column("memory_id", Uuid, ForeignKey("memory.id", ondelete="CASCADE"), primary_key=True),
-    Column("agent_id", Uuid, ForeignKey("agent.id", ondelete="CASCADE"), primary_key=True),
     namespace_id(),
+    Column("memory_id", Uuid, primary_key=True),
+    Column("agent_id", Uuid, primary_key=True),
     Column("state", NUMBERS, nullable=False),
     moment("touched_at", nullable=True),
+    belongs_to("memory_id", "memory", ondelete="CASCADE"),
+    belongs_to("agent_id", "agent", ondelete="CASCADE"),
     postgresql_with={"fillfactor": "50"},
 )
 
@@ -74,11 +77,12 @@ weight_deviation = Table(
 influence = Table(
     "influence",
     metadata,
-    Column("memory_id", Uuid, ForeignKey("memory.id", ondelete="CASCADE"), primary_key=True),
-    Column("party_id", Uuid, primary_key=True),
     namespace_id(),
+    Column("memory_id", Uuid, primary_key=True),
+    Column("party_id", Uuid, primary_key=True),
     Column("state", NUMBERS, nullable=False),
     moment("touched_at", nullable=True),
+    belongs_to("memory_id", "memory", ondelete="CASCADE"),
     postgresql_with={"fillfactor": "50"},
 )
 
@@ -86,12 +90,14 @@ influence = Table(
 cell = Table(
     "cell",
     metadata,
-    Column("agent_id", Uuid, ForeignKey("agent.id", ondelete="CASCADE"), primary_key=True),
-    Column("category_id", Uuid, ForeignKey("category.id", ondelete="CASCADE"), primary_key=True),
     namespace_id(),
+    Column("agent_id", Uuid, primary_key=True),
+    Column("category_id", Uuid, primary_key=True),
     Column("state", NUMBERS, nullable=False),
     moment("touched_at", nullable=True),
     Column("n_control", Integer, nullable=False, server_default="0"),
+    belongs_to("agent_id", "agent", ondelete="CASCADE"),
+    belongs_to("category_id", "category", ondelete="CASCADE"),
 )
 
 
@@ -99,11 +105,13 @@ cell = Table(
 strength = Table(
     "strength",
     metadata,
-    Column("agent_id", Uuid, ForeignKey("agent.id", ondelete="CASCADE"), primary_key=True),
-    Column("category_id", Uuid, ForeignKey("category.id", ondelete="CASCADE"), primary_key=True),
     namespace_id(),
+    Column("agent_id", Uuid, primary_key=True),
+    Column("category_id", Uuid, primary_key=True),
     Column("state", NUMBERS, nullable=False),
     moment("touched_at", nullable=True),
+    belongs_to("agent_id", "agent", ondelete="CASCADE"),
+    belongs_to("category_id", "category", ondelete="CASCADE"),
 )
 
 
@@ -111,12 +119,14 @@ strength = Table(
 effect_day = Table(
     "effect_day",
     metadata,
-    Column("agent_id", Uuid, ForeignKey("agent.id", ondelete="CASCADE"), primary_key=True),
-    Column("category_id", Uuid, ForeignKey("category.id", ondelete="CASCADE"), primary_key=True),
-    Column("day", Date, primary_key=True),
     namespace_id(),
+    Column("agent_id", Uuid, primary_key=True),
+    Column("category_id", Uuid, primary_key=True),
+    Column("day", Date, primary_key=True),
     Column("state", NUMBERS, nullable=False),
     moment("touched_at", nullable=True),
+    belongs_to("agent_id", "agent", ondelete="CASCADE"),
+    belongs_to("category_id", "category", ondelete="CASCADE"),
 )
 
 
@@ -124,18 +134,20 @@ effect_day = Table(
 usage = Table(
     "usage",
     metadata,
-    Column("agent_id", Uuid, ForeignKey("agent.id", ondelete="CASCADE"), primary_key=True),
-    Column("category_id", Uuid, ForeignKey("category.id", ondelete="CASCADE"), primary_key=True),
     namespace_id(),
+    Column("agent_id", Uuid, primary_key=True),
+    Column("category_id", Uuid, primary_key=True),
     Column("state", NUMBERS, nullable=False),
     moment("touched_at", nullable=True),
+    belongs_to("agent_id", "agent", ondelete="CASCADE"),
+    belongs_to("category_id", "category", ondelete="CASCADE"),
 )
 
 
 noise = Table(
     "noise",
     metadata,
-    namespace_id(primary_key=True),
+    namespace_id(),
     Column("reward_kind", Text, primary_key=True),
     Column("state", NUMBERS, nullable=False),
     moment("touched_at", nullable=True),
@@ -145,14 +157,15 @@ noise = Table(
 ranker_record = Table(
     "ranker_record",
     metadata,
-    identity(),
     namespace_id(),
+    identity(),
     # Null: the record of the whole namespace.
-    Column("category_id", Uuid, ForeignKey("category.id", ondelete="CASCADE")),
+    Column("category_id", Uuid),
     Column("state", NUMBERS, nullable=False),
     # By name of ranker: what it lost on closed days, and its sum of the open day.
     Column("by_ranker", JSONB, nullable=False),
     moment("touched_at", nullable=True),
+    belongs_to("category_id", "category", ondelete="CASCADE"),
     UniqueConstraint("namespace_id", "category_id", postgresql_nulls_not_distinct=True),
 )
 
@@ -162,14 +175,14 @@ ranker_record = Table(
 weight_event = Table(
     "weight_event",
     metadata,
-    namespace_id(primary_key=True),
+    namespace_id(),
     Column("bank_version", BigInteger, primary_key=True),
     Column("position", Integer, primary_key=True),
     Column("subject", Text, nullable=False),
-    Column("memory_id", Uuid, ForeignKey("memory.id", ondelete="CASCADE")),
-    Column("agent_id", Uuid, ForeignKey("agent.id", ondelete="CASCADE")),
+    Column("memory_id", Uuid),
+    Column("agent_id", Uuid),
     Column("party_id", Uuid),
-    Column("category_id", Uuid, ForeignKey("category.id", ondelete="CASCADE")),
+    Column("category_id", Uuid),
     Column("reward_kind", Text),
     Column("day", Date),
     Column("kind", Text, nullable=False),
@@ -189,6 +202,9 @@ weight_event = Table(
     moment("known_at"),
     moment("recorded_at"),
     Column("superseded_by", BigInteger),
+    belongs_to("memory_id", "memory", ondelete="CASCADE"),
+    belongs_to("agent_id", "agent", ondelete="CASCADE"),
+    belongs_to("category_id", "category", ondelete="CASCADE"),
     one_of("subject", SUBJECTS),
     one_of("kind", ("learn", "set")),
     Index("ix_weight_event_memory_id", "namespace_id", "memory_id", "bank_version"),
@@ -196,11 +212,11 @@ weight_event = Table(
 
 
 # Up to which version what was folded is closed: each subject has a `set` event of the reason
-# `closed` with the state that it had then, and no outcome up to there is folded again.
+# `closed` with the state that it had then, and no outcome up to there is refolded.
 ledger_closing = Table(
     "ledger_closing",
     metadata,
-    namespace_id(primary_key=True),
+    namespace_id(),
     Column("bank_version", BigInteger, primary_key=True),
     # The newest fact that is closed.
     moment("known_at"),
@@ -216,8 +232,8 @@ ledger_closing = Table(
 rollback = Table(
     "rollback",
     metadata,
-    identity(),
     namespace_id(),
+    identity(),
     key_id(),
     # Whose word it was.
     Column("source", JSONB, nullable=False),
@@ -230,5 +246,4 @@ rollback = Table(
     Column("undone_version", BigInteger),
     moment("undone_at", nullable=True),
     Column("undone_by", Uuid),
-    Index("ix_rollback_namespace_id_id", "namespace_id", "id"),
 )

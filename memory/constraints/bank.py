@@ -188,7 +188,7 @@ async def get_constraint(engine: Engine, call: Call, memory_id: UUID) -> Constra
     memory = await get_memory(engine, call, memory_id)
     if memory.kind is not Kind.CONSTRAINT:
         raise NotFound(f"no such constraint: {memory_id}", code="memory_not_found", field="id")
-    return (await _with_support(engine, call, [memory]))[0]
+    return (await with_support(engine, call, [memory]))[0]
 
 
 async def list_constraints(
@@ -196,11 +196,11 @@ async def list_constraints(
 ) -> Listed[Constraint]:
     """Oldest first."""
     memories = await list_memories(engine, call, replace(wanted, kind=Kind.CONSTRAINT), page)
-    constraints = await _with_support(engine, call, memories.items)
+    constraints = await with_support(engine, call, memories.items)
     return Listed(constraints, memories.total, memories.next)
 
 
-async def _with_support(engine: Engine, call: Call, memories: Sequence[Memory]) -> list[Constraint]:
+async def with_support(engine: Engine, call: Call, memories: Sequence[Memory]) -> list[Constraint]:
     """Each with what speaks for it."""
     ids = [memory.id for memory in memories]
     async with engine.database.transaction(call.namespace.id) as connection:

@@ -15,7 +15,15 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION, JSONB
 
-from memory.kernel.postgres.tables import identity, key_id, metadata, moment, namespace_id, one_of
+from memory.kernel.postgres.tables import (
+    belongs_to,
+    identity,
+    key_id,
+    metadata,
+    moment,
+    namespace_id,
+    one_of,
+)
 
 PAIR_CLASSES = ("discordant", "both_right", "both_wrong", "unknown")
 
@@ -26,13 +34,13 @@ CONTRAST_STATES = ("queued", "distilling", "distilled", "empty", "refused", "no_
 contrast = Table(
     "contrast",
     metadata,
-    identity(),
     namespace_id(),
-    Column("task_id", Uuid, ForeignKey("task.id"), nullable=False),
+    identity(),
+    Column("task_id", Uuid, nullable=False),
     # Of two right runs the cheaper is preferred; of two wrong ones neither is, and order says
     # nothing.
-    Column("preferred_id", Uuid, ForeignKey("trajectory.id"), nullable=False),
-    Column("unpreferred_id", Uuid, ForeignKey("trajectory.id"), nullable=False),
+    Column("preferred_id", Uuid, nullable=False),
+    Column("unpreferred_id", Uuid, nullable=False),
     Column("pair_class", Text, nullable=False),
     Column("self_contrast", Boolean, nullable=False),
     # Whether it may be counted for a constraint; if not, why not.
@@ -50,6 +58,9 @@ contrast = Table(
     moment("recorded_at"),
     moment("done_at", nullable=True),
     key_id(),
+    belongs_to("task_id", "task"),
+    belongs_to("preferred_id", "trajectory"),
+    belongs_to("unpreferred_id", "trajectory"),
     one_of("pair_class", PAIR_CLASSES),
     one_of("state", CONTRAST_STATES),
     Index(
@@ -69,14 +80,14 @@ contrast = Table(
 constraint_support = Table(
     "constraint_support",
     metadata,
-    identity(),
     namespace_id(),
-    Column("memory_id", Uuid, ForeignKey("memory.id", ondelete="CASCADE"), nullable=False),
+    identity(),
+    Column("memory_id", Uuid, nullable=False),
     # Null where its author brought the constraint without a contrast.
-    Column("contrast_id", Uuid, ForeignKey("contrast.id")),
-    Column("task_id", Uuid, ForeignKey("task.id"), nullable=False),
-    Column("preferred_agent_id", Uuid, ForeignKey("agent.id")),
-    Column("unpreferred_agent_id", Uuid, ForeignKey("agent.id")),
+    Column("contrast_id", Uuid),
+    Column("task_id", Uuid, nullable=False),
+    Column("preferred_agent_id", Uuid),
+    Column("unpreferred_agent_id", Uuid),
     # As the agents were declared when the pair was made.
     Column("preferred_family", Text),
     Column("unpreferred_family", Text),
@@ -89,7 +100,12 @@ constraint_support = Table(
     Column("counts", Boolean, nullable=False),
     moment("known_at"),
     moment("recorded_at"),
-    UniqueConstraint("memory_id", "contrast_id"),
+    belongs_to("memory_id", "memory", ondelete="CASCADE"),
+    belongs_to("contrast_id", "contrast"),
+    belongs_to("task_id", "task"),
+    belongs_to("preferred_agent_id", "agent"),
+    belongs_to("unpreferred_agent_id", "agent"),
+    UniqueConstraint("namespace_id", "memory_id", "contrast_id"),
     Index("ix_constraint_support_namespace_id_memory_id", "namespace_id", "memory_id"),
     Index("ix_constraint_support_namespace_id_task_id", "namespace_id", "task_id"),
 )
@@ -98,11 +114,11 @@ constraint_support = Table(
 contradiction = Table(
     "contradiction",
     metadata,
-    identity(),
     namespace_id(),
-    Column("first_id", Uuid, ForeignKey("memory.id", ondelete="CASCADE"), nullable=False),
-    Column("second_id", Uuid, ForeignKey("memory.id", ondelete="CASCADE"), nullable=False),
-    Column("category_id", Uuid, ForeignKey("category.id"), nullable=False),
+    identity(),
+    Column("first_id", Uuid, nullable=False),
+    Column("second_id", Uuid, nullable=False),
+    Column("category_id", Uuid, nullable=False),
     Column("reason", Text, nullable=False),
     Column("likeness", DOUBLE_PRECISION, nullable=False),
     Column("state", Text, nullable=False),
@@ -111,9 +127,12 @@ contradiction = Table(
     moment("recorded_at"),
     moment("resolved_at", nullable=True),
     key_id(),
+    belongs_to("first_id", "memory", ondelete="CASCADE"),
+    belongs_to("second_id", "memory", ondelete="CASCADE"),
+    belongs_to("category_id", "category"),
     one_of("state", ("open", "resolved")),
     one_of("resolution", ("first", "second", "both", "neither")),
-    UniqueConstraint("first_id", "second_id"),
+    UniqueConstraint("namespace_id", "first_id", "second_id"),
     Index("ix_contradiction_namespace_id_state_id", "namespace_id", "state", "id"),
 )
 
@@ -121,10 +140,11 @@ contradiction = Table(
 task_embedding = Table(
     "task_embedding",
     metadata,
-    Column("task_id", Uuid, ForeignKey("task.id", ondelete="CASCADE"), primary_key=True),
-    Column("model_id", Uuid, ForeignKey("embedding_model.id"), primary_key=True),
     namespace_id(),
+    Column("task_id", Uuid, primary_key=True),
+    Column("model_id", Uuid, ForeignKey("embedding_model.id"), primary_key=True),
     Column("vector", HALFVEC(), nullable=False),
+    belongs_to("task_id", "task", ondelete="CASCADE"),
     Index("ix_task_embedding_namespace_id_model_id", "namespace_id", "model_id"),
 )
 
@@ -132,7 +152,7 @@ task_embedding = Table(
 taxonomy = Table(
     "taxonomy",
     metadata,
-    namespace_id(primary_key=True),
+    namespace_id(),
     Column("version", Integer, primary_key=True),
     Column("categories", JSONB, nullable=False),
     Column("allow_new", Boolean, nullable=False),
@@ -144,11 +164,12 @@ taxonomy = Table(
 competence = Table(
     "competence",
     metadata,
-    Column("agent_id", Uuid, ForeignKey("agent.id", ondelete="CASCADE"), primary_key=True),
-    Column("category_id", Uuid, ForeignKey("category.id", ondelete="CASCADE"), primary_key=True),
     namespace_id(),
+    Column("agent_id", Uuid, primary_key=True),
+    Column("category_id", Uuid, primary_key=True),
     # Verified runs, and the sum of their rewards.
     Column("n", Integer, nullable=False),
     Column("total", DOUBLE_PRECISION, nullable=False),
-    Index("ix_competence_namespace_id", "namespace_id"),
+    belongs_to("agent_id", "agent", ondelete="CASCADE"),
+    belongs_to("category_id", "category", ondelete="CASCADE"),
 )

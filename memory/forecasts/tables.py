@@ -4,7 +4,6 @@ that they resolve, and the scores between the two.
 
 from sqlalchemy import (
     Column,
-    ForeignKey,
     Index,
     Integer,
     Table,
@@ -15,7 +14,15 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import ARRAY, DOUBLE_PRECISION, JSONB
 
-from memory.kernel.postgres.tables import identity, key_id, metadata, moment, namespace_id, one_of
+from memory.kernel.postgres.tables import (
+    belongs_to,
+    identity,
+    key_id,
+    metadata,
+    moment,
+    namespace_id,
+    one_of,
+)
 
 PREDICTION_STATES = ("pending", "settled", "late")
 
@@ -23,15 +30,18 @@ PREDICTION_STATES = ("pending", "settled", "late")
 prediction = Table(
     "prediction",
     metadata,
-    identity(),
     namespace_id(),
-    Column("agent_id", Uuid, ForeignKey("agent.id"), nullable=False),
-    Column("task_id", Uuid, ForeignKey("task.id"), nullable=False),
+    identity(),
+    Column("agent_id", Uuid, nullable=False),
+    Column("task_id", Uuid, nullable=False),
     Column("state", Text, nullable=False),
     # The settlement whose score stands.
-    Column("settlement_id", Uuid, ForeignKey("settlement.id")),
+    Column("settlement_id", Uuid),
     moment("recorded_at"),
     key_id(),
+    belongs_to("agent_id", "agent"),
+    belongs_to("task_id", "task"),
+    belongs_to("settlement_id", "settlement"),
     UniqueConstraint("namespace_id", "agent_id", "task_id"),
     one_of("state", PREDICTION_STATES),
     Index("ix_prediction_namespace_id_task_id", "namespace_id", "task_id"),
@@ -42,12 +52,10 @@ prediction = Table(
 prediction_revision = Table(
     "prediction_revision",
     metadata,
-    Column(
-        "prediction_id", Uuid, ForeignKey("prediction.id", ondelete="CASCADE"), primary_key=True
-    ),
-    Column("number", Integer, primary_key=True),
     namespace_id(),
-    Column("retrieval_id", Uuid, ForeignKey("retrieval.id")),
+    Column("prediction_id", Uuid, primary_key=True),
+    Column("number", Integer, primary_key=True),
+    Column("retrieval_id", Uuid),
     # Probabilities by name of outcome: as acted, without the guideline, had memory been followed
     # wholly, and for each ranker.
     Column("probabilities", JSONB, nullable=False),
@@ -60,6 +68,8 @@ prediction_revision = Table(
     moment("known_at"),
     moment("recorded_at"),
     key_id(),
+    belongs_to("prediction_id", "prediction", ondelete="CASCADE"),
+    belongs_to("retrieval_id", "retrieval"),
     Index(
         "ix_prediction_revision_retrieval_id",
         "retrieval_id",
@@ -71,18 +81,20 @@ prediction_revision = Table(
 settlement = Table(
     "settlement",
     metadata,
-    identity(),
     namespace_id(),
+    identity(),
     Column("event", Text, nullable=False),
     Column("resolutions", JSONB, nullable=False),
     Column("crowd", JSONB(none_as_null=True)),
     # How often its windows had been settled before, and the settlement it takes the place of.
     Column("correction", Integer, nullable=False),
-    Column("corrects", Uuid, ForeignKey("settlement.id")),
-    Column("superseded_by", Uuid, ForeignKey("settlement.id")),
+    Column("corrects", Uuid),
+    Column("superseded_by", Uuid),
     moment("known_at"),
     moment("recorded_at"),
     key_id(),
+    belongs_to("corrects", "settlement"),
+    belongs_to("superseded_by", "settlement"),
     Index("ix_settlement_namespace_id_event_id", "namespace_id", "event", "id"),
 )
 
@@ -90,26 +102,22 @@ settlement = Table(
 settled_window = Table(
     "settled_window",
     metadata,
-    Column(
-        "settlement_id", Uuid, ForeignKey("settlement.id", ondelete="CASCADE"), primary_key=True
-    ),
-    Column("task_id", Uuid, ForeignKey("task.id"), primary_key=True),
     namespace_id(),
+    Column("settlement_id", Uuid, primary_key=True),
+    Column("task_id", Uuid, primary_key=True),
     Column("correction", Integer, nullable=False),
-    UniqueConstraint("task_id", "correction"),
+    belongs_to("settlement_id", "settlement", ondelete="CASCADE"),
+    belongs_to("task_id", "task"),
+    UniqueConstraint("namespace_id", "task_id", "correction"),
 )
 
 
 prediction_score = Table(
     "prediction_score",
     metadata,
-    Column(
-        "settlement_id", Uuid, ForeignKey("settlement.id", ondelete="CASCADE"), primary_key=True
-    ),
-    Column(
-        "prediction_id", Uuid, ForeignKey("prediction.id", ondelete="CASCADE"), primary_key=True
-    ),
     namespace_id(),
+    Column("settlement_id", Uuid, primary_key=True),
+    Column("prediction_id", Uuid, primary_key=True),
     # The revision that counts, null where none was in time.
     Column("revision", Integer),
     Column("status", Text, nullable=False),
@@ -118,7 +126,10 @@ prediction_score = Table(
     Column("baseline_brier", DOUBLE_PRECISION),
     # How much less than the crowd's its Brier score is, over the same outcomes.
     Column("skill", DOUBLE_PRECISION),
-    Column("outcome_id", Uuid, ForeignKey("outcome.id")),
+    Column("outcome_id", Uuid),
+    belongs_to("settlement_id", "settlement", ondelete="CASCADE"),
+    belongs_to("prediction_id", "prediction", ondelete="CASCADE"),
+    belongs_to("outcome_id", "outcome"),
     one_of("status", ("scored", "ignored")),
     Index("ix_prediction_score_prediction_id", "prediction_id"),
     Index(

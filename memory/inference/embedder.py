@@ -8,6 +8,7 @@ from memory.inference.background import BackgroundModel
 from memory.inference.batcher import Batcher, BatchLimits, InferenceStats
 from memory.inference.cache import EmbeddingCache
 from memory.inference.loading import LoadedEmbedder, ModelChoice, Tokenizer, open_embedder
+from memory.inference.shared import SharedEmbedder
 from memory.inference.vectors import unit
 from memory.kernel.ports import Embedding, ModelIdentity
 
@@ -61,6 +62,12 @@ class LocalEmbedder:
     def may_recover(self) -> bool:
         """Whether a model that could not be loaded may be there later, such as one behind a URL."""
         return self._model.may_recover
+
+    @property
+    def absence(self) -> str | None:
+        """Why a model that another process holds cannot be asked just now, if so."""
+        loaded = self._model.loaded
+        return loaded.absence if isinstance(loaded, SharedEmbedder) else None
 
     @property
     def backend(self) -> str | None:

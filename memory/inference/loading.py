@@ -89,6 +89,10 @@ class Tokenizer(Protocol):
         """The pieces of the whole text, without special tokens."""
         ...
 
+    def written(self) -> str:
+        """What makes the same tokenizer elsewhere, as JSON of the library `tokenizers`."""
+        ...
+
 
 class LoadedEmbedder(Protocol):
     """An embedding model in memory; blocks, so it runs in the worker thread."""

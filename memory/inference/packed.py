@@ -83,12 +83,12 @@ def pack(
     layers = _layers(model)
     if layers is None:
         return "library"
-    original, expected, before = list(layers), several(), _seconds(single)
+    original, expected, before = list(layers), several(), seconds(single)
     try:
         for place, layer in enumerate(original):
             layers[place] = PackedLayer(layer)
         same = float(functional.cosine_similarity(several(), expected).min())
-        faster = before / _seconds(single)
+        faster = before / seconds(single)
     except (RuntimeError, AttributeError, TypeError) as fault:
         same, faster = 0.0, 0.0
         reason = f"packed layers do not run here: {type(fault).__name__}"
@@ -115,7 +115,8 @@ def _layers(model: SentenceTransformer) -> Any:
     return layers if usual and plain and here else None
 
 
-def _seconds(compute: Callable[[], object]) -> float:
+def seconds(compute: Callable[[], object]) -> float:
+    """How long it takes, the least of `ROUNDS` times."""
     times: list[float] = []
     for _ in range(ROUNDS):
         began = time.perf_counter()

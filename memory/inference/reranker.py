@@ -37,9 +37,7 @@ class LocalReranker:
         worker = worker or self._own_worker
         assert worker is not None
         self._model = BackgroundModel(lambda: load(policy.model), worker)
-        self._batcher = Batcher(
-            self._compute, cost=_characters, limits=policy.limits, worker=worker
-        )
+        self._batcher = Batcher(self._compute, cost=characters, limits=policy.limits, worker=worker)
 
     def start(self) -> None:
         """Begin to load the model and return at once."""
@@ -84,6 +82,7 @@ class LocalReranker:
         return relevance
 
 
-def _characters(pair: Pair) -> int:
+def characters(pair: Pair) -> int:
+    """What a pair costs in a batch."""
     task, text = pair
     return len(task) + len(text)

@@ -15,10 +15,10 @@ import numpy.typing as npt
 import torch
 from huggingface_hub import snapshot_download
 from sentence_transformers import CrossEncoder, SentenceTransformer
-from sentence_transformers.util import batch_to_device
 from transformers.utils import logging as transformers_logging
 
-from memory.inference.features import SAMPLES, FeatureBuilder, find_builder
+from memory.inference.captured import CapturedModel, capture
+from memory.inference.features import SAMPLES, FeatureBuilder, find_builder, forward
 from memory.inference.loading import ModelChoice, ModelFolder, find_model
 from memory.inference.packed import pack
 from memory.inference.tokenizing import (
@@ -54,7 +54,8 @@ class SentenceModel:
     A text longer than the model's window becomes the mean of its windows' unit vectors, so that no
     word is lost. Token ids are those of the whole text without special tokens, at most
     `MAX_TOKEN_IDS`. `builder` makes the model's input from them; None where only the library
-    can. `backend` says in words how it computes.
+    can; `captured` replays it on a card, where that is quicker. `backend` says in words how it
+    computes.
     """
 
     model: SentenceTransformer
@@ -62,6 +63,7 @@ class SentenceModel:
     tokenizer: PlainTokenizer
     window: int
     builder: FeatureBuilder | None
+    captured: CapturedModel | None
     backend: str
 
     def embed(self, texts: Sequence[str]) -> list[Embedding]:
@@ -82,12 +84,18 @@ class SentenceModel:
         rows = np.empty((len(windows), self.identity.width), dtype=np.float32)
         ids = [self._ids(window) for window in windows]
         for group in groups_of_like_length([len(one) for one in ids], PIECES_IN_A_PASS):
-            if self.builder is None:
-                features = _preprocess(self.model, [windows[place].text for place in group])
-            else:
-                features = self.builder.build([ids[place] for place in group])
-            rows[group] = _forward(self.model, features).float().cpu().numpy()
+            rows[group] = self._pass(
+                [windows[place].text for place in group], [ids[place] for place in group]
+            ).numpy()
         return rows
+
+    def _pass(self, texts: list[str], ids: list[list[int]]) -> torch.Tensor:
+        """Sentence vectors of windows, in the processor's memory, float32."""
+        if self.captured is not None and (rows := self.captured.rows(ids)) is not None:
+            return rows
+        if self.builder is None:
+            return forward(self.model, _preprocess(self.model, texts)).float().cpu()
+        return forward(self.model, self.builder.build(ids)).float().cpu()
 
     def token_vectors(self, texts: Sequence[str]) -> list[npt.NDArray[np.float16]]:
         """The unit vectors of the pieces of each text, (pieces, width), at most `MAX_TOKEN_IDS` of
@@ -103,7 +111,7 @@ class SentenceModel:
         first = len(self.builder.before)
         for group in groups_of_like_length([len(one) for one in ids], PIECES_IN_A_PASS):
             features = self.builder.build([ids[place] for place in group])
-            rows = _forward(self.model, features, "token_embeddings").float().cpu().numpy()
+            rows = forward(self.model, features, "token_embeddings").float().cpu().numpy()
             for row, place in zip(rows, group, strict=True):
                 own = row[first : first + len(ids[place])]
                 made[place] = (own / np.linalg.norm(own, axis=1, keepdims=True)).astype(np.float16)
@@ -118,16 +126,6 @@ class SentenceModel:
 
 def _preprocess(model: SentenceTransformer, texts: list[str]) -> dict[str, Any]:
     return model.preprocess(texts, prompt=_prompt(model) or None)
-
-
-def _forward(
-    model: SentenceTransformer, features: dict[str, Any], name: str = "sentence_embedding"
-) -> torch.Tensor:
-    """The sentence vectors of an input, or what else `name` names, past the library's `encode`,
-    which adds about two milliseconds a call (it re-sorts and walks every parameter).
-    """
-    with torch.inference_mode():
-        return model(batch_to_device(features, model.device))[name]
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,13 +161,18 @@ def open_sentence_model(choice: ModelChoice) -> SentenceModel:
     special = len(tokenizer.tokenizer.encode("").ids) + len(tokenizer.pieces(_prompt(model)).ids)
     window = (model.max_seq_length or USUAL_WINDOW) - special
     builder = find_builder(model, tokenizer, _prompt(model))
-    backend = pack(
-        model,
-        lambda: _forward(model, _preprocess(model, list(SAMPLES))),
-        lambda: _forward(model, _preprocess(model, [SAMPLES[0]])),
-    )
+    captured = None
+    if model.device.type == "cuda":
+        ids = [tokenizer.pieces(text).ids for text in SAMPLES]
+        captured, backend = capture(model, builder, ids)
+    else:
+        backend = pack(
+            model,
+            lambda: forward(model, _preprocess(model, list(SAMPLES))),
+            lambda: forward(model, _preprocess(model, [SAMPLES[0]])),
+        )
     identity = folder.identity(choice.dtype, width)
-    return SentenceModel(model, identity, tokenizer, window, builder, backend)
+    return SentenceModel(model, identity, tokenizer, window, builder, captured, backend)
 
 
 def open_pair_model(choice: ModelChoice) -> PairModel:

@@ -31,6 +31,9 @@ class PlainTokenizer:
     def pieces(self, text: str) -> Pieces:
         return self.tokenizer.encode(text, add_special_tokens=False)
 
+    def written(self) -> str:
+        return self.tokenizer.to_str()
+
 
 def plain_tokenizer(tokenizer: Any) -> PlainTokenizer:
     """A tokenizer of the library `tokenizers`, its cutting and padding turned off."""

@@ -2,12 +2,12 @@
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
 
-from memory.belief.fold import Cell, Learn, Learned, fold
+from memory.belief.fold import Cell, Entry, Learn, Learned, fold
 from memory.belief.policy import Policy, policy_named
 from memory.belief.state_mapping import Subject, diff_states
 from memory.belief.store.ledger import OPEN, LedgerStore
@@ -21,8 +21,15 @@ from memory.insight.entities import (
     StrengthChange,
     WeightChange,
 )
+from memory.insight.foresight import WeightRecorder, compare_foresight
 from memory.insight.service import ActorNames, load_names, present
-from memory.insight.what_if_entities import FloorChange, WeightMoves, WhatIf, WhatIfResult
+from memory.insight.what_if_entities import (
+    FloorChange,
+    Foresight,
+    WeightMoves,
+    WhatIf,
+    WhatIfResult,
+)
 from memory.kernel.engine import Engine
 from memory.kernel.errors import Rejected
 from memory.kernel.paging import Listed, Page, listed
@@ -39,7 +46,7 @@ from memory.receipts.rebuild import (
     require_whole,
 )
 from memory.retrieval.ranking import gates, strength_in
-from memory.tenancy.entities import Act, Call, Clock, Namespace
+from memory.tenancy.entities import POLICIES, Act, Call, Clock, Namespace
 from memory.tenancy.namespace_settings import change_preset, settle
 from memory.tenancy.store.namespaces import NamespaceStore
 
@@ -109,11 +116,18 @@ async def compare_moments(
 
 
 async def what_if(engine: Engine, call: Call, asked: WhatIf) -> WhatIfResult:
-    """Fold what was recorded under another policy, beside the bank as it is. Raises Rejected where
-    a setting of the namespace would keep the policy from being changed to that one.
+    """Refold what was recorded under another policy, beside the bank as it is. Raises Rejected for
+    the policy in force, and where a setting of the namespace would keep the policy from being
+    changed to the one asked for.
     """
     call.key.require(Act.READ)
     policy, other = policy_named(call.namespace.policy), policy_named(asked.policy)
+    if policy is other:
+        raise Rejected(
+            f"{asked.policy} is the policy in force; name another to compare it with",
+            field="policy",
+            limit=[one for one in POLICIES if one != asked.policy],
+        )
     async with engine.database.transaction(call.namespace.id) as connection:
         await require_whole(LedgerStore(connection, call.namespace.id), asked.policy)
         beneath = await NamespaceStore(connection).settings_beneath(call.namespace.id)
@@ -127,13 +141,14 @@ async def what_if(engine: Engine, call: Call, asked: WhatIf) -> WhatIfResult:
     settled = change_preset(policy.name, other.name, call.namespace.settings, beneath)
     settle(other.name, settled.settings)
     moved = replace(call, namespace=replace(call.namespace, settings=settled.settings))
-    here = Bank(await asyncio.to_thread(fold, policy, entries), policy, at)
-    there = Bank(await asyncio.to_thread(fold, other, entries), other, at)
+    foresight, states = await asyncio.to_thread(_refold_both, policy, other, entries)
+    here, there = (Bank(one, by, at) for one, by in zip(states, (policy, other), strict=True))
     difference = compare_banks(here, there, names, visible)
     return WhatIfResult(
         policy=asked.policy,
         instead_of=call.namespace.policy,
         outcomes=sum(isinstance(entry, Learn) for entry in entries),
+        foresight=foresight,
         moves=_count_moves(
             {one: weight for one, weight in here.weights().items() if one in living},
             there.weights(),
@@ -147,6 +162,16 @@ async def what_if(engine: Engine, call: Call, asked: WhatIf) -> WhatIfResult:
     )
 
 
+def _refold_both(
+    policy: Policy, other: Policy, entries: Sequence[Entry]
+) -> tuple[Foresight, Sequence[Learned]]:
+    """Whose weights told outcomes better, and the states by either."""
+    here, there = WeightRecorder(policy), WeightRecorder(other)
+    states = [fold(one.policy, entries, watch=one.note) for one in (here, there)]
+    outcomes = [entry for entry in entries if isinstance(entry, Learn)]
+    return compare_foresight(outcomes, here, there), states
+
+
 def _count_moves(
     before: Mapping[UUID, float], after: Mapping[UUID, float], floor: FloorChange
 ) -> WeightMoves:
@@ -155,7 +180,9 @@ def _count_moves(
     return WeightMoves(
         rising=sum(later > earlier for earlier, later in pairs),
         falling=sum(later < earlier for earlier, later in pairs),
-        left_out=sum(earlier >= floor.before and later < floor.after for earlier, later in pairs),
+        below_floor=sum(
+            earlier >= floor.before and later < floor.after for earlier, later in pairs
+        ),
         returning=sum(earlier < floor.before and later >= floor.after for earlier, later in pairs),
         floor=floor,
     )

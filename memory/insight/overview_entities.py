@@ -133,3 +133,4 @@ class CategoryCount:
     tasks: int
     memories: int
     """Living memories that the viewer may see."""
+    id: UUID

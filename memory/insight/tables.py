@@ -8,7 +8,7 @@ from memory.kernel.postgres.tables import metadata, moment, namespace_id
 health_sample = Table(
     "health_sample",
     metadata,
-    namespace_id(primary_key=True),
+    namespace_id(),
     Column("known_at", DateTime(timezone=True), primary_key=True),
     moment("recorded_at"),
     Column("numbers", JSONB, nullable=False),

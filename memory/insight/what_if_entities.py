@@ -13,7 +13,7 @@ from memory.tenancy.entities import PolicyName
 
 @dataclass(frozen=True, slots=True)
 class WhatIf:
-    """Another policy under which the recorded outcomes are folded; the bank is not touched.
+    """Another policy under which the recorded outcomes are refolded; the bank is not touched.
 
     Which memories were served is taken as it was: another policy would have served others, and
     what would have come of that nobody knows.
@@ -22,7 +22,7 @@ class WhatIf:
     __pydantic_config__ = INPUT
 
     policy: PolicyName
-    """Name of the other policy."""
+    """Name of the other policy; not that in force."""
     limit: Annotated[Whole, Field(ge=1, le=MAX_CHANGES)] = 100
     """How many changes of each kind are listed at most."""
 
@@ -53,12 +53,43 @@ class WeightMoves:
     """How many weigh more."""
     falling: int
     """How many weigh less."""
-    left_out: int
+    below_floor: int
     """How many fall below the score floor, so that no task is near enough for them."""
     returning: int
     """How many were below the score floor, and are not any more."""
     floor: FloorChange
     """The score floor."""
+
+
+@dataclass(frozen=True, slots=True)
+class Foresight:
+    """How often weights said beforehand which way an outcome would go, by either policy.
+
+    Asked of each outcome, just before it moves a weight: do the memories that were served weigh
+    more than 1 on average, and was the reward larger than without memory (of a single outcome: than
+    the agent's mean in that category until then)? An average of exactly 1 counts half.
+    """
+
+    __pydantic_config__ = OUTPUT
+
+    outcomes: int
+    """Outcomes that were better or worse than without, and so could be foreseen."""
+    dates: int
+    """Days (UTC) on which these outcomes became known."""
+    before: float | None = None
+    """Share that the policy of the namespace foresaw, from 0 to 1; null without such an outcome."""
+    after: float | None = None
+    """Share that the other policy foresaw."""
+    low: float | None = None
+    """Lower end of the 95 % interval of `after` less `before`; null below ten dates, and where no
+    two dates differ.
+    """
+    high: float | None = None
+    """Upper end of that interval, which may be looked at as often as one likes."""
+    needed: int | None = None
+    """About how many such outcomes would tell a difference of this size from none; null where it is
+    told already, or cannot be reckoned yet.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +103,11 @@ class WhatIfResult:
     instead_of: str
     """The policy of the namespace."""
     outcomes: int
-    """How many recorded outcomes were folded."""
+    """How many recorded outcomes were refolded."""
     moves: WeightMoves
-    """How many living memories would rise, fall, or be left out."""
+    """How many living memories would rise, fall, or fall below the score floor."""
+    foresight: Foresight
+    """Whose weights told better beforehand how outcomes would be."""
     difference: BankDifference
     """From the bank as it is to the bank as it would be."""
     held_fixed: str = (

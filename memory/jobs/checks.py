@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 
+from memory.inference.embedder import LocalEmbedder
 from memory.inference.store import ModelStore
 from memory.kernel.engine import Engine
 from memory.kernel.errors import MemoryFault
@@ -39,6 +40,8 @@ async def readiness(engine: Engine) -> dict[str, Check]:
 def _check_embedder(engine: Engine) -> Check:
     if engine.registered is None:
         return Check(ok=False, detail=engine.failure or "the embedding model is loading")
+    if isinstance(engine.embedder, LocalEmbedder) and (why := engine.embedder.absence) is not None:
+        return Check(ok=False, detail=why)
     return Check(ok=True, detail=engine.registered.identity.name)
 
 

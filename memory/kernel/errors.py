@@ -3,6 +3,7 @@
     MemoryFault
     ├── NotFound            the thing is not there, or not in this namespace
     ├── Gone                the thing was there and is kept no longer
+    ├── Moved               the namespace is served by another deployment, at `url`
     ├── Conflict            what is there does not admit this
     │   └── StaleEdit       the caller edited an older version
     ├── Rejected            the input cannot be taken; names the field and the limit
@@ -66,6 +67,16 @@ class Gone(MemoryFault):
     code = "gone"
 
 
+class Moved(MemoryFault):
+    """The namespace has moved to another deployment, where the same keys open it."""
+
+    code = "namespace_moved"
+
+    def __init__(self, url: str) -> None:
+        super().__init__(f"the namespace has moved: it is served at {url}")
+        self.url = url
+
+
 class Conflict(MemoryFault):
     """What is there does not admit this change."""
 
@@ -112,6 +123,15 @@ class Unavailable(MemoryFault):
     """A part the memory leans on is down or not ready."""
 
     code = "unavailable"
+
+
+def moving() -> Unavailable:
+    """Of a namespace that is between two deployments, for seconds."""
+    return Unavailable(
+        "the namespace is being moved to another deployment: ask again",
+        code="namespace_moving",
+        retry_after=1,
+    )
 
 
 def explain(fault: Exception) -> str:

@@ -9,8 +9,8 @@ from memory.kernel.postgres.tables import identity, key_id, metadata, moment, na
 writing = Table(
     "writing",
     metadata,
-    identity(),
     namespace_id(),
+    identity(),
     Column("role", Text, nullable=False),
     Column("model", Text, nullable=False),
     Column("attempt", Integer, nullable=False),
@@ -31,7 +31,6 @@ writing = Table(
     moment("erased_at", nullable=True),
     key_id(),
     one_of("status", ("done", "failed", "stopped")),
-    Index("ix_writing_namespace_id_id", "namespace_id", "id"),
     Index("ix_writing_namespace_id_retrieval_id", "namespace_id", "retrieval_id"),
 )
 
@@ -39,7 +38,7 @@ writing = Table(
 writing_budget = Table(
     "writing_budget",
     metadata,
-    namespace_id(primary_key=True),
+    namespace_id(),
     Column("day", Date, primary_key=True),
     Column("spent", BigInteger, nullable=False, server_default="0"),
     Column("reserved", BigInteger, nullable=False, server_default="0"),

@@ -19,6 +19,7 @@ from sqlalchemy.dialects.postgresql import ARRAY, DOUBLE_PRECISION, JSONB
 
 from memory.kernel.postgres.tables import (
     bank_version,
+    belongs_to,
     identity,
     key_id,
     metadata,
@@ -47,8 +48,8 @@ LIVING = "status NOT IN ('retired', 'rejected') AND erased_at IS NULL"
 memory = Table(
     "memory",
     metadata,
-    identity(),
     namespace_id(),
+    identity(),
     Column("kind", Text, nullable=False),
     Column("status", Text, nullable=False),
     Column("status_reason", Text),
@@ -57,11 +58,11 @@ memory = Table(
     Column("pinned", Boolean, nullable=False, server_default="false"),
     # The agent whose private memory this is, as text; `*` where the whole namespace may see it.
     Column("owner", Text, nullable=False),
-    Column("agent_id", Uuid, ForeignKey("agent.id"), nullable=False),
-    Column("category_id", Uuid, ForeignKey("category.id"), nullable=False),
-    Column("subcategory_id", Uuid, ForeignKey("category.id")),
-    Column("task_id", Uuid, ForeignKey("task.id")),
-    Column("trajectory_id", Uuid, ForeignKey("trajectory.id")),
+    Column("agent_id", Uuid, nullable=False),
+    Column("category_id", Uuid, nullable=False),
+    Column("subcategory_id", Uuid),
+    Column("task_id", Uuid),
+    Column("trajectory_id", Uuid),
     # What stands or falls together: at most one memory of a source group is served.
     Column("source_group", Text, nullable=False),
     Column("detail", JSONB, nullable=False, server_default=text("'{}'::jsonb")),
@@ -81,6 +82,11 @@ memory = Table(
     Column("returned_credits", Integer, nullable=False, server_default="0"),
     bank_version(),
     key_id(),
+    belongs_to("agent_id", "agent"),
+    belongs_to("category_id", "category"),
+    belongs_to("subcategory_id", "category"),
+    belongs_to("task_id", "task"),
+    belongs_to("trajectory_id", "trajectory"),
     one_of("kind", KINDS),
     one_of("status", STATUSES),
     one_of("trust", ("trusted", "unverified", "quarantined")),
@@ -108,9 +114,9 @@ ERASED_COLUMNS: dict[str, object] = {"metadata": {}, "detail": {}, "sha256": b""
 memory_version = Table(
     "memory_version",
     metadata,
-    Column("memory_id", Uuid, ForeignKey("memory.id", ondelete="CASCADE"), primary_key=True),
-    Column("version", Integer, primary_key=True),
     namespace_id(),
+    Column("memory_id", Uuid, primary_key=True),
+    Column("version", Integer, primary_key=True),
     Column("situation", Text, nullable=False),
     Column("lesson", Text, nullable=False),
     # What both hold to be found as it is written (`memory.kernel.identifiers`).
@@ -123,22 +129,24 @@ memory_version = Table(
     moment("recorded_at"),
     bank_version(),
     key_id(),
+    belongs_to("memory_id", "memory", ondelete="CASCADE"),
 )
 
 
 embedding = Table(
     "embedding",
     metadata,
-    Column("memory_id", Uuid, ForeignKey("memory.id", ondelete="CASCADE"), primary_key=True),
+    namespace_id(),
+    Column("memory_id", Uuid, primary_key=True),
     Column("version", Integer, primary_key=True),
     Column("field", Text, primary_key=True),
     Column("model_id", Uuid, ForeignKey("embedding_model.id"), primary_key=True),
-    namespace_id(),
     # No declared width: it belongs to the model, and models change.
     Column("vector", HALFVEC(), nullable=False),
     Column("token_ids", ARRAY(Integer), nullable=False),
     # The share of the text's characters that the model's tokenizer does not know.
     Column("unknown_share", DOUBLE_PRECISION, nullable=False, server_default="0"),
+    belongs_to("memory_id", "memory", ondelete="CASCADE"),
     # `enforce` and `avoid`: the halves of a constraint, which is what contradictions are in.
     one_of("field", ("situation", "lesson", "task", "trigger", "enforce", "avoid")),
     Index("ix_embedding_namespace_id_model_id_field", "namespace_id", "model_id", "field"),

@@ -1,4 +1,4 @@
-"""The policy of a living namespace is changed: the ledger is folded anew → states, ledger, policy.
+"""The policy of a living namespace is changed: the ledger is refolded → states, ledger, policy.
 
 All of it is one transaction: who is killed on the way has changed nothing, and asks again. It holds
 the state lock, so that outcomes wait, and takes the namespace's row only when the ledger is folded,

@@ -1,6 +1,6 @@
 """What was learned from outcomes that are out of effect is taken back: withdraw → refold → set.
 
-Steps do not commute, so nothing is subtracted: the states are folded again without the withdrawn,
+Steps do not commute, so nothing is subtracted: the states are refolded without the withdrawn,
 from the last version of the bank before them, and what comes out differently is set.
 """
 
@@ -66,7 +66,7 @@ async def _fold_from(
     outcomes: Sequence[Outcome],
     without: Collection[UUID] = frozenset(),
 ) -> Learned:
-    """The ledger folded again, from before the first of these outcomes."""
+    """The ledger refolded, from before the first of these outcomes."""
     store = LedgerStore(connection, namespace.id)
     versions = [one.bank_version for one in outcomes if one.bank_version is not None]
     first = await store.settled_before(min(versions))

@@ -48,7 +48,7 @@ async def past_states(connection: Connection, namespace: Namespace, as_of: datet
 
 
 async def rebuilt(connection: Connection, namespace: Namespace) -> Learned:
-    """All states, folded anew from where the ledger is closed; equal to the live ones bit for
+    """All states, refolded from where the ledger is closed; equal to the live ones bit for
     bit.
     """
     store = LedgerStore(connection, namespace.id)

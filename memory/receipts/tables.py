@@ -19,6 +19,7 @@ from sqlalchemy.dialects.postgresql import ARRAY, DOUBLE_PRECISION, JSONB
 from memory.kernel.postgres.tables import (
     NUMBERS,
     bank_version,
+    belongs_to,
     identity,
     key_id,
     metadata,
@@ -33,16 +34,16 @@ ARMS = ("on", "control", "forced_on", "forced_off", "paired", "empty", "suspende
 retrieval = Table(
     "retrieval",
     metadata,
-    identity(),
     namespace_id(),
-    Column("agent_id", Uuid, ForeignKey("agent.id"), nullable=False),
+    identity(),
+    Column("agent_id", Uuid, nullable=False),
     # As the agent was declared then: runs of different models are no pair, and what an agent
     # brings of its own decides where its strength starts.
     Column("agent_model", Text),
     Column("own_information", Boolean, nullable=False, server_default="false"),
-    Column("task_id", Uuid, ForeignKey("task.id"), nullable=False),
-    Column("category_id", Uuid, ForeignKey("category.id"), nullable=False),
-    Column("subcategory_id", Uuid, ForeignKey("category.id")),
+    Column("task_id", Uuid, nullable=False),
+    Column("category_id", Uuid, nullable=False),
+    Column("subcategory_id", Uuid),
     Column("confidence", DOUBLE_PRECISION, nullable=False),
     Column("purpose", Text, nullable=False),
     Column("arm", Text, nullable=False),
@@ -83,9 +84,12 @@ retrieval = Table(
     key_id(),
     # The caller's own id of the trace that the run belongs to.
     Column("trace_id", Text),
+    belongs_to("agent_id", "agent"),
+    belongs_to("task_id", "task"),
+    belongs_to("category_id", "category"),
+    belongs_to("subcategory_id", "category"),
     one_of("arm", ARMS),
     one_of("purpose", ("act", "paired", "replay")),
-    Index("ix_retrieval_namespace_id_id", "namespace_id", "id"),
     Index("ix_retrieval_namespace_id_task_id", "namespace_id", "task_id"),
     Index("ix_retrieval_namespace_id_known_at", "namespace_id", "known_at"),
     Index(
@@ -102,9 +106,9 @@ retrieval = Table(
 retrieval_item = Table(
     "retrieval_item",
     metadata,
-    Column("retrieval_id", Uuid, ForeignKey("retrieval.id", ondelete="CASCADE"), primary_key=True),
-    Column("memory_id", Uuid, ForeignKey("memory.id", ondelete="CASCADE"), primary_key=True),
     namespace_id(),
+    Column("retrieval_id", Uuid, primary_key=True),
+    Column("memory_id", Uuid, primary_key=True),
     Column("version", Integer, nullable=False),
     Column("similarity", DOUBLE_PRECISION, nullable=False),
     Column("relevance", DOUBLE_PRECISION, nullable=False),
@@ -130,6 +134,8 @@ retrieval_item = Table(
     Column("inclusion", DOUBLE_PRECISION),
     Column("left_out", Boolean, nullable=False, server_default="false"),
     Column("contender", Boolean, nullable=False, server_default="false"),
+    belongs_to("retrieval_id", "retrieval", ondelete="CASCADE"),
+    belongs_to("memory_id", "memory", ondelete="CASCADE"),
     Index("ix_retrieval_item_namespace_id_memory_id", "namespace_id", "memory_id"),
     # Coins that could have fallen either way, by time.
     Index(
@@ -147,7 +153,7 @@ retrieval_item = Table(
 receipt_tally = Table(
     "receipt_tally",
     metadata,
-    namespace_id(primary_key=True),
+    namespace_id(),
     Column("kind", Text, primary_key=True),
     Column("subject_id", Uuid, primary_key=True),
     Column("n", BigInteger, nullable=False),
@@ -159,9 +165,9 @@ receipt_tally = Table(
 outcome = Table(
     "outcome",
     metadata,
-    identity(),
     namespace_id(),
-    Column("retrieval_id", Uuid, ForeignKey("retrieval.id"), nullable=False),
+    identity(),
+    Column("retrieval_id", Uuid, nullable=False),
     Column("evaluator", Text, nullable=False),
     Column("verifier", Text, nullable=False),
     Column("metric", Text, nullable=False),
@@ -185,13 +191,13 @@ outcome = Table(
     # What each ranker's own answer would have earned, by name of ranker.
     Column("ranker_rewards", JSONB(none_as_null=True)),
     # The off-run's outcome that completed this pair.
-    Column("partner_id", Uuid, ForeignKey("outcome.id")),
+    Column("partner_id", Uuid),
     Column("answers", JSONB),
     Column("stances", JSONB),
     Column("evidence", Text, nullable=False),
     Column("status", Text, nullable=False),
     Column("reason", Text),
-    Column("supersedes", Uuid, ForeignKey("outcome.id")),
+    Column("supersedes", Uuid),
     moment("known_at"),
     moment("recorded_at"),
     Column("position", Integer, nullable=False),
@@ -213,6 +219,9 @@ outcome = Table(
     # What the reporter would do otherwise; and when acquisition had looked at the outcome.
     Column("lesson", JSONB),
     moment("acquired_at", nullable=True),
+    belongs_to("retrieval_id", "retrieval"),
+    belongs_to("partner_id", "outcome"),
+    belongs_to("supersedes", "outcome"),
     one_of("verifier", ("human", "test", "judge", "self")),
     one_of("evidence", ("paired", "control", "single", "none")),
     one_of("status", ("accepted", "applied", "ignored", "superseded")),
@@ -235,7 +244,6 @@ outcome = Table(
         postgresql_where=text("bank_version IS NOT NULL"),
     ),
     # By which the database finds what still names a row that is to be removed.
-    Index("ix_outcome_retrieval_id", "retrieval_id"),
     Index("ix_outcome_supersedes", "supersedes", postgresql_where=text("supersedes IS NOT NULL")),
     Index("ix_outcome_partner_id", "partner_id", postgresql_where=text("partner_id IS NOT NULL")),
     Index("ix_outcome_namespace_id_key_id_known_at", "namespace_id", "key_id", "known_at"),
@@ -248,6 +256,7 @@ outcome = Table(
     ),
     Index(
         "uq_outcome_partner_id",
+        "namespace_id",
         "partner_id",
         unique=True,
         postgresql_where=text("status IN ('accepted', 'applied')"),
@@ -263,6 +272,7 @@ outcome = Table(
     ),
     Index(
         "uq_outcome_effective",
+        "namespace_id",
         "retrieval_id",
         unique=True,
         postgresql_where=text("status IN ('accepted', 'applied')"),

@@ -289,7 +289,7 @@ _NOT_ITS_OWN = """namespace_id = :ns AND model_id = :model
 
 _DROP = tuple(
     text(f"""
-    DELETE FROM {table} WHERE ctid = ANY(ARRAY(
+    DELETE FROM {table} WHERE namespace_id = :ns AND ctid = ANY(ARRAY(
         SELECT ctid FROM {table} WHERE {_NOT_ITS_OWN} LIMIT :limit
     ))
     """)  # noqa: S608 - constants; every value is a parameter

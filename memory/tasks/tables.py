@@ -18,6 +18,7 @@ from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION, JSONB
 
 from memory.kernel.postgres.tables import (
     NUMBERS,
+    belongs_to,
     identity,
     key_id,
     metadata,
@@ -32,8 +33,8 @@ VERIFIERS = ("human", "test", "judge", "self", "none")
 agent = Table(
     "agent",
     metadata,
-    identity(),
     namespace_id(),
+    identity(),
     Column("name", Text, nullable=False),
     Column("model", Text),
     Column("family", Text),
@@ -49,9 +50,9 @@ agent = Table(
 category = Table(
     "category",
     metadata,
-    identity(),
     namespace_id(),
-    Column("parent_id", Uuid, ForeignKey("category.id", ondelete="CASCADE")),
+    identity(),
+    Column("parent_id", Uuid),
     Column("name", Text, nullable=False),
     # Fixed by the first outcome that counts, until none is left, or by an admin.
     Column("metric", Text),
@@ -60,6 +61,7 @@ category = Table(
     Column("taxonomy_version", Integer, nullable=False, server_default="1"),
     moment("created_at"),
     key_id(),
+    belongs_to("parent_id", "category", ondelete="CASCADE"),
     one_of("fixed_by", ("outcomes", "admin")),
     CheckConstraint("(metric IS NULL) = (fixed_by IS NULL)", name="fixed"),
     UniqueConstraint("namespace_id", "parent_id", "name", postgresql_nulls_not_distinct=True),
@@ -70,25 +72,26 @@ centroid = Table(
     "centroid",
     metadata,
     namespace_id(),
-    Column("category_id", Uuid, ForeignKey("category.id", ondelete="CASCADE"), primary_key=True),
+    Column("category_id", Uuid, primary_key=True),
     Column("model_id", Uuid, ForeignKey("embedding_model.id"), primary_key=True),
     Column("total", NUMBERS, nullable=False),
     Column("n", Integer, nullable=False),
     # The vector of the taxonomy's description, which counts as one example more.
     Column("prior", NUMBERS),
+    belongs_to("category_id", "category", ondelete="CASCADE"),
 )
 
 
 task = Table(
     "task",
     metadata,
-    identity(),
     namespace_id(),
+    identity(),
     Column("key", Text),
     Column("text", Text, nullable=False),
     Column("sha256", LargeBinary, nullable=False),
-    Column("category_id", Uuid, ForeignKey("category.id"), nullable=False),
-    Column("subcategory_id", Uuid, ForeignKey("category.id")),
+    Column("category_id", Uuid, nullable=False),
+    Column("subcategory_id", Uuid),
     Column("group_key", Text),
     Column("metadata", JSONB, nullable=False, server_default=text("'{}'::jsonb")),
     moment("known_at"),
@@ -97,6 +100,8 @@ task = Table(
     key_id(),
     # When its window closes: from then on no prediction counts.
     moment("closes_at", nullable=True),
+    belongs_to("category_id", "category"),
+    belongs_to("subcategory_id", "category"),
     Index("ix_task_namespace_id_group_key", "namespace_id", "group_key"),
     Index(
         "uq_task_namespace_id_key",
@@ -111,17 +116,17 @@ task = Table(
 trajectory = Table(
     "trajectory",
     metadata,
-    identity(),
     namespace_id(),
-    Column("task_id", Uuid, ForeignKey("task.id"), nullable=False),
-    Column("agent_id", Uuid, ForeignKey("agent.id"), nullable=False),
+    identity(),
+    Column("task_id", Uuid, nullable=False),
+    Column("agent_id", Uuid, nullable=False),
     Column("steps", JSONB, nullable=False),
     Column("result", Text),
     # Why, in the agent's own words.
     Column("rationale", Text),
     # Which version of the task was run; the receipt behind which the run stands.
     Column("task_variant", Text),
-    Column("retrieval_id", Uuid, ForeignKey("retrieval.id")),
+    Column("retrieval_id", Uuid),
     Column("reward", DOUBLE_PRECISION),
     Column("verifier", Text, nullable=False),
     # What the run took, in the caller's unit; of two right runs the cheaper is preferred.
@@ -136,14 +141,12 @@ trajectory = Table(
     # When a rollback took it back: from then on it has no verdict.
     moment("withdrawn_at", nullable=True),
     key_id(),
+    belongs_to("task_id", "task"),
+    belongs_to("agent_id", "agent"),
+    belongs_to("retrieval_id", "retrieval"),
     one_of("verifier", VERIFIERS),
     Index("ix_trajectory_namespace_id_task_id", "namespace_id", "task_id"),
     Index("ix_trajectory_namespace_id_retrieval_id", "namespace_id", "retrieval_id"),
-    Index(
-        "ix_trajectory_retrieval_id",
-        "retrieval_id",
-        postgresql_where=text("retrieval_id IS NOT NULL"),
-    ),
     # Runs that still have their words.
     Index(
         "ix_trajectory_namespace_id_known_at",

@@ -41,6 +41,7 @@ from memory.tenancy.session_entities import (
 )
 from memory.tenancy.store.calls import CallStore
 from memory.tenancy.store.keys import KeyStore, StoredKey, find_key, found_key, is_unrecorded
+from memory.tenancy.store.moves import find_move, why_elsewhere
 from memory.tenancy.store.namespaces import NamespaceStore, find_namespace, found_namespace
 from memory.tenancy.store.sessions import DashboardSessionStore
 
@@ -64,20 +65,24 @@ async def identify(
 ) -> tuple[Key, Namespace | None]:
     """The key, and the namespace of that name; None where there is none that the key reaches.
 
-    As `authenticate`, in one round trip for both.
+    As `authenticate`, in one round trip for both. Raises Moved or Unavailable where that namespace
+    is served by another deployment, or on its way to one.
     """
     parsed = Token.parse(token)
-    asked = [find_key(parsed.key_id), *([] if slug is None else [find_namespace(slug)])]
-    keys, *namespaces = await engine.database.exchange(asked)
+    of_slug = [] if slug is None else [find_namespace(slug), find_move(slug)]
+    keys, *namespaces = await engine.database.exchange([find_key(parsed.key_id), *of_slug])
     key = _require_match(found_key(keys), parsed, now)
     if is_unrecorded(key, now):
         async with engine.database.transaction() as connection:
             await KeyStore(connection).record_use(key, now)
     namespace = found_namespace(namespaces[0]) if namespaces else None
     try:
-        return key, None if namespace is None else require_reach(key, namespace)
+        reached = None if namespace is None else require_reach(key, namespace)
     except NotFound:
         return key, None
+    if reached is not None and (elsewhere := why_elsewhere(namespaces[1])) is not None:
+        raise elsewhere
+    return key, reached
 
 
 def require_reach(key: Key, namespace: Namespace) -> Namespace:
@@ -155,10 +160,11 @@ async def create_key(engine: Engine, key: Key, draft: KeyDraft, now: datetime) -
     their own.
     """
     key.require(Act.MANAGE)
-    async with engine.database.effect() as connection:
-        namespace_id = None
-        if draft.namespace is not None:
+    namespace_id = None
+    if draft.namespace is not None:
+        async with engine.database.transaction() as connection:
             namespace_id = (await NamespaceStore(connection).by_slug(draft.namespace)).id
+    async with engine.database.effect(namespace_id) as connection:
         _require_may_grant(key, draft, namespace_id)
         key.require_claim(draft.highest_claim, "verifies")
         made, token = await KeyStore(connection).add(draft, namespace_id, key.id, now)
@@ -193,12 +199,11 @@ async def get_key(engine: Engine, key: Key, key_id: UUID) -> Key:
 async def revoke_key(engine: Engine, key: Key, key_id: UUID, now: datetime) -> None:
     """From now on the key opens nothing."""
     key.require(Act.MANAGE)
-    async with engine.database.transaction() as connection:
-        store = KeyStore(connection)
-        found = await _get_managed(store, key, key_id)
-        if found.id == key.id:
-            raise Rejected("a key cannot revoke itself", field="id")
-        await store.revoke(key_id, now)
+    found = await get_key(engine, key, key_id)
+    if found.id == key.id:
+        raise Rejected("a key cannot revoke itself", field="id")
+    async with engine.database.transaction(found.namespace_id) as connection:
+        await KeyStore(connection).revoke(key_id, now)
         event = AuditEvent("key.revoke", str(key_id), {})
         await CallStore(connection).record(event, key.id, found.namespace_id, now)
 
@@ -303,7 +308,7 @@ async def change_namespace(
         policy, settings = call.namespace.policy, call.namespace.settings
         merged = merge_settings(engine, policy, settings, change.settings)
         values["settings"] = merged.stored()
-    async with engine.database.transaction() as connection:
+    async with engine.database.transaction(call.namespace.id) as connection:
         changed = await NamespaceStore(connection).change(call.namespace, values, version)
         event = AuditEvent("namespace.change", changed.slug, {"fields": sorted(values)})
         await CallStore(connection).record(event, call.key.id, changed.id, call.now)
@@ -314,7 +319,7 @@ async def request_deletion(engine: Engine, call: Call) -> Deletion:
     """First step: a confirmation, good for ten minutes. Nothing is deleted yet."""
     call.key.require(Act.OPERATE)
     confirmation = secrets.token_urlsafe(24)
-    async with engine.database.effect() as connection:
+    async with engine.database.effect(call.namespace.id) as connection:
         await NamespaceStore(connection).request_deletion(
             call.namespace.id, _digest(confirmation), call.now
         )

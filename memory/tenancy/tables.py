@@ -57,6 +57,23 @@ namespace = Table(
 )
 
 
+namespace_move = Table(
+    "namespace_move",
+    metadata,
+    Column("namespace_id", Uuid, ForeignKey("namespace.id", ondelete="CASCADE"), primary_key=True),
+    # `arriving` where it goes to; where it comes from `paused` for seconds, then `moved`.
+    Column("state", Text, nullable=False),
+    # From then on it is served again, unless it has moved.
+    moment("paused_until", nullable=True),
+    # Where callers find it once it has moved.
+    Column("url", Text, nullable=False),
+    # By table, the oldest transaction at its source that may not have been copied.
+    Column("places", JSONB, nullable=False, server_default=text("'{}'::jsonb")),
+    moment("started_at"),
+    one_of("state", ("arriving", "paused", "moved")),
+)
+
+
 api_key = Table(
     "api_key",
     metadata,

@@ -5,7 +5,6 @@ of a ticket.
 from sqlalchemy import (
     Boolean,
     Column,
-    ForeignKey,
     Index,
     Integer,
     LargeBinary,
@@ -16,7 +15,15 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import ARRAY, DOUBLE_PRECISION, JSONB
 
-from memory.kernel.postgres.tables import identity, key_id, metadata, moment, namespace_id, one_of
+from memory.kernel.postgres.tables import (
+    belongs_to,
+    identity,
+    key_id,
+    metadata,
+    moment,
+    namespace_id,
+    one_of,
+)
 
 TICKET_STATES = ("open", "leased", "decided", "expired", "quarantined")
 
@@ -35,8 +42,8 @@ CANDIDATE_STATES = ("waiting", "proposed", "twin", "rejected_twin", "nothing", "
 candidate = Table(
     "candidate",
     metadata,
-    Column("outcome_id", Uuid, ForeignKey("outcome.id", ondelete="CASCADE"), primary_key=True),
     namespace_id(),
+    Column("outcome_id", Uuid, primary_key=True),
     Column("state", Text, nullable=False),
     Column("reason", Text),
     # The reward that was expected of its agent at such tasks.
@@ -45,11 +52,13 @@ candidate = Table(
     Column("claims", Integer, nullable=False, server_default="0"),
     moment("claimed_until", nullable=True),
     # The memory that was made of it, or the twin that was there.
-    Column("memory_id", Uuid, ForeignKey("memory.id", ondelete="CASCADE")),
+    Column("memory_id", Uuid),
     moment("recorded_at"),
     moment("finished_at", nullable=True),
     # When it was last compared with other failures.
     moment("compared_at", nullable=True),
+    belongs_to("outcome_id", "outcome", ondelete="CASCADE"),
+    belongs_to("memory_id", "memory", ondelete="CASCADE"),
     one_of("state", CANDIDATE_STATES),
     Index(
         "ix_candidate_waiting",
@@ -57,16 +66,15 @@ candidate = Table(
         "outcome_id",
         postgresql_where=text("state = 'waiting'"),
     ),
-    Index("ix_candidate_namespace_id_outcome_id", "namespace_id", "outcome_id"),
 )
 
 
 ticket = Table(
     "ticket",
     metadata,
-    identity(),
     namespace_id(),
-    Column("memory_id", Uuid, ForeignKey("memory.id", ondelete="CASCADE"), nullable=False),
+    identity(),
+    Column("memory_id", Uuid, nullable=False),
     Column("version", Integer, nullable=False),
     Column("guideline", Text, nullable=False),
     Column("metric", Text, nullable=False),
@@ -75,7 +83,7 @@ ticket = Table(
     Column("rule", Text, nullable=False, server_default="gain"),
     Column("state", Text, nullable=False),
     Column("claims", Integer, nullable=False, server_default="0"),
-    Column("leased_agent_id", Uuid, ForeignKey("agent.id")),
+    Column("leased_agent_id", Uuid),
     Column("leased_key_id", Uuid),
     moment("lease_until", nullable=True),
     Column("decision", Text),
@@ -87,12 +95,15 @@ ticket = Table(
     # When a language model was asked to repair what it turned down: once.
     moment("repair_tried_at", nullable=True),
     key_id(),
+    belongs_to("memory_id", "memory", ondelete="CASCADE"),
+    belongs_to("leased_agent_id", "agent"),
     one_of("state", TICKET_STATES),
     one_of("rule", RULES),
     one_of("reward_kind", ("continuous", "binary")),
     one_of("decision", ("admitted", "rejected", "probation")),
     Index(
         "uq_ticket_waiting",
+        "namespace_id",
         "memory_id",
         unique=True,
         postgresql_where=text("state IN ('open', 'leased', 'quarantined')"),
@@ -105,24 +116,25 @@ ticket = Table(
 changeset = Table(
     "changeset",
     metadata,
-    identity(),
     namespace_id(),
+    identity(),
     Column("state", Text, nullable=False),
     Column("reason", Text),
-    Column("category_id", Uuid, ForeignKey("category.id"), nullable=False),
+    Column("category_id", Uuid, nullable=False),
     Column("family", Text, nullable=False),
     # No foreign key: an array has none. The first is the one in the midst.
     Column("outcome_ids", ARRAY(Uuid), nullable=False),
     Column("similarity", DOUBLE_PRECISION, nullable=False),
     # What is changed, by ids: words stand with the memories alone.
     Column("changes", JSONB, nullable=False, server_default=text("'[]'")),
-    Column("ticket_id", Uuid, ForeignKey("ticket.id", ondelete="SET NULL")),
+    Column("ticket_id", Uuid),
     Column("claims", Integer, nullable=False, server_default="0"),
     moment("claimed_until", nullable=True),
     moment("recorded_at"),
     moment("finished_at", nullable=True),
+    belongs_to("category_id", "category"),
+    belongs_to("ticket_id", "ticket", ondelete="SET NULL (ticket_id)"),
     one_of("state", CHANGESET_STATES),
-    Index("ix_changeset_namespace_id_id", "namespace_id", "id"),
     Index("ix_changeset_ticket_id", "ticket_id"),
 )
 
@@ -130,10 +142,10 @@ changeset = Table(
 trial = Table(
     "trial",
     metadata,
-    Column("ticket_id", Uuid, ForeignKey("ticket.id", ondelete="CASCADE"), primary_key=True),
-    Column("slot", Integer, primary_key=True),
     namespace_id(),
-    Column("task_id", Uuid, ForeignKey("task.id"), nullable=False),
+    Column("ticket_id", Uuid, primary_key=True),
+    Column("slot", Integer, primary_key=True),
+    Column("task_id", Uuid, nullable=False),
     Column("purpose", Text, nullable=False),
     Column("reference", DOUBLE_PRECISION),
     # Null until the trial is reported.
@@ -141,10 +153,13 @@ trial = Table(
     Column("reward_without", DOUBLE_PRECISION),
     Column("raw", JSONB),
     Column("sha256", LargeBinary),
-    Column("agent_id", Uuid, ForeignKey("agent.id")),
+    Column("agent_id", Uuid),
     Column("self_verified", Boolean),
     moment("known_at", nullable=True),
     moment("reported_at", nullable=True),
     key_id(),
+    belongs_to("ticket_id", "ticket", ondelete="CASCADE"),
+    belongs_to("task_id", "task"),
+    belongs_to("agent_id", "agent"),
     one_of("purpose", ("source", "other", "anchor")),
 )

@@ -229,7 +229,7 @@ _PUT = text("""
         recorded_at)
     VALUES (:id, :ns, :webhook, :kind, CAST(:data AS jsonb), :once, 'waiting',
         transaction_timestamp(), transaction_timestamp())
-    ON CONFLICT (webhook_id, once) DO NOTHING
+    ON CONFLICT (namespace_id, webhook_id, once) DO NOTHING
 """)
 
 

@@ -1,15 +1,23 @@
 """Webhooks, and the deliveries that wait for them: written with the fact that they tell of."""
 
-from sqlalchemy import Column, ForeignKey, Index, Integer, Table, Text, UniqueConstraint, Uuid, text
+from sqlalchemy import Column, Index, Integer, Table, Text, UniqueConstraint, Uuid, text
 from sqlalchemy.dialects.postgresql import ARRAY, JSONB
 
-from memory.kernel.postgres.tables import identity, key_id, metadata, moment, namespace_id, one_of
+from memory.kernel.postgres.tables import (
+    belongs_to,
+    identity,
+    key_id,
+    metadata,
+    moment,
+    namespace_id,
+    one_of,
+)
 
 webhook = Table(
     "webhook",
     metadata,
-    identity(),
     namespace_id(),
+    identity(),
     key_id(),
     Column("url", Text, nullable=False),
     Column("kinds", ARRAY(Text), nullable=False),
@@ -19,16 +27,15 @@ webhook = Table(
     Column("failures", Integer, nullable=False, server_default="0"),
     moment("disabled_at", nullable=True),
     Column("disabled_reason", Text),
-    Index("ix_webhook_namespace_id", "namespace_id"),
 )
 
 
 webhook_delivery = Table(
     "webhook_delivery",
     metadata,
-    identity(),
     namespace_id(),
-    Column("webhook_id", Uuid, ForeignKey("webhook.id", ondelete="CASCADE"), nullable=False),
+    identity(),
+    Column("webhook_id", Uuid, nullable=False),
     Column("kind", Text, nullable=False),
     Column("data", JSONB, nullable=False),
     # What is told once, whatever number of times it happens; null: told each time.
@@ -40,8 +47,9 @@ webhook_delivery = Table(
     Column("fault", Text),
     moment("recorded_at"),
     moment("finished_at", nullable=True),
+    belongs_to("webhook_id", "webhook", ondelete="CASCADE"),
     one_of("state", ("waiting", "delivered", "failed")),
-    UniqueConstraint("webhook_id", "once"),
+    UniqueConstraint("namespace_id", "webhook_id", "once"),
     Index(
         "ix_webhook_delivery_waiting",
         "namespace_id",

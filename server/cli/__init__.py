@@ -80,6 +80,7 @@ HOMES = {
     "restore": "backups:restore",
     "export": "transfer:export_command",
     "import": "transfer:import_command",
+    "move": "moving:command",
     "re-embed": "reembedding:command",
     "ask": "loop:ask",
     "remember": "loop:remember",

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from typing import cast
+from uuid import UUID
 
 import click
 
@@ -18,7 +19,7 @@ class Inexact(MemoryFault):
 
 @click.group()
 def job() -> None:
-    """List jobs and their runs; run one, or see what it would do."""
+    """List jobs and their runs; run one, see what it would do, or stop it."""
 
 
 @job.command("list")
@@ -66,6 +67,19 @@ def run(server: ServerOptions, *, name: str, namespace: str) -> None:
 def dry_run(server: ServerOptions, *, name: str, namespace: str) -> None:
     """Say what the job NAME would do on a namespace; nothing changes."""
     _run(server, name, namespace, dry_run=True)
+
+
+@job.command()
+@click.argument("run_id", metavar="RUN", type=click.UUID)
+@namespace_option
+@speaking
+def stop(server: ServerOptions, *, run_id: UUID, namespace: str) -> None:
+    """Do no more of RUN, the id of a run that goes on in parts; its next run does the rest."""
+    with server.connected(namespace) as client:
+        done = client.stop_job_run(str(run_id))
+    server.print(
+        done, f"{done.job} is stopped; the next run does the rest:\n{as_json(done.result)}"
+    )
 
 
 def _run(server: ServerOptions, name: str, namespace: str, *, dry_run: bool) -> None:

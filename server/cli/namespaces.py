@@ -78,7 +78,7 @@ def settings(
 
     A value is JSON, or else text. null leaves raw_gate, score_floor, control_rate or
     llm_daily_tokens to the server and sets retention_days to for ever; others take no null. With
-    --policy every belief is folded anew from the recorded outcomes: look with --dry-run first.
+    --policy every belief is refolded from the recorded outcomes: look with --dry-run first.
     """
     change = read_pairs(pairs)
     if dry_run and (policy is None or change):
@@ -98,10 +98,10 @@ def settings(
 def _foreseen(found: WhatIfResult) -> str:
     moves = found.moves
     said = (
-        f"{counted(found.outcomes, 'outcome')} folded under {found.policy} instead of"
+        f"{counted(found.outcomes, 'outcome')} refolded under {found.policy} instead of"
         f" {found.instead_of}: {counted(moves.rising, 'memory', 'memories')} would rise,"
-        f" {moves.falling} fall, {moves.left_out} be left out, {moves.returning} be"
-        " served again; nothing was changed"
+        f" {moves.falling} fall, {moves.below_floor} fall below the score floor, {moves.returning}"
+        " rise above it again; nothing was changed"
     )
     rows = [
         (one.memory_id, _weight(one.before), _weight(one.after)) for one in found.difference.weights

@@ -11,6 +11,7 @@ import click
 from server import hosting
 from server.doctor import examine
 from server.mcp.bridge import BridgeOptions, serve_mcp
+from server.opening import needs_owner
 from server.settings import cap_threads, explain, load, publish
 
 data_option = click.option(
@@ -21,7 +22,7 @@ data_option = click.option(
 @click.command()
 @click.option("--host", help="Address to listen on (MEMLIFT_HOST).")
 @click.option("--port", type=int, help="Port to listen on (MEMLIFT_PORT).")
-@click.option("--workers", type=int, help="Processes, each with a model and an index of its own.")
+@click.option("--workers", type=int, help="Serving processes; one more holds the model for all.")
 @click.option(
     "--insecure-local",
     is_flag=True,
@@ -33,7 +34,7 @@ def serve(**given: object) -> None:
     """Serve; without a database URL, with a Postgres of its own in the data directory."""
     settings = load(given)
     publish(given)
-    cap_threads(settings.workers)
+    cap_threads(settings.workers + needs_owner(settings))
     hosting.serve(settings)
 
 

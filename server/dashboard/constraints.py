@@ -1,15 +1,25 @@
 """Constraints: what separates success from failure, and the contrasts of runs that say so."""
 
 import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 from uuid import UUID
 
 from fastapi import Response
 
 from memory.constraints import bank, service
-from memory.constraints.browsing import list_constraint_clusters, load_constraint_links
+from memory.constraints.browsing import (
+    LOOKED_AT,
+    group_alike_constraints,
+    list_constraint_clusters,
+    load_constraint_links,
+)
+from memory.constraints.entities import Constraint
+from memory.constraints.likeness_groups import AlikeConstraints
 from memory.curation import service as curation
 from memory.curation.entities import MAX_BULK, StatusChange
+from memory.insight.browse import some_memories
 from memory.kernel.errors import MemoryFault, NotFound, Rejected
 from memory.kernel.paging import Page
 from memory.kernel.text import NAME, cleaned, optional
@@ -25,6 +35,8 @@ from server.dashboard.viewer import FormDep, Manages, PageViewer, Reads, Remembe
 from server.errors import status_of
 
 CHOICES = Page(200)
+GROUPS, OF_GROUP = 20, 8
+"""So many groups of constraints that are alike are shown, and so many of each."""
 ORIGINS = ("distilled", "written")
 DECIDED = {"approve": "approved", "reject": "rejected"}
 RESULTS = {
@@ -61,6 +73,31 @@ async def show_constraints(viewer: Reads) -> Response:
         origins=ORIGINS,
         categories=[one.name for one in categories.items if one.parent is None],
     )
+
+
+@dataclass(frozen=True, slots=True)
+class AlikeView:
+    """A group of constraints whose triggers are alike, as far as the page shows it."""
+
+    group: AlikeConstraints
+    constraints: Sequence[Constraint]
+
+
+@router.get("/alike")
+async def show_alike(viewer: Reads) -> Response:
+    """Constraints in groups of those that are about the same, the largest group first."""
+    groups = await group_alike_constraints(viewer.engine, viewer.call)
+    ids = [one for group in groups[:GROUPS] for one in group.ids[:OF_GROUP]]
+    memories = await some_memories(viewer.engine, viewer.call, ids)
+    supported = await bank.with_support(viewer.engine, viewer.call, memories)
+    found = {one.id: one for one in supported}
+    views = [
+        AlikeView(group, [found[one] for one in group.ids[:OF_GROUP] if one in found])
+        for group in groups[:GROUPS]
+    ]
+    links = await load_constraint_links(viewer.engine, viewer.call, ids)
+    total, looked_at = len(groups), LOOKED_AT
+    return page(viewer, "alike.html", views=views, links=links, total=total, looked_at=looked_at)
 
 
 @router.get("/contrasts/{contrast_id}")

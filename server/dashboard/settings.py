@@ -8,6 +8,7 @@ from fastapi import Response
 
 from memory.insight.history import what_if
 from memory.insight.what_if_entities import WhatIf, WhatIfResult
+from memory.insight.what_if_wording import WhatIfVerdict, judge_what_if
 from memory.kernel.errors import MemoryFault, Rejected
 from memory.outcomes.policy_change import change_namespace
 from memory.tenancy.entities import POLICIES, Learning, NamespaceChange, PolicyName
@@ -87,7 +88,7 @@ async def change_policy(viewer: Manages, form: FormDep) -> Response:
         changed = await change_namespace(viewer.engine, viewer.call, wanted, _version(form))
     except MemoryFault as fault:
         return _page(viewer, fault)
-    said = f"The policy is {changed.policy} now, and every belief was folded anew under it."
+    said = f"The policy is {changed.policy} now, and every belief was refolded under it."
     said += f" Changing it back to {before} gives the beliefs that {before} makes of the outcomes."
     return done(viewer, "/settings", said)
 
@@ -100,16 +101,24 @@ async def show_what_if(viewer: Reads) -> Response:
     current, wanted = viewer.call.namespace.policy, viewer.request.query_params.get("policy")
     found: WhatIfResult | None = None
     view: DifferenceView | None = None
+    verdict: WhatIfVerdict | None = None
     if wanted is not None:
         # One that it cannot be folded under is told on the page of settings.
         try:
             found = await what_if(viewer.engine, viewer.call, WhatIf(_policy(wanted), SHOWN))
         except MemoryFault as fault:
             return _page(viewer, fault)
+        verdict = judge_what_if(found)
         view = await load_view(viewer, found.difference)
     others = {name: text for name, text in POLICY_TEXTS.items() if name != current}
     return page(
-        viewer, "what_if.html", found=found, view=view, others=others, now=POLICY_TEXTS[current]
+        viewer,
+        "what_if.html",
+        found=found,
+        verdict=verdict,
+        view=view,
+        others=others,
+        now=POLICY_TEXTS[current],
     )
 
 

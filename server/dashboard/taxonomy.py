@@ -1,14 +1,19 @@
 """Taxonomy: the kinds of task a namespace knows, what each is, and how much lies in it."""
 
 from dataclasses import dataclass
+from uuid import UUID
 
 from fastapi import Response
 
+from memory.constraints.renaming import CategoryRename, rename_category
 from memory.constraints.taxonomy import get_taxonomy, list_taxonomies
 from memory.insight.overview_entities import CategoryCount
 from memory.insight.taxonomy import list_category_counts
+from memory.kernel.errors import MemoryFault, NotFound
+from memory.tasks.entities import GENERAL_NAME
 from server.dashboard.guarding import guarded_at
-from server.dashboard.viewer import Reads, page
+from server.dashboard.viewer import FormDep, Manages, PageViewer, Reads, done, page
+from server.errors import status_of
 
 router = guarded_at("/dashboard/ns/{namespace}/taxonomy")
 
@@ -28,6 +33,23 @@ class TaxonomyRow:
 @router.get("")
 async def show_taxonomy(viewer: Reads) -> Response:
     """Every category, named by the taxonomy or not, with its counts."""
+    return await _listed(viewer)
+
+
+@router.post("/{category_id}/name")
+async def rename(viewer: Manages, category_id: UUID, form: FormDep) -> Response:
+    """Another name for a category; what was learned in it stays."""
+    try:
+        wanted = CategoryRename(form.get("name"))
+        renamed = await rename_category(viewer.engine, viewer.call, category_id, wanted)
+    except NotFound:
+        raise
+    except MemoryFault as fault:
+        return await _listed(viewer, fault)
+    return done(viewer, "/taxonomy", f"The category is called {renamed.name} now.")
+
+
+async def _listed(viewer: PageViewer, fault: MemoryFault | None = None) -> Response:
     current = await get_taxonomy(viewer.engine, viewer.call)
     versions = await list_taxonomies(viewer.engine, viewer.call)
     counts = await list_category_counts(viewer.engine, viewer.call)
@@ -41,6 +63,9 @@ async def show_taxonomy(viewer: Reads) -> Response:
     return page(
         viewer,
         "taxonomy.html",
+        200 if fault is None else status_of(fault),
+        fault=fault,
+        fixed=GENERAL_NAME,
         current=current,
         rows=rows,
         versions=list(reversed(versions)),

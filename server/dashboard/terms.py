@@ -115,7 +115,7 @@ GLOSSARY: dict[str, str] = {
     ),
     "ledger": (
         "every change of every state, in order, with its reason; all weights can be "
-        "recomputed from it"
+        "refolded from it"
     ),
     "rollback": "taking back everything that an agent or a key reported and wrote",
     "known at": (

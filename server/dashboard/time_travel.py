@@ -126,7 +126,7 @@ async def undo(viewer: Manages, rollback_id: UUID) -> Response:
     undone = await undo_rollback(viewer.engine, viewer.call, rollback_id)
     left = f", {len(undone.left)} left as {'it is' if len(undone.left) == 1 else 'they are'}"
     message = (
-        f"Undone: {counted(len(undone.outcomes), 'outcome')} counted again, "
+        f"Undone: {counted(len(undone.outcomes), 'outcome')} back in effect, "
         f"{counted(len(undone.restored), 'memory', 'memories')} restored"
         f"{left if undone.left else ''}, {counted(undone.difference.total, 'weight')} changed; "
         f"the bank is at version {undone.bank_version}."

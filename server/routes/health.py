@@ -14,6 +14,7 @@ from server.metrics import CONTENT_TYPE
 from server.middleware import LOOPBACK
 from server.schemas.health import Live, Ready
 from server.shared import shared_of
+from server.worker_pages import page_of_all
 
 router = APIRouter(tags=["health"])
 LIVE = answered(Live()).body
@@ -62,5 +63,8 @@ async def scraper(request: Request) -> None:
 
 @router.get("/metrics", dependencies=[Depends(scraper)], response_class=Response)
 async def metrics(shared: SharedDep) -> Response:
-    """Counts and durations for Prometheus."""
-    return Response(shared.meters.text(), media_type=CONTENT_TYPE)
+    """Counts and durations for Prometheus: with several workers, of all of them."""
+    text = shared.meters.text()
+    if shared.placement is not None:
+        text = await page_of_all(shared.placement, text)
+    return Response(text, media_type=CONTENT_TYPE)

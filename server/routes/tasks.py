@@ -5,6 +5,8 @@ from uuid import UUID
 
 from fastapi import Query, Response
 
+from memory.constraints import renaming
+from memory.constraints.renaming import CategoryRename
 from memory.outcomes import measures
 from memory.tasks import service as tasks
 from memory.tasks.entities import (
@@ -80,6 +82,14 @@ async def set_measure(
 ) -> Response:
     """Fix what later outcomes of a category are measured by; an empty body leaves it to them."""
     return answered(await measures.set_measure(engine, call, category_id, body))
+
+
+@categories_router.put("/{category_id}/name", response_model=Category)
+async def rename_category(
+    engine: EngineDep, call: Manages, category_id: UUID, body: CategoryRename
+) -> Response:
+    """Give a category another name; what was learned in it stays, and the taxonomy follows."""
+    return answered(await renaming.rename_category(engine, call, category_id, body))
 
 
 tasks_router = router_at(f"{INSIDE}/tasks", "tasks")

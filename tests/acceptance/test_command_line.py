@@ -105,6 +105,8 @@ def test_jobs_are_listed_tried_and_run(memlift: Memlift, slug: str) -> None:
     assert (tried["dry_run"], ran["dry_run"]) == (True, False)  # pyright: ignore[reportIndexIssue] - JSON
     assert "merge" in done(memlift("job", "runs", "--namespace", slug))
     assert "nonsense" in sentence(memlift("job", "run", "nonsense", "--namespace", slug))
+    stopped = memlift("job", "stop", ran["id"], "--namespace", slug)  # pyright: ignore[reportIndexIssue, reportArgumentType] - JSON
+    assert "nothing of this run is left to stop" in sentence(stopped)
 
 
 def test_runs_are_listed_newest_first_and_outcomes_applied(memlift: Memlift, slug: str) -> None:

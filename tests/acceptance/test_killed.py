@@ -178,7 +178,7 @@ def assert_all_kept(memory: MemLift, known: Acknowledged) -> None:
 
 @dataclass(frozen=True)
 class Told:
-    """How often each outcome moved each state, and the states: as stored and as folded anew."""
+    """How often each outcome moved each state, and the states: as stored and as refolded."""
 
     events: Counter[tuple[UUID, tuple[object, ...]]]
     live: Learned

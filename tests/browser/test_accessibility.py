@@ -5,9 +5,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from memlift_client import MemLift
 from playwright.sync_api import BrowserContext, Page, expect
 
-from server.dashboard.navigation import NAVIGATION
+from tests.browser.pages import every_page
 from tests.browser.story import SHOP, Story
 
 Open = Callable[..., BrowserContext]
@@ -20,16 +21,6 @@ UNNAMED = """[...document.querySelectorAll('table')]
         || [...one.querySelectorAll('th')].some(th => !th.scope))
     .map(one => one.outerHTML.slice(0, 200))"""
 GRAVE = {"serious", "critical"}
-BEYOND = (
-    "/search?q=invoice",
-    "/receipts/outcomes",
-    "/candidates/lessons",
-    "/candidates/changesets",
-    "/memories/{memory}",
-    "/receipts/{receipt}",
-    "/settings/what-if?policy=steps",
-)
-PATHS = (*(entry.path for entry in NAVIGATION), *BEYOND)
 
 
 @pytest.fixture(scope="module")
@@ -55,13 +46,13 @@ def grave_faults(page: Page, axe: str) -> list[str]:
 @pytest.mark.parametrize("width", [1440, 390])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing_serious_on_any_page(
-    open_browser: Open, shop_told: Story, axe: str, scheme: str, width: int
+    open_browser: Open, shop: MemLift, shop_told: Story, axe: str, scheme: str, width: int
 ) -> None:
     context = open_browser(color_scheme=scheme, viewport={"width": width, "height": 900})
     page = context.new_page()
     found: dict[str, list[str]] = {}
-    for path in PATHS:
-        page.goto(HOME + path.format(memory=shop_told.memory_id, receipt=shop_told.receipts[0]))
+    for path in every_page(shop, shop_told):
+        page.goto(HOME + path)
         if faults := grave_faults(page, axe):
             found[path] = faults
 
@@ -69,11 +60,11 @@ def test_axe_finds_nothing_serious_on_any_page(
 
 
 def test_every_table_says_what_it_is_and_whose_title_each_title_is(
-    page: Page, shop_told: Story
+    page: Page, shop: MemLift, shop_told: Story
 ) -> None:
     found: dict[str, list[str]] = {}
-    for path in PATHS:
-        page.goto(HOME + path.format(memory=shop_told.memory_id, receipt=shop_told.receipts[0]))
+    for path in every_page(shop, shop_told):
+        page.goto(HOME + path)
         if unnamed := page.evaluate(UNNAMED):
             found[path] = unnamed
 

@@ -6,12 +6,18 @@ import pytest
 from memlift_client import MemLift
 from playwright.sync_api import BrowserContext, expect
 
+from tests.browser.pages import every_page
 from tests.browser.story import LESSON, Story
 from tests.browser.test_first_paint import HOME
 from tests.browser.test_without_a_mouse_or_scripts import contrast
 
 Open = Callable[..., BrowserContext]
 PHONE = {"width": 390, "height": 844}
+SIDEWAYS = """() => [document.scrollingElement, ...document.querySelectorAll('main *')]
+    .filter(one => one.clientWidth > 0 && one.scrollWidth > one.clientWidth + 1)
+    .filter(one => one === document.scrollingElement
+        || ['auto', 'scroll'].includes(getComputedStyle(one).overflowX))
+    .map(one => one.outerHTML.slice(0, 160))"""
 
 
 @pytest.mark.parametrize(
@@ -29,6 +35,21 @@ def test_a_list_needs_no_scrolling_sideways_and_stays_a_table(
     assert over <= 0
     rows = page.get_by_role("table").get_by_role("row")
     expect(rows).to_have_count(1 + page.locator(f"{table} tbody tr").count())
+
+
+def test_nothing_scrolls_sideways_on_any_page(
+    open_browser: Open, shop: MemLift, shop_told: Story
+) -> None:
+    page = open_browser(viewport=PHONE).new_page()
+    found: dict[str, list[str]] = {}
+    for path in every_page(shop, shop_told):
+        page.goto(HOME + path)
+        # What is folded away is as wide as what is open.
+        page.evaluate("document.querySelectorAll('main details').forEach(one => one.open = true)")
+        if wide := page.evaluate(SIDEWAYS):
+            found[path] = wide
+
+    assert found == {}
 
 
 def test_a_memory_has_its_weight_above_its_lesson(open_browser: Open, shop_told: Story) -> None:

@@ -321,3 +321,32 @@ async def test_ticked_constraints_are_approved_and_rejected_with_a_reason(
     assert gone.status_code == 303
     assert await status_of(client, namespace, proposed) == "retired"
     assert refused.status_code == 403
+
+
+async def test_constraints_about_the_same_are_shown_together_and_decided_together(
+    app, client, operator_token, namespace
+):
+    units = await a_constraint(client, namespace)
+    near = await a_constraint(
+        client, namespace, enforce="naming the unit of each part first", avoid="mixing the units"
+    )
+    far = await a_constraint(
+        client,
+        namespace,
+        trigger="a flight across several time zones is booked for a party of travellers",
+        enforce="giving both local times with their dates",
+        avoid="adding hours to the time of departure",
+    )
+    async with a_browser(app, operator_token) as browser:
+        before = await shown(browser, namespace, "/constraints")
+        page = await shown(browser, namespace, "/constraints/alike")
+        form = {"ids": units, "action": "reject", "reason": "the other says it better"}
+        await sent(browser, namespace, "/constraints/alike", "/constraints/bulk", **form)
+        after = await shown(browser, namespace, "/constraints/alike")
+
+    assert at(namespace, "/constraints/alike") in before.attributes("href")
+    values = page.attributes("value")
+    assert {units, near} <= set(values)
+    assert far not in values
+    assert "2 constraints, " in page.said()
+    assert "No two constraints are alike" in after.said()

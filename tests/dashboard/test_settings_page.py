@@ -94,11 +94,12 @@ async def test_another_policy_is_tried_beside_the_bank(app, client, operator_tok
     async with a_browser(app, operator_token) as browser:
         page = await shown(browser, namespace, "/settings/what-if?policy=steps")
         choice = await shown(browser, namespace, "/settings/what-if")
-        same = await shown(browser, namespace, "/settings/what-if?policy=belief")
+        same = await shown(browser, namespace, "/settings/what-if?policy=belief", 422)
         await shown(browser, namespace, "/settings/what-if?policy=lost", 422)
 
     assert "steps would weigh 1 memory differently after 1 recorded outcome." in page.said()
-    assert "No: belief makes the same weights of 1 recorded outcome." in same.said()
+    assert "Not known yet: the weights of steps foresaw" in page.said()
+    assert "belief is the policy in force; name another to compare it with" in same.said()
     offered = [a["href"] for a in choice.of("a") if "what-if?" in (a.get("href") or "")]
     start = f"/dashboard/ns/{namespace}/settings/what-if?policy="
     assert offered == [start + one for one in ("paper", "paper-strict", "steps", "delta")]

@@ -157,7 +157,7 @@ async def test_the_newest_rollback_is_undone_by_a_button(
 
     assert at(namespace, path) in seen.text
     said = Markup(then.text).said()
-    assert "1 outcome counted again, 3 memories restored" in said
+    assert "1 outcome back in effect, 3 memories restored" in said
     assert "undone" in said
     assert at(namespace, path) not in then.text
     assert again.status_code == 409

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 from dashboard_builders import a_browser, at, token_of
-from loop_pages import HOSTILE, made, remembered, shown, total
+from loop_pages import HOSTILE, made, remembered, sent, shown, total
 
 BRANCH = {
     "name": "weather",
@@ -36,6 +36,32 @@ async def test_categories_are_counted_beside_what_the_taxonomy_says(
     assert "weather / storms Storms and floods 0 1" in said
     assert "books not named by the taxonomy 0 1" in said
     assert "version 1, since" in said
+
+
+async def test_a_category_is_renamed_by_who_manages_and_a_taken_name_is_told(
+    app, client, agent_client, operator_token, namespace
+):
+    await remembered(client, namespace, "look up the base rate", category="weather")
+    await remembered(client, namespace, "count the till twice", category="books")
+    listed = (await client.get(f"/v1/namespaces/{namespace}/categories")).json()["items"]
+    books = next(one["id"] for one in listed if one["name"] == "books")
+    rename = f"/taxonomy/{books}/name"
+    async with a_browser(app, token_of(await agent_client("reader"))) as browser:
+        read = await shown(browser, namespace, "/taxonomy")
+    async with a_browser(app, operator_token) as browser:
+        offered = await shown(browser, namespace, "/taxonomy")
+        taken = await sent(browser, namespace, "/taxonomy", rename, name="weather")
+        done = await sent(browser, namespace, "/taxonomy", rename, name="novels")
+        page = await shown(browser, namespace, "/taxonomy")
+
+    assert at(namespace, rename) in offered.attributes("action")
+    assert at(namespace, rename) not in read.attributes("action")
+    assert taken.status_code == 409
+    assert "there is a category called weather already" in taken.text
+    assert done.status_code == 303
+    assert "The category is called novels now." in page.said()
+    assert "novels 0 1" in page.said()
+    assert "books" not in page.said()
 
 
 async def test_a_private_memory_is_not_counted_for_who_may_not_read_it(

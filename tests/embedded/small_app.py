@@ -7,7 +7,7 @@ from fastapi import FastAPI
 from server.settings import load
 
 
-def create_app() -> FastAPI:
+def create_app(placement: object = None) -> FastAPI:
     app = FastAPI()
 
     @app.get("/health/live")

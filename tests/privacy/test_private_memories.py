@@ -263,6 +263,7 @@ FORMS: dict[str, Any] = {
     "/candidates/{ticket_id}/rejection": lambda _: {"reason": "why"},
     "/candidates/{ticket_id}/retry": lambda _: {},
     "/categories/{category_id}/measure": lambda _: {"measure": FREE},
+    "/taxonomy/{category_id}/name": lambda _: {"name": "renamed"},
     "/constraints/bulk": lambda bank: {
         "ids": bank.secret,
         "action": "approve",

@@ -704,6 +704,7 @@ FINDS_NOTHING: dict[str, Ask] = {
     "ActorStore.list_categories": lambda f: f.actors.list_categories(PAGE),
     "ActorStore.names": lambda f: f.actors.names(),
     "ActorStore.fix_metric": lambda f: f.actors.fix_metric(f.category, BINARY_BRIER),
+    "ActorStore.rename_category": lambda f: f.actors.rename_category(f.category, "renamed"),
     "ActorStore.set_measure": lambda f: f.actors.set_measure(f.category, BINARY_BRIER),
     "StatusStore.set_trust": lambda f: f.statuses.set_trust(
         f.memory, Trust.TRUSTED, f.stamp, was=Trust.UNVERIFIED
@@ -914,7 +915,7 @@ FINDS_NOTHING: dict[str, Ask] = {
     "MemoryReader.versions": lambda f: f.reader.versions(f.memory),
     "MemoryStore.twins": lambda f: f.memories.twins([f.new()]),
     "MemoryStore.add_evidence": lambda f: f.memories.add_evidence([f.memory]),
-    "MemoryStore.add": lambda f: f.memories.add([f.new()], f.stamp),
+    "MemoryStore.touch_category": lambda f: f.memories.touch_category(f.category, 7),
     "MemoryStore.edit": lambda f: f.memories.edit(f.memory, {"pinned": True}, 2),
     "TwinStore.find_changed": lambda f: f.twins.find_changed(START, NOON + 9 * DAY, 9),
     "TwinStore.find_pairs": lambda f: f.twins.find_pairs(
@@ -1105,6 +1106,7 @@ FINDS_NOTHING: dict[str, Ask] = {
 }
 
 WRITES_HERE: dict[str, Ask] = {
+    "MemoryStore.add": lambda f: f.memories.add([f.new()], f.stamp),
     "ChangeStore.head": lambda f: f.changes.head(),
     "ActorStore.add_agent": lambda f: f.actors.add_agent(AgentDraft("solver"), f.key, NOON),
     "ActorStore.ensure_agent": lambda f: f.actors.ensure_agent("solver", f.key, NOON),

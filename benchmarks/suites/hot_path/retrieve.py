@@ -1,10 +1,11 @@
 """Suite `retrieve`: a retrieval over 10,000 memories, beside the first release and its floor.
 
 Three servers stand side by side, of which one works at a time: the first release, today's that asks
-the database, and today's that keeps a resident copy. One caller asks each the same task in turn;
-then blocks of sixteen callers, and of whole batches, take turns. The floor is timed with the
-servers idle: embedding one text, one durable receipt in one pipelined round trip, and a call that
-does nothing. Of where the time goes inside, the server's own histogram is read before and after.
+the database, and today's that keeps a resident copy. With `--set workers=N` there is a fourth, of N
+workers with a copy each, and the memory of each process is told. One caller asks each the same task
+in turn; then blocks of sixteen callers, and of whole batches, take turns. The floor is timed with
+the servers idle: embedding one text, one durable receipt in one pipelined round trip, and a call
+that does nothing. Of where the time goes inside, the server's own histogram is read before and after.
 """
 
 import asyncio
@@ -15,6 +16,7 @@ from typing import cast
 from urllib.parse import urlsplit
 from uuid import UUID
 
+import psutil
 import torch
 
 from benchmarks import metrics
@@ -24,7 +26,7 @@ from benchmarks.kernels.embedding import embedding_alone
 from benchmarks.load import Hit, Shot, fire, fire_in_turn, timings
 from benchmarks.metrics import Target, at_least, at_most, not_run
 from benchmarks.suites.hot_path.filling import made_texts
-from benchmarks.suites.hot_path.servers import COPY, FIRST, SQL, Contender, contenders
+from benchmarks.suites.hot_path.servers import COPY, FIRST, SQL, WORKERS, Contender, contenders
 from benchmarks.suites.plan import Suite
 from benchmarks.texts import tasks
 
@@ -35,7 +37,9 @@ BATCH = 64
 LIVE, DEVICE, COMMIT = "live", "device", "commit"
 NAMES = (FIRST, SQL, COPY)
 GPU = "gpu"
-STAGE = re.compile(r'memlift_retrieval_stage_seconds_(sum|count){stage="(\w+)"} (\S+)')
+STAGE = re.compile(
+    r'memlift_retrieval_stage_seconds_(sum|count){stage="(\w+)"(?:,worker="\d+")?} (\S+)'
+)
 NO_CARD = "(no card here)"
 NO_FIRST = "(no source of the first release here)"
 
@@ -45,17 +49,22 @@ def run(bench: Bench) -> None:
     bench.number(GPU, float(torch.cuda.is_available()), "cards")
     bench.say("embedding, where that was not done before")
     texts = made_texts(bench.folder.parent, bench.settings["memories"], bench.settings["seed"])
-    with contenders(bench, NAMES, texts) as found:
+    names = NAMES if bench.settings["workers"] == 1 else (*NAMES, WORKERS)
+    with contenders(bench, names, texts) as found:
         _warm(bench, found)
         receipts = _by_one(bench, found)
         _by_many(bench, found)
         _in_batches(bench, found)
+        _memory(bench, found)
         asyncio.run(_floor(bench, found[COPY], UUID(receipts[COPY])))
 
 
 def _warm(bench: Bench, found: Mapping[str, Contender]) -> None:
-    for one in found.values():
-        fire(one.served, [one.ask(text) for text in tasks(WARM, bench.settings["seed"] + 1)], ONE)
+    """By callers at once where there are workers, so that each of them has made its copy."""
+    for name, one in found.items():
+        callers = bench.settings["callers"] if name == WORKERS else ONE
+        texts = tasks(WARM * callers, bench.settings["seed"] + 1)
+        fire(one.served, [one.ask(text) for text in texts], callers)
 
 
 def _by_one(bench: Bench, found: Mapping[str, Contender]) -> Mapping[str, str]:
@@ -111,6 +120,21 @@ def _in_batches(bench: Bench, found: Mapping[str, Contender]) -> None:
             bench.timed(f"batch_{name}", ONE, timings([batch]))
 
 
+def _memory(bench: Bench, found: Mapping[str, Contender]) -> None:
+    """Of each process of today's servers, without the database: resident, and its share of what
+    processes have in common.
+    """
+    for name in (COPY, WORKERS):
+        if name not in found or found[name].served.pid is None:
+            continue
+        own = psutil.Process(found[name].served.pid)
+        kept = [own, *(one for one in own.children() if "spawn_main" in " ".join(one.cmdline()))]
+        for place, process in enumerate(kept):
+            taken = process.memory_full_info()
+            bench.number(f"rss_{name}_{place}", taken.rss / 2**20, "MiB")
+            bench.number(f"pss_{name}_{place}", taken.pss / 2**20, "MiB")
+
+
 async def _floor(bench: Bench, one: Contender, retrieval_id: UUID) -> None:
     count, seed = bench.settings["requests"], bench.settings["seed"] + 60
     bench.say("the floor: device, commit, and a call that does nothing")
@@ -128,7 +152,11 @@ def _stages(one: Contender) -> Mapping[str, float]:
     line.request("GET", "/metrics", headers={"Authorization": f"Bearer {one.served.key}"})
     said = line.getresponse().read().decode()
     line.close()
-    return {stage: float(value) for kind, stage, value in STAGE.findall(said) if kind == "sum"}
+    spent: dict[str, float] = {}
+    for kind, stage, value in STAGE.findall(said):
+        if kind == "sum":
+            spent[stage] = spent.get(stage, 0.0) + float(value)
+    return spent
 
 
 def targets(rows: Sequence[metrics.Row]) -> list[Target]:
@@ -167,7 +195,7 @@ def _throughput(rows: Sequence[metrics.Row]) -> list[Target]:
     """Answers a second over both rounds: 64 callers with a card, else 16."""
     has_card = bool(metrics.numbers(rows).get(GPU))
     callers, times = (64, 12.0) if has_card else (16, 6.0)
-    rates = {name: _rate(rows, name, callers) for name in NAMES}
+    rates = {name: _rate(rows, name, callers) for name in (*NAMES, WORKERS)}
     name = f"retrievals a second / first release, {callers} callers"
     parts = {one: rate for one, rate in rates.items() if rate is not None}
     targets = [at_least(name, times, _over(rates[COPY], rates[FIRST]), parts)]
@@ -199,6 +227,7 @@ SUITE = Suite(
         "batches": 5,
         "seed": 1,
         "settle": 75,
+        "workers": 1,
     },
     server=None,
     run=run,

@@ -19,9 +19,9 @@ from benchmarks.suites.hot_path.filling import Texts, fill
 from benchmarks.texts import AREAS, experiences
 from clients.demo.server import ServerFailed, fresh_folder, start
 
-FIRST, SQL, COPY = "first_release", "database", "copy"
-"""The first release; today without a resident copy; today with one."""
-KEPT = {SQL: 0, COPY: 4 * 1024**3}
+FIRST, SQL, COPY, WORKERS = "first_release", "database", "copy", "workers"
+"""The first release; today without a resident copy; with one; with one in each of some workers."""
+KEPT = {SQL: 0, COPY: 4 * 1024**3, WORKERS: 4 * 1024**3}
 """Bytes for resident copies; the first release has none."""
 
 PARTS = ("clients", "memory", "migrations", "server")
@@ -74,7 +74,8 @@ def contenders(
                 bench.say(f"no source of {REVISION} is at hand: it is not measured")
                 continue
             bench.say(f"starting {name}")
-            served = stack.enter_context(serving(name, source))
+            workers = bench.settings["workers"] if name == WORKERS else 1
+            served = stack.enter_context(serving(name, source, workers))
             found[name] = prepare(name, served, texts)
         settle(bench)
         yield found
@@ -87,10 +88,11 @@ def settle(bench: Bench) -> None:
 
 
 @contextmanager
-def serving(name: str, source: Path = ROOT) -> Generator[Served]:
+def serving(name: str, source: Path = ROOT, workers: int = 1) -> Generator[Served]:
     settings = {
         **UNLIMITED,
         **({"MEMLIFT_RESIDENT_BYTES": str(KEPT[name])} if name in KEPT else {}),
+        **({"MEMLIFT_WORKERS": str(workers)} if workers > 1 else {}),
     }
     own = start(fresh_folder(f"memlift-{name}"), settings, print, source)
     try:

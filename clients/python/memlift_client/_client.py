@@ -221,6 +221,7 @@ class MemLift:
     change_agent = _method(ops.change_agent)
     add_category = _method(ops.add_category)
     list_categories = _method(ops.list_categories)
+    rename_category = _method(ops.rename_category)
     set_measure = _method(ops.set_measure)
     add_task = _method(ops.add_task)
     get_task = _method(ops.get_task)

@@ -54,6 +54,13 @@ class CategoryNameFields(TypedDict, total=False):
     """A kind of task, on two levels; the first names the cell in which learning is kept."""
 
 
+class CategoryRenameFields(TypedDict, total=False):
+    """Another name for a category or a subcategory."""
+
+    name: Required[str]
+    """How it is to be known among those of its level."""
+
+
 class ContrastFields(TypedDict, total=False):
     """Which runs to compare: two or more of one task, or all of a task."""
 
@@ -522,7 +529,7 @@ class WebhookFields(TypedDict, total=False):
 
 class WhatIfFields(TypedDict, total=False):
     """
-    Another policy under which the recorded outcomes are folded; the bank is not touched.
+    Another policy under which the recorded outcomes are refolded; the bank is not touched.
 
     Which memories were served is taken as it was: another policy would have served others, and
     what would have come of that nobody knows.
@@ -640,7 +647,7 @@ class NamespaceChangeFields(TypedDict, total=False):
     """Whether outcomes move anything."""
     policy: Literal["belief", "paper", "paper-strict", "steps", "delta"] | None
     """
-    The rule by which it learns from now on: every belief is folded anew from the recorded
+    The rule by which it learns from now on: every belief is refolded from the recorded
     outcomes, as `what-if` foresees. Refused where older outcomes are kept as their result alone.
     """
     settings: NamespaceSettingsFields | None
@@ -948,6 +955,7 @@ __all__ = [
     "BranchFields",
     "BulkChangeFields",
     "CategoryNameFields",
+    "CategoryRenameFields",
     "ConstraintFields",
     "ContrastFields",
     "DirectivesFields",

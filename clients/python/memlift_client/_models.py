@@ -578,6 +578,38 @@ class FloorChange:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Foresight:
+    """
+    How often weights said beforehand which way an outcome would go, by either policy.
+
+    Asked of each outcome, just before it moves a weight: do the memories that were served weigh
+    more than 1 on average, and was the reward larger than without memory (of a single outcome: than
+    the agent's mean in that category until then)? An average of exactly 1 counts half.
+    """
+
+    after: float | None
+    """Share that the other policy foresaw."""
+    before: float | None
+    """Share that the policy of the namespace foresaw, from 0 to 1; null without such an outcome."""
+    dates: int
+    """Days (UTC) on which these outcomes became known."""
+    high: float | None
+    """Upper end of that interval, which may be looked at as often as one likes."""
+    low: float | None
+    """
+    Lower end of the 95 % interval of `after` less `before`; null below ten dates, and where no
+    two dates differ.
+    """
+    needed: int | None
+    """
+    About how many such outcomes would tell a difference of this size from none; null where it is
+    told already, or cannot be reckoned yet.
+    """
+    outcomes: int
+    """Outcomes that were better or worse than without, and so could be foreseen."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Gates:
     """
     Floors that keep memories out; 0 is off.
@@ -2320,12 +2352,12 @@ class WeightEvent:
 class WeightMoves:
     """Of the living memories that the caller may see, how many a change moves."""
 
+    below_floor: int
+    """How many fall below the score floor, so that no task is near enough for them."""
     falling: int
     """How many weigh less."""
     floor: FloorChange
     """The score floor."""
-    left_out: int
-    """How many fall below the score floor, so that no task is near enough for them."""
     returning: int
     """How many were below the score floor, and are not any more."""
     rising: int
@@ -3313,14 +3345,16 @@ class WhatIfResult:
 
     difference: BankDifference
     """From the bank as it is to the bank as it would be."""
+    foresight: Foresight
+    """Whose weights told better beforehand how outcomes would be."""
     held_fixed: str
     """What another policy would have changed, and this cannot."""
     instead_of: str
     """The policy of the namespace."""
     moves: WeightMoves
-    """How many living memories would rise, fall, or be left out."""
+    """How many living memories would rise, fall, or fall below the score floor."""
     outcomes: int
-    """How many recorded outcomes were folded."""
+    """How many recorded outcomes were refolded."""
     policy: Literal["belief", "paper", "paper-strict", "steps", "delta"]
     """The policy that was tried."""
 
@@ -3367,6 +3401,7 @@ __all__ = [
     "Explanation",
     "Exposure",
     "FloorChange",
+    "Foresight",
     "Gates",
     "Guideline",
     "HalfOfTasks",

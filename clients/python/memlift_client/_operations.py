@@ -284,6 +284,13 @@ def set_measure(
     )
 
 
+def rename_category(category_id: str, *, name: str) -> Call[m.Category]:
+    """Give a category another name; what was learned in it stays, and the taxonomy follows."""
+    return call(
+        "PUT", f"/categories/{part(category_id)}/name", one(m.Category), body={"name": name}
+    )
+
+
 def list_changes(*, after: str | None = None, limit: int | None = None) -> Call[m.ChangePage]:
     """What changed after a place; as server-sent events where `Accept` asks for them."""
     return call("GET", "/changes", one(m.ChangePage), query={"after": after, "limit": limit})

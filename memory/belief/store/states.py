@@ -242,11 +242,9 @@ def _to_subject(kind: str, row: RowMapping) -> Subject:
 def _upsert(kind: str) -> Insert:
     table = _TABLES[kind]
     made = insert(table)
-    # A record is unique in its namespace, and the whole namespace's has no category.
-    scope = ("namespace_id",) if kind in ("noise", "record") else ()
     numbers = {"state", "touched_at", "by_ranker"} & set(table.c.keys())
     return made.on_conflict_do_update(
-        index_elements=[*SUBJECT_KEYS[kind], *scope],
+        index_elements=["namespace_id", *SUBJECT_KEYS[kind]],
         set_={name: made.excluded[name] for name in sorted(numbers)},
     )
 

@@ -4,15 +4,18 @@ from collections import defaultdict
 from collections.abc import Sequence
 from uuid import UUID
 
-from sqlalchemy import column, func, select, text
+import numpy as np
+import numpy.typing as npt
+from sqlalchemy import Text, cast, column, func, select, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from memory.constraints.browse_entities import ConstraintCluster, ConstraintLinks
 from memory.constraints.tables import contradiction
+from memory.kernel.postgres.database import Database, Statement
 from memory.kernel.postgres.rows import RowMapper
 from memory.memories.entities import Kind, Viewer
 from memory.memories.store.queries import may_see
-from memory.memories.tables import LIVING, memory
+from memory.memories.tables import LIVING, embedding, memory
 from memory.tasks.tables import category
 
 _sub = category.alias("sub")
@@ -64,6 +67,35 @@ class ConstraintBrowser:
         )
         return [_to_cluster(row) for row in rows.mappings()]
 
+    async def triggers(
+        self, viewer: Viewer, model_id: UUID, most: int
+    ) -> dict[UUID, npt.NDArray[np.float32]]:
+        """Unit vectors of the triggers of living constraints that the viewer may see, of the newest
+        ones, newest first.
+        """
+        rows = await self._connection.execute(
+            select(memory.c.id, cast(embedding.c.vector, Text).label("vector"))
+            .select_from(
+                memory.join(
+                    embedding,
+                    (embedding.c.memory_id == memory.c.id)
+                    & (embedding.c.version == memory.c.version)
+                    & (embedding.c.field == "trigger")
+                    & (embedding.c.model_id == model_id),
+                )
+            )
+            .where(
+                memory.c.namespace_id == self._namespace_id,
+                memory.c.kind == Kind.CONSTRAINT,
+                text(LIVING),
+                may_see(viewer),
+            )
+            .order_by(memory.c.id.desc())
+            .limit(most)
+        )
+        # As text: a driver makes a number of each of 384, one by one.
+        return {row.id: np.fromstring(row.vector[1:-1], dtype=np.float32, sep=",") for row in rows}
+
     async def links(self, memory_ids: Sequence[UUID]) -> dict[UUID, ConstraintLinks]:
         """Of each of these: its open contradictions, and its newest contrasts."""
         values = {"ns": self._namespace_id, "ids": list(memory_ids)}
@@ -78,15 +110,17 @@ class ConstraintBrowser:
             for one in memory_ids
         }
 
-    async def count_open_contradictions(self) -> int:
-        """How many wait for a decision."""
-        found = await self._connection.scalar(
-            select(func.count())
-            .select_from(contradiction)
-            .where(contradiction.c.namespace_id == self._namespace_id)
-            .where(contradiction.c.state == "open")
-        )
-        return found or 0
+
+async def count_open_contradictions(database: Database, namespace_id: UUID) -> int:
+    """How many wait for a decision, in one round trip: every page of the dashboard asks."""
+    counting = Statement(_OPEN, {"ns": namespace_id})
+    [[row]] = await database.exchange([counting], namespace_id)
+    return int(row["n"])
+
+
+_OPEN = b"""
+    SELECT count(*) AS n FROM contradiction WHERE namespace_id = %(ns)s AND state = 'open'
+"""
 
 
 _CONTRADICTIONS = text("""

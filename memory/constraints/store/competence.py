@@ -41,7 +41,7 @@ class CompetenceStore:
                 "n": competence.c.n + row.excluded.n,
                 "total": competence.c.total + row.excluded.total,
             }
-            keys = ["agent_id", "category_id"]
+            keys = ["namespace_id", "agent_id", "category_id"]
             await self._connection.execute(
                 row.on_conflict_do_update(index_elements=keys, set_=sums)
             )

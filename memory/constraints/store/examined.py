@@ -192,7 +192,7 @@ _PROPOSED = text("""
     WHERE m.namespace_id = :ns AND m.kind = 'constraint' AND m.category_id = :category
       AND m.detail ->> 'origin' = 'distilled' AND m.owner = '*' AND m.erased_at IS NULL
       AND m.trust <> 'quarantined' AND m.status IN ('proposed', 'active', 'probation')
-    GROUP BY m.id ORDER BY count(s.id) DESC, m.id LIMIT :limit
+    GROUP BY m.namespace_id, m.id ORDER BY count(s.id) DESC, m.id LIMIT :limit
 """)
 
 

@@ -171,7 +171,7 @@ class SettlementStore:
         parts = ("revision", "status", "reason", "brier", "baseline_brier", "skill", "outcome_id")
         await self._connection.execute(
             statement.on_conflict_do_update(
-                index_elements=["settlement_id", "prediction_id"],
+                index_elements=["namespace_id", "settlement_id", "prediction_id"],
                 set_={name: statement.excluded[name] for name in parts},
             ),
             rows,

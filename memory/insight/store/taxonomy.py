@@ -36,6 +36,7 @@ class CategoryCountStore:
                 row.name if row.parent else None,
                 tasks.get(row.id, 0),
                 memories.get(row.id, 0),
+                row.id,
             )
             for row in rows
         ]

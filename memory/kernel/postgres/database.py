@@ -33,7 +33,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncConnection, create_async_engine
 from sqlalchemy.pool import QueuePool
 
-from memory.kernel.errors import Overloaded, Unavailable
+from memory.kernel.errors import MemoryFault, Moved, Overloaded, Unavailable, moving
 from memory.kernel.postgres.migrate import sqlalchemy_url
 from memory.kernel.postgres.shares import POOL_EXHAUSTED, PoolShares
 
@@ -46,6 +46,15 @@ _ENTER = text("""
 """)
 
 
+_ENTER_HERE = text("""
+    SELECT set_config('role', :role, true), set_config('memlift.namespace', :namespace, true),
+        set_config('TimeZone', 'UTC', true), memlift_require_here(CAST(:namespace AS uuid))
+""")
+
+
+_HOLD = text("SELECT pg_try_advisory_lock(hashtextextended(:name, 0))")
+
+
 _READ_ONLY = text("SET TRANSACTION READ ONLY")
 
 
@@ -53,6 +62,16 @@ _ENTER_DRIVER = b"""
     SELECT set_config('role', %(role)s, true), set_config('memlift.namespace', %(namespace)s, true),
         set_config('TimeZone', 'UTC', true)
 """
+
+
+_ENTER_HERE_DRIVER = b"""
+    SELECT set_config('role', %(role)s, true), set_config('memlift.namespace', %(namespace)s, true),
+        set_config('TimeZone', 'UTC', true), memlift_require_here(%(namespace)s::text::uuid)
+"""
+
+
+# Raised by `memlift_require_here`: of a namespace that is not served by this database.
+_MOVED, _MOVING = "ML421", "ML503"
 
 
 # Codes after which the same transaction, run again, may well succeed.
@@ -247,15 +266,20 @@ class Database:
 
     @asynccontextmanager
     async def transaction(
-        self, namespace_id: UUID | None = None
+        self, namespace_id: UUID | None = None, *, wherever: bool = False
     ) -> AsyncGenerator[AsyncConnection]:
-        """One transaction inside a namespace; None sees only the tables that hold no memory."""
+        """One transaction inside a namespace; None sees only the tables that hold no memory.
+
+        Raises Moved or Unavailable where the namespace is not served here; `wherever` is for who
+        moves it.
+        """
         if (deferred := _deferred.get()) is not None:
             deferred.require_free()
         with translated():
             async with self._shares.hold(namespace_id), self._engine.begin() as connection:
+                entering = _ENTER if wherever or namespace_id is None else _ENTER_HERE
                 await connection.execute(
-                    _ENTER,
+                    entering,
                     {"role": ROLE, "namespace": "" if namespace_id is None else str(namespace_id)},
                 )
                 yield connection
@@ -283,7 +307,8 @@ class Database:
         if (deferred := _deferred.get()) is not None:
             deferred.require_free()
         here = "" if namespace_id is None else str(namespace_id)
-        entering = Statement(_ENTER_DRIVER, {"role": ROLE, "namespace": here})
+        enter = _ENTER_DRIVER if namespace_id is None else _ENTER_HERE_DRIVER
+        entering = Statement(enter, {"role": ROLE, "namespace": here})
         with translated():
             async with self._shares.hold(namespace_id), self._engine.connect() as connection:
                 driver = await driver_of(connection)
@@ -333,6 +358,20 @@ class Database:
         with translated():
             async with self._shares.hold(None), self._engine.begin() as connection:
                 yield connection
+
+    @asynccontextmanager
+    async def holding(self, name: str) -> AsyncGenerator[bool]:
+        """Whether the name is held by nobody else, and so by the block: a lock of the session, on a
+        connection of its own that is in no transaction.
+        """
+        with translated():
+            engine = self._engine.execution_options(isolation_level="AUTOCOMMIT")
+            async with engine.connect() as connection:
+                held = await connection.scalar(_HOLD, {"name": name})
+                try:
+                    yield bool(held)
+                finally:
+                    await connection.invalidate()
 
     def gauges(self) -> dict[str, int]:
         """Connections of the pool: how many are out, how many lie inside, how many callers wait for
@@ -384,10 +423,25 @@ def translated() -> Generator[None]:
         raise _operational(fault) from fault
     except psycopg.OperationalError as fault:
         raise _operational(fault) from fault
+    except psycopg.DatabaseError as fault:
+        if (elsewhere := _elsewhere(fault)) is not None:
+            raise elsewhere from fault
+        raise
     except DBAPIError as fault:
+        if (elsewhere := _elsewhere(fault.orig)) is not None:
+            raise elsewhere from fault
         if fault.connection_invalidated:
             raise Unavailable("the database went away", code=DATABASE, retry_after=1) from fault
         raise
+
+
+def _elsewhere(fault: BaseException | None) -> MemoryFault | None:
+    """What `memlift_require_here` has against the transaction, where the fault is one of its."""
+    if not isinstance(fault, psycopg.Error):
+        return None
+    if fault.sqlstate == _MOVING:
+        return moving()
+    return Moved(str(fault.diag.message_primary)) if fault.sqlstate == _MOVED else None
 
 
 def _operational(fault: OperationalError | psycopg.Error) -> Overloaded | Unavailable:

@@ -9,6 +9,7 @@ from sqlalchemy import (
     Column,
     DateTime,
     ForeignKey,
+    ForeignKeyConstraint,
     Identity,
     Index,
     MetaData,
@@ -34,19 +35,30 @@ NUMBERS = ARRAY(DOUBLE_PRECISION)
 """Policy numbers, in the order the policy names them; float64 both ways, so a fold is exact."""
 
 
-def identity() -> Column[object]:
-    """The row's own UUIDv7, made by the server."""
-    return Column("id", Uuid, primary_key=True)
-
-
-def namespace_id(*, primary_key: bool = False) -> Column[object]:
-    """The boundary: deleting the namespace deletes the row."""
+def namespace_id() -> Column[object]:
+    """The boundary, with which every key of a table begins, so that the rows of a namespace lie
+    together wherever they are spread; deleting the namespace deletes the row.
+    """
     return Column(
         "namespace_id",
         Uuid,
         ForeignKey("namespace.id", ondelete="CASCADE"),
         nullable=False,
-        primary_key=primary_key,
+        primary_key=True,
+    )
+
+
+def identity() -> Column[object]:
+    """The row's own UUIDv7, made by the server."""
+    return Column("id", Uuid, primary_key=True)
+
+
+def belongs_to(column: str, table: str, *, ondelete: str | None = None) -> ForeignKeyConstraint:
+    """A row of `table` in the same namespace, named by its id."""
+    return ForeignKeyConstraint(
+        ["namespace_id", column],
+        [f"{table}.namespace_id", f"{table}.id"],
+        ondelete=ondelete,
     )
 
 
@@ -118,7 +130,7 @@ job_run = Table(
 change = Table(
     "change",
     metadata,
-    namespace_id(primary_key=True),
+    namespace_id(),
     Column("bank_version", BigInteger, primary_key=True),
     Column("kind", Text, nullable=False),
     Column("subjects", JSONB, nullable=False),
@@ -131,8 +143,8 @@ change = Table(
 row_change = Table(
     "row_change",
     metadata,
-    Column("id", BigInteger, Identity(), primary_key=True),
     namespace_id(),
+    Column("id", BigInteger, Identity(), primary_key=True),
     # The transaction that wrote: a full transaction id.
     Column("xid", BigInteger, nullable=False),
     # What changed, in the words of `memory/retrieval/resident`.

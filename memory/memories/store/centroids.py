@@ -95,7 +95,7 @@ def _mean(total: Sequence[float], n: int, prior: Sequence[float] | None) -> Vect
 _INSERT = """
     INSERT INTO centroid (namespace_id, category_id, model_id, total, n, prior)
     VALUES (:ns, :category, :model, :total, :n, :prior)
-    ON CONFLICT (category_id, model_id) DO UPDATE SET
+    ON CONFLICT (namespace_id, category_id, model_id) DO UPDATE SET
 """
 
 
@@ -127,12 +127,14 @@ _RECOUNT = (
     SELECT m.namespace_id, place.category_id, e.model_id,
         CAST(CAST(sum(CAST(e.vector AS vector)) AS real[]) AS double precision[]), count(*)
     FROM memory m JOIN embedding e
-      ON e.memory_id = m.id AND e.version = 1 AND e.field = 'situation'
+      ON e.namespace_id = m.namespace_id AND e.memory_id = m.id AND e.version = 1
+        AND e.field = 'situation'
     CROSS JOIN LATERAL (VALUES (m.category_id), (m.subcategory_id)) AS place(category_id)
     WHERE m.namespace_id = :ns AND m.kind = 'experience' AND m.erased_at IS NULL
       AND place.category_id IS NOT NULL AND e.{_ASKED}
     GROUP BY m.namespace_id, place.category_id, e.model_id
-    ON CONFLICT (category_id, model_id) DO UPDATE SET n = excluded.n, total = excluded.total
+    ON CONFLICT (namespace_id, category_id, model_id)
+    DO UPDATE SET n = excluded.n, total = excluded.total
     """),  # noqa: S608 - a constant
     text("DELETE FROM centroid WHERE namespace_id = :ns AND n = 0 AND prior IS NULL"),
 )

@@ -298,6 +298,19 @@ class MemoryStore:
         await self.feed(stamp, status.value, [memory_id])
         return changed > 0
 
+    async def touch_category(self, category_id: UUID, bank_version: int) -> list[UUID]:
+        """Marks the memories of a category, or of a subcategory, as changed, so that copies of them
+        are read again; their ids.
+        """
+        here = (memory.c.category_id == category_id) | (memory.c.subcategory_id == category_id)
+        rows = await self._connection.execute(
+            update(memory)
+            .where(memory.c.namespace_id == self._namespace_id, here)
+            .values(bank_version=bank_version)
+            .returning(memory.c.id)
+        )
+        return sorted(rows.scalars())
+
     async def feed(self, stamp: Stamp, kind: str, memory_ids: Sequence[UUID]) -> None:
         """Tell caches what changed in this version of the bank."""
         subjects = [str(memory_id) for memory_id in memory_ids]

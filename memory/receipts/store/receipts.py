@@ -153,9 +153,11 @@ class ReceiptStore:
             self._select(condition), retrieval.c.id, page, newest_first=wanted.newest_first
         )
         found = [_to_receipt(row) for row in (await self._connection.execute(rows)).mappings()]
+        # Each receipt has one agent and one category: without their names an index counts.
+        named = wanted.agent is not None or wanted.category is not None
         total = await self._connection.scalar(
             select(func.count())
-            .select_from(_RECEIPTS)
+            .select_from(_RECEIPTS if named else retrieval)
             .where(retrieval.c.namespace_id == self._namespace_id, condition)
         )
         return found, total or 0

@@ -221,6 +221,14 @@ class ActorStore:
             .values(metric=measure.metric, reward_kind=measure.reward_kind, fixed_by="outcomes")
         )
 
+    async def rename_category(self, category_id: UUID, name: str) -> None:
+        """Its id, and so all that is kept in it, stays."""
+        await self._connection.execute(
+            update(category)
+            .where(category.c.namespace_id == self._namespace_id, category.c.id == category_id)
+            .values(name=name)
+        )
+
     async def set_measure(self, category_id: UUID, measure: Measure) -> None:
         """What an admin says, whatever was fixed before."""
         await self._connection.execute(

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Text, bindparam, cast, delete, func, insert, select, text, update
+from sqlalchemy import Text, bindparam, cast, delete, func, insert, or_, select, text, update
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -18,7 +18,7 @@ from memory.kernel.paging import Listed, Page, listed
 from memory.kernel.postgres.database import Prepared, Rows, Statement
 from memory.kernel.postgres.rows import RowMapper
 from memory.tenancy.entities import ApartTrial, Namespace, NamespaceDraft, NamespaceSettings
-from memory.tenancy.tables import namespace
+from memory.tenancy.tables import namespace, namespace_move
 
 _BUMP = text("""
     UPDATE namespace SET bank_version = bank_version + :steps, n_memories = n_memories + :memories
@@ -133,8 +133,17 @@ class NamespaceStore:
         return listed(found, page, total, lambda row: (row.slug,))
 
     async def all(self) -> tuple[Namespace, ...]:
-        """For work that visits every namespace in turn."""
-        rows = await self._connection.execute(select(namespace).order_by(namespace.c.id))
+        """For work that visits every namespace in turn: those that are served here."""
+        away = select(namespace_move.c.state).where(
+            namespace_move.c.namespace_id == namespace.c.id,
+            or_(
+                namespace_move.c.state != "paused",
+                namespace_move.c.paused_until > func.clock_timestamp(),
+            ),
+        )
+        rows = await self._connection.execute(
+            select(namespace).where(~away.exists()).order_by(namespace.c.id)
+        )
         return tuple(_to_namespace(row) for row in rows.mappings())
 
     async def change(

@@ -33,6 +33,7 @@ LEFT_OUT: Mapping[str, str] = MappingProxyType(
         "row_change": "follows the transactions of one database, and is fed by the import itself",
         "job_run": "is about the timetable of one server",
         "idempotency": "answers calls of keys that open nothing elsewhere",
+        "namespace_move": "is about the place of a namespace, not about what is in it",
         "webhook": "holds a secret, and an address that hears of one server",
         "webhook_delivery": "waits for a webhook of one server",
         "writing_budget": "is what one server's language model may still take today",

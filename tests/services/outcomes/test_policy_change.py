@@ -1,4 +1,4 @@
-"""The policy of a living namespace changes: every belief is folded anew, and there and back again
+"""The policy of a living namespace changes: every belief is refolded, and there and back again
 is where it was.
 """
 
@@ -123,7 +123,7 @@ async def test_what_was_foreseen_is_what_comes_of_it(engine: Engine, calls: Call
     assert trail.items[-1].detail["before"] == "belief"
 
 
-async def test_memories_that_fall_below_the_floor_are_counted_as_left_out(
+async def test_memories_that_fall_below_the_floor_are_counted(
     engine: Engine, calls: Caller, taught: str
 ):
     call = await calls(taught)
@@ -133,11 +133,11 @@ async def test_memories_that_fall_below_the_floor_are_counted_as_left_out(
     paper = (await what_if(engine, await calls(taught), WhatIf("paper"))).moves
 
     # By the paper's rule the weights are .2 at most; beliefs fall more slowly.
-    assert (paper.left_out, paper.returning, paper.falling) == (2, 0, 2)
+    assert (paper.below_floor, paper.returning, paper.falling) == (2, 0, 2)
     assert (paper.floor.before, paper.floor.after) == (0.4, 0.4)
     await change_to(engine, calls, taught, "paper")
     belief = (await what_if(engine, await calls(taught), WhatIf("belief"))).moves
-    assert (belief.left_out, belief.returning, belief.rising) == (0, 2, 2)
+    assert (belief.below_floor, belief.returning, belief.rising) == (0, 2, 2)
 
 
 async def test_learning_goes_on_under_the_new_policy(engine: Engine, calls: Caller, taught: str):

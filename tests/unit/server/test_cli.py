@@ -198,7 +198,7 @@ def test_a_command_says_where_no_server_answers_and_what_to_do(
 def test_a_change_is_foreseen_in_words_that_count_well(monkeypatch: pytest.MonkeyPatch) -> None:
     foreseen = SimpleNamespace(
         outcomes=1, policy="paper", instead_of="belief",
-        moves=SimpleNamespace(rising=0, falling=1, left_out=0, returning=0),
+        moves=SimpleNamespace(rising=0, falling=1, below_floor=0, returning=0),
         difference=SimpleNamespace(weights=()),
     )  # fmt: skip
     monkeypatch.setattr(MemLift, "get_namespace", lambda _: SimpleNamespace(version=1))
@@ -208,4 +208,6 @@ def test_a_change_is_foreseen_in_words_that_count_well(monkeypatch: pytest.Monke
 
     said = memlift(*asked, "--url", "http://127.0.0.1:9").stdout
 
-    assert said.startswith("1 outcome folded under paper instead of belief: 0 memories would rise")
+    assert said.startswith(
+        "1 outcome refolded under paper instead of belief: 0 memories would rise"
+    )
