@@ -21,6 +21,7 @@ down_revision = "0034"
 branch_labels = None
 depends_on = None
 
+STOPS_OLDER = "keys change, and a process of before writes some rows by the former ones"
 NAMESPACED = (
     *("agent", "candidate", "category", "cell", "centroid", "change", "changeset", "competence"),
     *("constraint_support", "contradiction", "contrast", "effect_day", "embedding"),
