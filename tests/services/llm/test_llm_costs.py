@@ -49,7 +49,8 @@ async def test_calls_cost_what_their_tokens_cost_until_the_day_has_no_money_left
     found = await spent(asking, call)
     each = 1_000 * PRICE[0] + 100 * PRICE[1]
     assert found.cost == pytest.approx(llm.asked * each)
-    assert 0 < found.cost <= found.cost_limit == 0.01
+    assert found.cost_limit == 0.01
+    assert 0 < found.cost <= 0.01
     assert (found.cost_reserved, found.stopped, found.price_known) == (0.0, 2, True)
     [day] = found.days
     assert (day.tokens, day.cost, day.unpriced) == (1_100 * llm.asked, found.cost, 0)
