@@ -112,7 +112,7 @@ screenshots: $(STAMP)  ## Draw every page of the dashboard over real data into d
 bench: $(STAMP)  ## Run a suite: make bench SUITE=loop
 	$(PYTHON) -m benchmarks run $(SUITE) --out out/$(SUITE) $(ARGS)
 
-soak: $(STAMP)  ## 100,000 mixed operations over two processes with kills, and a verdict
+soak: $(STAMP)  ## 100,000 mixed operations over two processes with faults, and a verdict
 	$(PYTHON) -m benchmarks.soak $(ARGS)
 
 docs: $(STAMP)  ## Write the generated pages, fail on a broken link

@@ -58,6 +58,8 @@ async def open_from(settings: Settings, owner: Path | None = None) -> Engine:
                 compile=settings.llm_compile_timeout,
                 queries=settings.llm_query_timeout,
                 daily_tokens=settings.llm_daily_tokens,
+                daily_cost=settings.llm_daily_cost,
+                price=settings.named_price(),
             ),
             receipt_expiry=settings.receipt_expiry,
             applier_interval=settings.applier_interval,

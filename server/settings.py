@@ -27,6 +27,8 @@ from memory.kernel.errors import Rejected, Unavailable
 PREFIX = "MEMLIFT_"
 # The data directory is called home outside: MEMLIFT_DATA names the stream of `make demo`.
 NAMES = {"data": "MEMLIFT_HOME"}
+PRICE = r"^\d+(\.\d+)?,\d+(\.\d+)?$"
+A_MILLION = 1_000_000
 HTTP_URL = r"^https?://[^/\s]+"
 QUOTES = "\"'"
 WITH_PASSWORD = re.compile(r"//[^/@\s]*@")
@@ -227,6 +229,19 @@ class Settings(BaseSettings):
         description="the daily token limit of each namespace: tokens of the language model in"
         " a UTC day",
     )
+    llm_daily_cost: float | None = Field(
+        None,
+        ge=0,
+        description="the daily cost limit of each namespace: US dollars that the language model"
+        " may cost in a UTC day; a model whose price is not known is not asked where there is one",
+    )
+    llm_price: str | None = Field(
+        None,
+        pattern=PRICE,
+        description="US dollars for a million tokens read and a million written, such as"
+        " `0.15,0.60` (`0,0` for a model of one's own), where the price list of litellm does not"
+        " have the model or you pay otherwise",
+    )
     evaluations: str | None = Field(
         None,
         description="names of evaluations, separated by commas (`*` for all), whose results"
@@ -307,6 +322,13 @@ class Settings(BaseSettings):
         """The hosts of `webhook_hosts`, each in lower case."""
         names = (name.strip().lower() for name in self.webhook_hosts.split(","))
         return frozenset(name for name in names if name)
+
+    def named_price(self) -> tuple[float, float] | None:
+        """US dollars for a token read and for one written, where the operator says so."""
+        if self.llm_price is None:
+            return None
+        read, written = (float(part) / A_MILLION for part in self.llm_price.split(","))
+        return read, written
 
     @classmethod
     def settings_customise_sources(

@@ -102,14 +102,18 @@ PAUSE = 60.0
 @dataclass(frozen=True, slots=True)
 class LlmLimits:
     """How long a language model may take, all attempts at one question together, and how many
-    tokens a namespace has a UTC day. `compile` zero leaves guidelines to the compiler
-    that needs no model, `queries` zero searches for the task's text alone.
+    tokens and US dollars (None: as many as the tokens cost) a namespace has a UTC day. `price`:
+    dollars for a token read and one written, where they are not by the list. `compile` zero leaves
+    guidelines to the compiler that needs no model, `queries` zero searches for the task's text
+    alone.
     """
 
     timeout: timedelta = timedelta(seconds=60)
     compile: timedelta = timedelta(seconds=5)
     queries: timedelta = timedelta(seconds=1)
     daily_tokens: int = 1_000_000
+    daily_cost: float | None = None
+    price: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -102,11 +102,14 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a language model answered; `tokens` as the provider counts, 0 if it does not."""
+    """What a language model answered; `tokens` as the provider counts, 0 if it does not, and how
+    many of them were `written`, 0 where it does not say.
+    """
 
     text: str
     tokens: int
     finish: Literal["stop", "length", "refused"] = "stop"
+    written: int = 0
 
 
 class LlmClient(Protocol):

@@ -10,7 +10,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from typing import Generic, TypeVar
 from uuid import UUID
 
@@ -19,7 +19,9 @@ from memory.kernel.errors import MemoryFault, NotFound, Overloaded
 from memory.kernel.ids import new_id
 from memory.kernel.paging import Listed, Page, listed
 from memory.kernel.ports import LlmClient, Prompt, Reply
+from memory.llm.cost_entities import Charge, TokenPrice
 from memory.llm.entities import LlmCall, LlmCallFilter, LlmSubject, TokenBudget
+from memory.llm.prices import price_in_force
 from memory.llm.prompts import AGAIN
 from memory.llm.provider import ProviderClient
 from memory.llm.redaction import redacted
@@ -33,6 +35,9 @@ from memory.tenancy.store.namespaces import NamespaceStore
 Result = TypeVar("Result")
 
 STOPPED = "budget_exhausted"
+UNPRICED = "price_unknown"
+"""Nobody knows what the model costs, and the namespace has a daily cost limit."""
+DAYS_SHOWN = 90
 NEVER_ASKED = "off_namespace"
 """The daily token limit of the namespace is 0."""
 UNRECORDED = "unrecorded"
@@ -91,6 +96,21 @@ class LlmSession:
     @property
     def day(self) -> date:
         return self.now.astimezone(UTC).date()
+
+
+@dataclass(frozen=True, slots=True)
+class Reserved:
+    """What is set aside for an attempt: tokens, and what they cost at most."""
+
+    tokens: int
+    price: TokenPrice | None
+    charge: Charge
+
+    def pay(self, attempt: "LlmAttempt", tokens: int) -> Charge:
+        """What the attempt cost."""
+        if self.price is None:
+            return Charge(unpriced=tokens)
+        return Charge(self.price.of(tokens, attempt.reply.written))
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,9 +206,9 @@ async def _ask_until(
     prompt = replace(role.prompt, material=material)
     tokens, number = 0, 1
     while True:
-        reserved = _estimate(prompt)
-        if (reason := await _reserve(session, prompt, number, reserved)) is not None:
-            return LlmFailure(reason, tokens)
+        reserved = await _reserve(session, prompt, number, _estimate(prompt))
+        if not isinstance(reserved, Reserved):
+            return LlmFailure(reserved, tokens)
         attempt = await _attempt(session, prompt, number, deadline)
         value, attempt = await asyncio.to_thread(_read_reply, role, attempt)
         tokens += await _record(session, attempt, reserved)
@@ -206,31 +226,54 @@ def _estimate(prompt: Prompt) -> int:
     return size // BYTES_A_TOKEN + OVERHEAD + prompt.max_tokens
 
 
-async def _reserve(session: LlmSession, prompt: Prompt, number: int, tokens: int) -> str | None:
-    """Set these tokens of the day aside; else why nothing may be sent. That the day has too few is
-    on record; that a namespace never asks is no event.
+async def _reserve(session: LlmSession, prompt: Prompt, number: int, tokens: int) -> Reserved | str:
+    """Set these tokens of the day aside, and what they cost at most; else why nothing may be sent.
+    That the day has too few is on record; that a namespace never asks is no event.
     """
+    limits = session.engine.settings.llm
+    price = await asyncio.to_thread(price_in_force, session.client.name, limits.price)
     async with session.engine.database.transaction(session.namespace_id) as connection:
         store = LlmCallStore(connection, session.namespace_id)
         namespace = await NamespaceStore(connection).get(session.namespace_id)
-        limit = namespace.settings.daily_tokens(session.engine.settings.llm.daily_tokens)
+        limit = namespace.settings.daily_tokens(limits.daily_tokens)
         if namespace.settings.llm_daily_tokens == 0:
             return NEVER_ASKED
-        lease = LEASE + session.engine.settings.llm.timeout
-        if await store.reserve(session.day, tokens, limit, lease):
-            return None
-        spent, set_aside, _ = await store.used(session.day)
-        left = max(0, limit - spent - set_aside)
-        left_over = f"{left} of the daily token limit of {limit} are left"
-        said = f"a question of up to {tokens} tokens; {left_over}"
-        stop = Overloaded(said, code=STOPPED)
+        most = namespace.settings.daily_cost(limits.daily_cost)
+        dollars = 0.0 if price is None else price.of(tokens, prompt.max_tokens)
+        charge = Charge(dollars, most)
+        if price is None and most is not None:
+            said = f"the price of {session.client.name} is not known, and the daily cost limit of"
+            stop = Overloaded(f"{said} {_money(most)} could not be held", code=UNPRICED)
+        elif await store.reserve(session.day, tokens, limit, LEASE + limits.timeout, charge):
+            return Reserved(tokens, price, charge)
+        else:
+            said = await _say_left(store, session.day, limit, charge)
+            stop = Overloaded(f"a question of up to {tokens} tokens; {said}", code=STOPPED)
         unsent = replace(prompt, system="", material="")
         attempt = LlmAttempt(new_id(), unsent, number, Reply("", 0), 0.0, stop)
         await store.add(_call_of(session, attempt, 0), session.now)
-    session.engine.llm_counters.results[prompt.role, STOPPED] += 1
+    session.engine.llm_counters.results[prompt.role, stop.kind] += 1
     if (noted := _stops.get()) is not None:
-        noted.append(said)
-    return STOPPED
+        noted.append(stop.detail)
+    return stop.kind
+
+
+async def _say_left(store: LlmCallStore, day: date, limit: int, charge: Charge) -> str:
+    """Of tokens, and of money where that is limited."""
+    spent, set_aside, _ = await store.used(day)
+    said = f"{max(0, limit - spent - set_aside)} of the daily token limit of {limit} are left"
+    if charge.limit is None:
+        return said
+    cost, cost_aside = await store.cost_of(day)
+    left = max(0.0, charge.limit - cost - cost_aside)
+    return (
+        f"{said}, and {_money(left)} of the daily cost limit of {_money(charge.limit)}; it costs"
+        f" up to {_money(charge.dollars)}"
+    )
+
+
+def _money(dollars: float) -> str:
+    return f"${dollars:.4f}"
 
 
 async def _attempt(session: LlmSession, prompt: Prompt, number: int, deadline: float) -> LlmAttempt:
@@ -260,8 +303,9 @@ def _read_reply(role: LlmRole[Result], attempt: LlmAttempt) -> tuple[Result | No
         return None, replace(attempt, fault=broken)
 
 
-async def _record(session: LlmSession, attempt: LlmAttempt, reserved: int) -> int:
+async def _record(session: LlmSession, attempt: LlmAttempt, aside: Reserved) -> int:
     """The call is kept and its tokens are counted, in one step; returns them."""
+    reserved = aside.tokens
     tokens = attempt.cost(reserved)
     async with session.engine.database.transaction(session.namespace_id) as connection:
         store = LlmCallStore(connection, session.namespace_id)
@@ -271,7 +315,8 @@ async def _record(session: LlmSession, attempt: LlmAttempt, reserved: int) -> in
             record = replace(record, detail=_joined(oddity, record.detail))
         await store.add(record, session.now)
         # Last, for every attempt of the namespace takes this row.
-        await store.settle(session.day, reserved, tokens)
+        charges = (aside.charge, aside.pay(attempt, tokens))
+        await store.settle(session.day, reserved, tokens, charges)
     counters = session.engine.llm_counters
     counters.results[attempt.prompt.role, attempt.fault.kind if attempt.fault else "done"] += 1
     counters.tokens[attempt.prompt.role] += tokens
@@ -296,7 +341,7 @@ def _call_of(session: LlmSession, attempt: LlmAttempt, tokens: int) -> LlmCall:
         answer=_storable(attempt.reply.text),
         tokens=tokens,
         duration_ms=attempt.duration_ms,
-        status="stopped" if fault is not None and fault.kind == STOPPED else status,
+        status="stopped" if fault is not None and fault.kind in (STOPPED, UNPRICED) else status,
         fault=None if fault is None else fault.kind,
         detail=None if fault is None else _storable(fault.detail),
         retrieval_id=subject.retrieval_id,
@@ -360,19 +405,31 @@ async def get_llm_call(engine: Engine, call: Call, llm_call_id: UUID) -> LlmCall
 
 
 async def budget_of(engine: Engine, call: Call) -> TokenBudget:
-    """The tokens of the day that it is now."""
+    """The tokens and the money of the day that it is now."""
     call.key.require(Act.INSPECT)
     day = call.now.astimezone(UTC).date()
     limit = call.namespace.settings.daily_tokens(engine.settings.llm.daily_tokens)
     async with engine.database.transaction(call.namespace.id) as connection:
-        spent, reserved, stopped = await LlmCallStore(connection, call.namespace.id).used(day)
+        store = LlmCallStore(connection, call.namespace.id)
+        spent, reserved, stopped = await store.used(day)
+        cost, cost_reserved = await store.cost_of(day)
+        days = await store.days_since(day - timedelta(days=DAYS_SHOWN - 1))
+    model = None if engine.llm is None else engine.llm.name
+    price = None
+    if model is not None:
+        price = await asyncio.to_thread(price_in_force, model, engine.settings.llm.price)
     return TokenBudget(
-        model=None if engine.llm is None else engine.llm.name,
+        model=model,
         day=day,
         limit=limit,
         spent=spent,
         reserved=reserved,
         left=max(0, limit - spent - reserved),
         stopped=stopped,
+        cost_limit=call.namespace.settings.daily_cost(engine.settings.llm.daily_cost),
+        cost=cost,
+        cost_reserved=cost_reserved,
+        price_known=price is not None,
+        days=tuple(days),
         pause=engine.llm.pause if isinstance(engine.llm, ProviderClient) else None,
     )

@@ -14,6 +14,29 @@ class TokenPrice:
     read: float
     written: float
 
+    def of(self, tokens: int, written: int) -> float:
+        """What so many tokens cost, of which so many were written; where nobody says how many (0),
+        all count as the dearer kind: a limit is to hold.
+        """
+        if not written:
+            return tokens * max(self.read, self.written)
+        written = min(written, tokens)
+        return (tokens - written) * self.read + written * self.written
+
+
+@dataclass(frozen=True, slots=True)
+class Charge:
+    """US dollars that are set aside or spent, of at most `limit` in the day; None: no limit.
+    `unpriced`: tokens whose price is not known.
+    """
+
+    dollars: float = 0.0
+    limit: float | None = None
+    unpriced: int = 0
+
+
+NOTHING = Charge()
+
 
 @dataclass(frozen=True, slots=True)
 class TokenUse:

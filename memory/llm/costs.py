@@ -9,7 +9,7 @@ from typing import Any
 from memory.kernel.engine import Engine
 from memory.llm.client import budget_of
 from memory.llm.cost_entities import Cost, CostLine, ModelCosts, TokenPrice, TokenUse
-from memory.llm.prices import price_of, read_prices
+from memory.llm.prices import price_in_force, price_of, read_prices
 from memory.llm.store import LlmCallStore
 from memory.tenancy.entities import Act, Call
 
@@ -26,7 +26,8 @@ async def get_model_costs(engine: Engine, call: Call) -> ModelCosts:
         store = LlmCallStore(connection, call.namespace.id)
         used = await store.use_since(datetime.combine(since, time(), UTC))
     listed = await asyncio.to_thread(read_prices)
-    price = None if budget.model is None else price_of(budget.model, listed or {})
+    given = engine.settings.llm.price
+    price = None if budget.model is None else price_in_force(budget.model, given)
     left = None if price is None else cost_of(budget.left, price, None)
     return sum_up(used, listed, since, budget.day, left)
 

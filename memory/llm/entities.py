@@ -47,7 +47,7 @@ class LlmCall:
     attempt: int
     """Which attempt at the same question this is, from 1."""
     status: CallStatus
-    """`stopped`: the daily token limit was reached, so nothing was sent."""
+    """`stopped`: the daily limit of tokens or money was reached, so nothing was sent."""
     fault: str | None
     """Why the answer was not used, or nothing was sent."""
     detail: str | None
@@ -126,6 +126,24 @@ class LlmPause:
 
 
 @dataclass(frozen=True, slots=True)
+class BudgetDay:
+    """What the language model took on one UTC day."""
+
+    __pydantic_config__ = OUTPUT
+
+    day: date
+    """The day, in UTC."""
+    tokens: int
+    """What calls have cost, in tokens."""
+    cost: float
+    """The same in US dollars, by the prices of that day."""
+    unpriced: int
+    """How many of the tokens had no known price: they are not in `cost`."""
+    stopped: int
+    """How many questions were not asked."""
+
+
+@dataclass(frozen=True, slots=True)
 class TokenBudget:
     """The tokens of one namespace and UTC day."""
 
@@ -146,7 +164,21 @@ class TokenBudget:
     left: int
     """What another call may take."""
     stopped: int
-    """How many questions were not asked, for want of tokens."""
+    """How many questions were not asked, for want of tokens or money."""
+    cost_limit: float | None
+    """The daily cost limit in force, in US dollars: that of the namespace, at most the server's;
+    null where there is none.
+    """
+    cost: float
+    """What calls have cost in US dollars, as far as prices are known."""
+    cost_reserved: float
+    """US dollars that are set aside for calls under way, at most what they can cost."""
+    price_known: bool
+    """Whether the price of the model is known; where it is not, a daily cost limit stops every
+    question (`price_unknown`), for nothing could hold it.
+    """
+    days: tuple[BudgetDay, ...]
+    """What each of the newest 90 days took, the newest first; days without a call are left out."""
     pause: LlmPause | None = None
     """Where the provider asked for a pause or failed three times in a row, and the process that
     answers leaves it alone; null where it would be asked.

@@ -30,6 +30,15 @@ def read_prices() -> Mapping[str, Any] | None:
     return cast("Mapping[str, Any]", listed) if isinstance(listed, dict) else None
 
 
+def price_in_force(model: str, given: tuple[float, float] | None) -> TokenPrice | None:
+    """What a token of it costs: as the operator says, else by the list; None where nobody knows.
+    Blocks at first.
+    """
+    if given is not None:
+        return TokenPrice(*given)
+    return price_of(model, read_prices() or {})
+
+
 def price_of(model: str, listed: Mapping[str, Any]) -> TokenPrice | None:
     """By the model's whole name, else by its name at the provider before the slash; None where the
     list has neither, or does not say what tokens cost.

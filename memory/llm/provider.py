@@ -232,6 +232,7 @@ def _reply(response: object) -> Reply:
     """The first choice of a response, whatever it leaves out."""
     usage = getattr(response, "usage", None)
     tokens = _number(getattr(usage, "total_tokens", None))
+    written = _number(getattr(usage, "completion_tokens", None))
     choices = getattr(response, "choices", None)
     if not isinstance(choices, list) or not choices:
         return Reply("", tokens)
@@ -239,7 +240,7 @@ def _reply(response: object) -> Reply:
     message = getattr(choice, "message", None)
     text = getattr(message, "content", None)
     said = text if isinstance(text, str) else ""
-    return Reply(said, tokens, _finish(choice, message))
+    return Reply(said, tokens, _finish(choice, message), written)
 
 
 def _finish(choice: object, message: object) -> Finish:

@@ -13,8 +13,8 @@ from memory.kernel.ids import first_id_of
 from memory.kernel.paging import Page
 from memory.kernel.postgres.paging import page_by_id
 from memory.kernel.postgres.rows import RowMapper
-from memory.llm.cost_entities import TokenUse
-from memory.llm.entities import LlmCall, LlmCallFilter
+from memory.llm.cost_entities import NOTHING, Charge, TokenUse
+from memory.llm.entities import BudgetDay, LlmCall, LlmCallFilter
 from memory.llm.tables import writing, writing_budget
 from memory.memories.tables import memory
 from memory.tasks.tables import task
@@ -24,6 +24,9 @@ _private = exists().where(
 )
 _to_call = RowMapper(LlmCall, [writing, _private.label("private")])
 _RESERVED = case((writing_budget.c.reserved_until > func.now(), writing_budget.c.reserved), else_=0)
+_COST_RESERVED = case(
+    (writing_budget.c.reserved_until > func.now(), writing_budget.c.cost_reserved), else_=0.0
+)
 _STORED = [column for column in writing.c if column.name != "namespace_id"]
 
 CLOCKS_APART = timedelta(hours=1)
@@ -40,26 +43,37 @@ class LlmCallStore:
         self._connection = connection
         self._namespace_id = namespace_id
 
-    async def reserve(self, day: date, tokens: int, limit: int, lease: timedelta = LEASE) -> bool:
-        """Sets tokens aside, or counts a stop and says False: the row's lock lets no two calls
-        take the same tokens. What a caller that died has set aside comes back when nothing has been
-        set aside for the lease.
+    async def reserve(
+        self,
+        day: date,
+        tokens: int,
+        limit: int,
+        lease: timedelta = LEASE,
+        charge: Charge = NOTHING,
+    ) -> bool:
+        """Sets tokens and what they cost at most aside, or counts a stop and says False: the row's
+        lock lets no two calls take the same. What a caller that died has set aside comes back when
+        nothing has been set aside for the lease.
         """
         left = writing_budget.c.spent + _RESERVED + tokens <= limit
+        most = float("inf") if charge.limit is None else charge.limit
+        left &= writing_budget.c.cost + _COST_RESERVED + charge.dollars <= most
         until = func.now() + lease
-        if tokens <= limit:
+        if tokens <= limit and charge.dollars <= most:
             taken = await self._connection.execute(
                 upsert(writing_budget)
                 .values(
                     namespace_id=self._namespace_id,
                     day=day,
                     reserved=tokens,
+                    cost_reserved=charge.dollars,
                     reserved_until=until,
                 )
                 .on_conflict_do_update(
                     index_elements=["namespace_id", "day"],
                     set_={
                         "reserved": _RESERVED + tokens,
+                        "cost_reserved": _COST_RESERVED + charge.dollars,
                         "reserved_until": func.greatest(writing_budget.c.reserved_until, until),
                     },
                     where=left,
@@ -78,14 +92,24 @@ class LlmCallStore:
         )
         return False
 
-    async def settle(self, day: date, reserved: int, spent: int) -> None:
-        """What was set aside becomes what was used."""
+    async def settle(
+        self,
+        day: date,
+        reserved: int,
+        spent: int,
+        charges: tuple[Charge, Charge] = (NOTHING, NOTHING),
+    ) -> None:
+        """What was set aside becomes what was used, tokens and `charges`."""
+        aside, paid = charges
         await self._connection.execute(
             update(writing_budget)
             .where(writing_budget.c.namespace_id == self._namespace_id, writing_budget.c.day == day)
             .values(
                 reserved=func.greatest(0, writing_budget.c.reserved - reserved),
                 spent=writing_budget.c.spent + spent,
+                cost_reserved=func.greatest(0.0, writing_budget.c.cost_reserved - aside.dollars),
+                cost=writing_budget.c.cost + paid.dollars,
+                unpriced=writing_budget.c.unpriced + paid.unpriced,
             )
         )
 
@@ -100,6 +124,33 @@ class LlmCallStore:
         )
         row = rows.first()
         return (0, 0, 0) if row is None else (row.spent, row.reserved, row.stopped)
+
+    async def cost_of(self, day: date) -> tuple[float, float]:
+        """US dollars spent and set aside on a day."""
+        rows = await self._connection.execute(
+            select(writing_budget.c.cost, _COST_RESERVED.label("reserved")).where(
+                writing_budget.c.namespace_id == self._namespace_id, writing_budget.c.day == day
+            )
+        )
+        row = rows.first()
+        return (0.0, 0.0) if row is None else (row.cost, row.reserved)
+
+    async def days_since(self, began: date) -> list[BudgetDay]:
+        """What each day took since then, the newest first."""
+        rows = await self._connection.execute(
+            select(
+                writing_budget.c.day,
+                writing_budget.c.spent.label("tokens"),
+                writing_budget.c.cost,
+                writing_budget.c.unpriced,
+                writing_budget.c.stopped,
+            )
+            .where(
+                writing_budget.c.namespace_id == self._namespace_id, writing_budget.c.day >= began
+            )
+            .order_by(writing_budget.c.day.desc())
+        )
+        return [BudgetDay(**row) for row in rows.mappings()]
 
     async def use_since(self, began: datetime) -> list[TokenUse]:
         """Tokens of the calls that were sent since then, by UTC day, role and model."""

@@ -45,4 +45,8 @@ writing_budget = Table(
     # When the last attempt that something was set aside for is over, however it ended.
     moment("reserved_until", nullable=True),
     Column("stopped", BigInteger, nullable=False, server_default="0"),
+    # US dollars, and tokens whose price nobody knew.
+    Column("cost", DOUBLE_PRECISION, nullable=False, server_default="0"),
+    Column("cost_reserved", DOUBLE_PRECISION, nullable=False, server_default="0"),
+    Column("unpriced", BigInteger, nullable=False, server_default="0"),
 )

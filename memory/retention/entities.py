@@ -15,6 +15,7 @@ TABLES: Mapping[str, str] = {
     "retrieval": "receipts",
     "retrieval_item": "receipt_items",
     "trajectory": "texts_of_runs",
+    "task": "tasks",
     "writing": "llm_calls",
     "writing_budget": "llm_budget_days",
 }

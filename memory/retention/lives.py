@@ -15,6 +15,9 @@ LIVES: Mapping[str, str] = MappingProxyType(
         "ledger_closing": "the next closing takes its place",
         "trajectory": "its steps, result and rationale after `retention_days`, unless it is half "
         "of a contrast; its verdict stays",
+        "task": "`retention_days` after it became known, once no memory, run, receipt, contrast, "
+        "trial or forecast names it and its window has closed",
+        "task_embedding": "with its task",
         "writing": "`retention_days` after it was written",
         "writing_budget": "`retention_days` after its day",
         "health_sample": "400 days",
@@ -57,8 +60,6 @@ KEPT: Mapping[str, str] = MappingProxyType(
         "change": "the status of memories at a past moment is read from it; one row a change",
         "rollback": "what it took can be given back until it is closed; one row a rollback",
         "webhook": "one row an address",
-        "task": "memories, runs, contrasts and forecasts name it; erasing it takes its words",
-        "task_embedding": "with its task",
         "contrast": "what a constraint rests on, with the two runs that it compares",
         "constraint_support": "what a constraint rests on",
         "contradiction": "how it was resolved is not to be asked again",

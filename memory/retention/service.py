@@ -1,9 +1,9 @@
 """Retention: what a run finds old is written down, then removed in slices.
 
 A run counts (`foresee`, in the run's own transaction) → the ledger is closed as far as all of it is
-old → events, outcomes, receipts, words of runs and calls of the language model go, each slice in a
-transaction of its own that takes about a tenth of a second and counts itself in the record of
-the run. What a visit does not get done, the next one does.
+old → events, outcomes, receipts, words of runs, calls of the language model and tasks go, each
+slice in a transaction of its own that takes about a tenth of a second and counts itself in the
+record of the run. What a visit does not get done, the next one does.
 """
 
 import time
@@ -11,6 +11,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from uuid import UUID
 
 from memory.belief.store.ledger import OPEN, LedgerStore
 from memory.kernel.engine import Engine
@@ -181,6 +182,19 @@ class _Visit:
                     await self._count(taken, rows)
                 if not rows:
                     break
+        return await self._remove_tasks(closed)
+
+    async def _remove_tasks(self, closed: int) -> bool:
+        """Those that nothing names any more, now that receipts are gone."""
+        place: UUID | None = UUID(int=0)
+        size = SliceSize()
+        while place is not None:
+            if self._is_over:
+                return False
+            async with self._slice(size) as taken:
+                store = self._store(taken.connection, closed)
+                removed, place = await store.remove_tasks(place, size.rows)
+                await self._count(taken, {"task": removed} if removed else {})
         return True
 
     async def _remove_events(self, closed: int) -> bool:

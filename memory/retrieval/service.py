@@ -349,6 +349,8 @@ def _explain(
 async def _ensure_task(tasks: TaskStore, call: Call, context: Context) -> UUID | None:
     """The task the receipt is about, stored now if it is new; a preview stores none."""
     if context.task is not None:
+        if not context.request.is_preview:
+            await tasks.hold(context.task.id)
         return context.task.id
     if context.request.is_preview:
         return None

@@ -38,6 +38,10 @@ MIN_KEPT_DAYS, MAX_KEPT_DAYS = 31, 36_500
 """What a key was served in the last 30 days tells an echo from a lesson."""
 
 
+MAX_COST = 1_000_000
+"""US dollars."""
+
+
 Count = Annotated[int, Field(strict=True, ge=1, le=MAX_COUNT)]
 
 
@@ -81,6 +85,10 @@ class NamespaceSettings:
     """The daily token limit: how many tokens of the language model the namespace may take in a UTC
     day, at most as many as the server allows each. 0: the model is never asked.
     """
+    llm_daily_cost: Annotated[float, Field(strict=True, ge=0, le=MAX_COST)] | None = None
+    """The daily cost limit: how many US dollars the language model may cost the namespace in a UTC
+    day, by the price list of the server, at most as many as the server allows each.
+    """
     rerank: Rerank = Rerank.NONE
     """Whether the words of a task find and order memories beside their meaning."""
     retention_days: (
@@ -109,6 +117,9 @@ class NamespaceSettings:
         _require_count(self.verification_days, "verification_days", MAX_DAYS)
         if self.llm_daily_tokens is not None:
             _require_count(self.llm_daily_tokens, "llm_daily_tokens", MAX_COUNT, 0)
+        if self.llm_daily_cost is not None and not 0 <= self.llm_daily_cost <= MAX_COST:
+            path = "settings.llm_daily_cost"
+            raise Rejected(f"{path} must lie in 0…{MAX_COST}", field=path, limit=[0, MAX_COST])
         if self.retention_days is not None:
             _require_count(self.retention_days, "retention_days", MAX_KEPT_DAYS, MIN_KEPT_DAYS)
 
@@ -123,6 +134,24 @@ class NamespaceSettings:
             raise Rejected(
                 f"{path} is {self.llm_daily_tokens}; the server's limit, MEMLIFT_LLM_DAILY_TOKENS,"
                 f" is {server}",
+                field=path,
+                limit=server,
+            )
+
+    def daily_cost(self, server: float | None) -> float | None:
+        """The daily cost limit in force, in US dollars, where the server allows each namespace so
+        much; None: there is none.
+        """
+        limits = [one for one in (self.llm_daily_cost, server) if one is not None]
+        return min(limits, default=None)
+
+    def require_daily_cost(self, server: float | None) -> None:
+        """Raises Rejected for a daily cost limit above what the server allows each namespace."""
+        if self.llm_daily_cost is not None and server is not None and self.llm_daily_cost > server:
+            path = "settings.llm_daily_cost"
+            raise Rejected(
+                f"{path} is {self.llm_daily_cost}; the server's limit, MEMLIFT_LLM_DAILY_COST, is"
+                f" {server}",
                 field=path,
                 limit=server,
             )

@@ -274,6 +274,7 @@ async def create_namespace(
     """A new, empty namespace."""
     key.require(Act.OPERATE)
     draft.settings.require_daily_tokens(engine.settings.llm.daily_tokens)
+    draft.settings.require_daily_cost(engine.settings.llm.daily_cost)
     async with engine.database.effect() as connection:
         made = await NamespaceStore(connection).create(draft, key.id, now)
         event = AuditEvent(
@@ -378,6 +379,8 @@ def merge_settings(
     merged = replace(current, **change)  # pyright: ignore[reportArgumentType] - names were checked
     if "llm_daily_tokens" in change:
         merged.require_daily_tokens(engine.settings.llm.daily_tokens)
+    if "llm_daily_cost" in change:
+        merged.require_daily_cost(engine.settings.llm.daily_cost)
     return settle(policy, merged)
 
 

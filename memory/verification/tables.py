@@ -160,6 +160,7 @@ trial = Table(
     key_id(),
     belongs_to("ticket_id", "ticket", ondelete="CASCADE"),
     belongs_to("task_id", "task"),
+    Index("ix_trial_namespace_id_task_id", "namespace_id", "task_id"),
     belongs_to("agent_id", "agent"),
     one_of("purpose", ("source", "other", "anchor")),
 )

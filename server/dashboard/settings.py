@@ -182,7 +182,7 @@ def _read(words: SettingText, text: str) -> object:
     if not text and words.otherwise:
         return None
     try:
-        return float(text) if words.kind == "share" else int(text)
+        return float(text) if words.kind in ("share", "dollars") else int(text)
     except ValueError as fault:
         raise Rejected(f"{path} must be a number", field=path) from fault
 

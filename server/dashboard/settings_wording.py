@@ -6,7 +6,7 @@ from typing import Literal
 
 from memory.tenancy.entities import PolicyName
 
-Field = Literal["share", "count", "flag", "taxonomy", "rerank"]
+Field = Literal["share", "count", "dollars", "flag", "taxonomy", "rerank"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +148,16 @@ SETTINGS = (
         "many as the server allows each. 0: the model is never asked.",
         "Lowered, questions beyond it are not asked until 00:00 UTC: guidelines are compiled "
         "without a model, and runs of jobs say what they went without.",
+        otherwise="as many as the server allows each namespace",
+    ),
+    SettingText(
+        "llm_daily_cost",
+        "Daily cost limit",
+        "dollars",
+        "How many US dollars the language model may cost the namespace in a UTC day, by the price "
+        "list of the server, at most as many as the server allows each.",
+        "Lowered, questions beyond it are not asked until 00:00 UTC. Where the price of the model "
+        "is not known, none is asked: nothing could hold the limit.",
         otherwise="as many as the server allows each namespace",
     ),
     SettingText(

@@ -14,7 +14,6 @@ import httpx
 import pytest
 
 from clients.demo.server import LocalServer, fresh_folder, start
-from memory.kernel.postgres.migrate import head
 from tests.acceptance.servers import GENEROUS, ROOT
 
 NAMESPACE = "/v1/namespaces/upgraded"
@@ -29,11 +28,12 @@ def _git(*words: str) -> bytes:
 
 
 def _commits_before() -> Iterator[str]:
-    """Those whose newest migration is an older one, the newest first."""
-    newest = next(Path(ROOT, "migrations", "versions").glob(f"{head()}_*.py"))
-    place = newest.relative_to(ROOT).as_posix()
+    """Those that have some of today's migrations and no others, the newest first."""
+    here = {path.name for path in Path(ROOT, "migrations", "versions").glob("0*.py")}
     for commit in _git("rev-list", "--first-parent", "--max-count=400", "HEAD").decode().split():
-        if not _git("cat-file", "-t", f"{commit}:{place}"):
+        listed = _git("ls-tree", "--name-only", commit, "migrations/versions/").decode().split()
+        there = {Path(name).name for name in listed} - {"__init__.py"}
+        if there and there < here:
             yield commit
 
 
@@ -103,6 +103,16 @@ class Calling(threading.Thread):
         self.join()
 
 
+@contextmanager
+def calling_beside(client: httpx.Client) -> Generator[Calling]:
+    calling = Calling(client)
+    calling.start()
+    try:
+        yield calling
+    finally:
+        calling.end()
+
+
 @pytest.mark.nightly
 def test_the_release_before_goes_on_while_its_successor_migrates_and_starts(
     source_before: Path, fresh_database: Callable[[], str]
@@ -115,16 +125,15 @@ def test_the_release_before_goes_on_while_its_successor_migrates_and_starts(
             httpx.Client(base_url=before.url, headers=key, timeout=60) as other,
         ):
             client.post("/v1/namespaces", json={"slug": "upgraded"}).raise_for_status()
-            calling = Calling(client)
-            calling.start()
-            calling.after(5)
-            _migrate(database)
-            calling.after(CALLS_BESIDE)
-            with serving(ROOT, database) as successor:
+            with calling_beside(client) as calling:
                 calling.after(5)
-                calling.end()
-                _read_back(successor, key, calling)
-                ready = other.get("/health/ready").json()
+                _migrate(database)
+                calling.after(CALLS_BESIDE)
+                with serving(ROOT, database) as successor:
+                    calling.after(5)
+                    calling.end()
+                    _read_back(successor, key, calling)
+                    ready = other.get("/health/ready").json()
 
     assert calling.bad == []
     assert calling.rounds > CALLS_BESIDE

@@ -10,6 +10,7 @@ from fastapi import FastAPI
 from loop_pages import HOSTILE, remembered, served, shown, total
 from sqlalchemy import text
 
+from memory.inference.stand_ins import ScriptedLlm
 from memory.llm.prices import price_of, read_prices
 from memory.llm.provider import ProviderClient
 from server.dashboard.rendering import dollars
@@ -161,6 +162,21 @@ async def test_a_daily_token_limit_of_nothing_is_no_exhaustion(
     assert "the model is never asked" not in usual.said()
     assert "limit of this namespace is 0: the model is never asked" in page.said()
     assert "Left 0" not in page.said()
+
+
+async def test_a_daily_cost_limit_shows_what_is_left_or_that_it_cannot_be_held(
+    speaking, operator_token, namespace, writer
+):
+    shared = speaking.state.shared
+    shared.engine = with_llm(shared.engine, writer, cost=2.0, price=(1e-6, 4e-6))
+    async with a_browser(speaking, operator_token) as browser:
+        priced = await shown(browser, namespace, "/llm-calls")
+        shared.engine = with_llm(shared.engine, ScriptedLlm([]), cost=2.0)
+        page = await shown(browser, namespace, "/llm-calls")
+
+    assert "Left of the daily cost limit $2.00 of $2.00" in priced.said()
+    assert "could not be held" not in priced.said()
+    assert "the daily cost limit could not be held: the model is not asked" in page.said()
 
 
 async def test_private_and_erased_words_are_not_shown(

@@ -5,11 +5,16 @@ import re
 RULES: tuple[tuple[str, str], ...] = (
     (r"\bDROP TABLE\b", "drops a table"),
     (r"\bDROP COLUMN\b", "drops a column"),
-    (r"\bRENAME (TO|COLUMN|\w+ TO)\b", "renames a table or a column"),
+    (
+        r"\bALTER TABLE (ONLY )?\S+ RENAME (TO|COLUMN|(?!CONSTRAINT)\w+ TO)\b",
+        "renames a table or a column",
+    ),
     (r"\bALTER COLUMN \S+ (SET DATA )?TYPE\b", "changes the type of a column"),
     (r"\bALTER COLUMN \S+ DROP DEFAULT\b", "takes a default away"),
     (r"\bALTER COLUMN \S+ SET NOT NULL\b", "requires what was optional"),
     (r"\bADD CONSTRAINT \S+ CHECK\b(?!.*\bNOT VALID\b)", "checks all rows under a lock"),
+    (r"\bDROP CONSTRAINT (IF EXISTS )?\W?(pk|uq)_", "drops a key by which rows are upserted"),
+    (r"\bDROP INDEX (CONCURRENTLY )?(IF EXISTS )?\W?uq_", "drops a key by which rows are upserted"),
     (r"\bREVOKE\b", "takes a right away"),
     (r"\bDROP CONSTRAINT (pk|uq)_", "drops a key that older processes name"),
     (r"\bDROP INDEX (CONCURRENTLY )?(IF EXISTS )?uq_", "drops a key that older processes name"),

@@ -68,6 +68,8 @@ def test_a_process_of_the_release_before_can_go_on_after_each_migration(fresh_da
         "ALTER TABLE memory ADD COLUMN place INTEGER NOT NULL",
         "ALTER TABLE memory ADD COLUMN a TEXT, ADD COLUMN b INTEGER NOT NULL",
         "ALTER TABLE memory ADD CONSTRAINT ck_memory_x CHECK (x > 0)",
+        "ALTER TABLE memory DROP CONSTRAINT pk_memory",
+        'DROP INDEX IF EXISTS "uq_ticket_waiting"',
         "REVOKE INSERT ON memory FROM memlift_app",
         "ALTER TABLE memory DROP CONSTRAINT pk_memory",
         "DROP INDEX CONCURRENTLY IF EXISTS uq_ticket_waiting",
@@ -87,6 +89,8 @@ def test_what_an_older_process_could_not_go_on_after_is_found(statement: str):
         "ALTER TABLE memory ADD CONSTRAINT ck_memory_x CHECK (x > 0) NOT VALID",
         "CREATE INDEX CONCURRENTLY ix_memory_x ON memory (x)",
         "ALTER TABLE memory ALTER COLUMN agent_id DROP NOT NULL",
+        "ALTER TABLE memory RENAME CONSTRAINT ck_memory_x TO ck_memory_y",
+        "ALTER INDEX ix_memory_x RENAME TO ix_memory_y",
     ],
 )
 def test_what_an_older_process_does_not_notice_is_allowed(statement: str):

@@ -906,6 +906,7 @@ FINDS_NOTHING: dict[str, Ask] = {
     "RemovalStore.remove_outcomes": lambda f: f.removals.remove_outcomes(99),
     "RemovalStore.remove_receipts": lambda f: f.removals.remove_receipts(99),
     "RemovalStore.blank_runs": lambda f: f.removals.blank_runs(99),
+    "RemovalStore.remove_tasks": lambda f: f.removals.remove_tasks(UUID(int=0), 99),
     "RemovalStore.remove_llm_calls": lambda f: f.removals.remove_llm_calls(99),
     "MemoryReader.get": lambda f: f.reader.get(f.memory),
     "MemoryReader.tell_apart": lambda f: f.reader.tell_apart([f.memory]),
@@ -1063,6 +1064,7 @@ FINDS_NOTHING: dict[str, Ask] = {
     ),
     "TaskStore.some": lambda f: f.tasks.some([f.task], ["rain#1"]),
     "TaskStore.get": lambda f: f.tasks.get(f.task),
+    "TaskStore.hold": lambda f: f.tasks.hold(f.task),
     "TaskStore.browse": lambda f: f.tasks.browse(None, PAGE),
     "TaxonomyStore.current": lambda f: f.taxonomies.current(),
     "TaxonomyStore.versions": lambda f: f.taxonomies.versions(),
@@ -1100,6 +1102,8 @@ FINDS_NOTHING: dict[str, Ask] = {
     "LlmCallStore.browse": lambda f: f.writings.browse(LlmCallFilter(), PAGE),
     "LlmCallStore.settle": lambda f: f.writings.settle(NOON.date(), 0, 5),
     "LlmCallStore.used": lambda f: f.writings.used(NOON.date()),
+    "LlmCallStore.cost_of": lambda f: f.writings.cost_of(NOON.date()),
+    "LlmCallStore.days_since": lambda f: f.writings.days_since(NOON.date()),
     "LlmCallStore.use_since": lambda f: f.writings.use_since(NOON - 9 * DAY),
 }
 

@@ -4,13 +4,14 @@ import subprocess
 import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import closing, contextmanager
 from itertools import count, islice
 from pathlib import Path
 
 from benchmarks.bench import Bench, Timing
-from benchmarks.load import Line, Shot
+from benchmarks.load import Hit, Line, Shot, timings
 from benchmarks.metrics import Target, at_most, percentile
 from benchmarks.texts import experiences, tasks
 
@@ -56,6 +57,7 @@ def _of_crowd(crowd: str, found: Mapping[str, float]) -> list[Target]:
     ready = {name: found[name] for name in (_longest(crowd),) if name in found}
     return [
         at_most(f"p95 beside {words}, of max(2 x quiet, 100 ms)", 1.0, share, parts),
+        at_most(f"retrievals refused beside {words}", 0.0, found.get(_refused(crowd)), {}),
         at_most(f"p95 of readiness beside {words}, ms", FLOOR_MS, found.get(_ready(crowd)), ready),
     ]
 
@@ -66,6 +68,10 @@ def _p95(crowd: str) -> str:
 
 def _ready(crowd: str) -> str:
     return f"p95 of readiness, {crowd}"
+
+
+def _refused(crowd: str) -> str:
+    return f"retrievals that were refused, {crowd}"
 
 
 def _longest(crowd: str) -> str:
@@ -90,19 +96,24 @@ def _measure(bench: Bench, crowd: str, seconds: int, questions: Iterator[str]) -
     ready: list[Timing] = []
     polling = threading.Thread(target=_poll, args=(bench, over, ready))
     polling.start()
-    asked: list[Timing] = []
+    hits: list[Hit] = []
     until = time.monotonic() + seconds
     with closing(Line(bench.server)) as line:
         for text in questions:
-            asked.append(line.fire(_ask(text)).timing)
+            hits.append(line.fire(_ask(text)))
             if time.monotonic() > until:
                 break
     over.set()
     polling.join()
+    asked = timings(hits)
+    statuses = Counter(hit.status for hit in hits)
+    bench.say(f"answers by status: {dict(statuses)}")
     bench.timed(f"retrieve, {crowd}", 1, asked)
     bench.timed(f"ready, {crowd}", 1, ready)
     times = [one.ms for one in ready]
-    bench.number(_p95(crowd), percentile([one.ms for one in asked if one.ok], 0.95), "ms")
+    # A call that was refused took its caller's time, too.
+    bench.number(_p95(crowd), percentile([one.ms for one in asked], 0.95), "ms")
+    bench.number(_refused(crowd), sum(not one.ok for one in asked), "calls")
     bench.number(_ready(crowd), percentile(times, 0.95), "ms")
     bench.number(_longest(crowd), max(times), "ms")
 

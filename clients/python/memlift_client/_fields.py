@@ -227,6 +227,11 @@ class NamespaceSettingsFields(TypedDict, total=False):
     Whether a memory is also found by an identifier of the task that it holds, such as an error
     code or a path.
     """
+    llm_daily_cost: float | None
+    """
+    The daily cost limit: how many US dollars the language model may cost the namespace in a UTC
+    day, by the price list of the server, at most as many as the server allows each.
+    """
     llm_daily_tokens: int | None
     """
     The daily token limit: how many tokens of the language model the namespace may take in a UTC

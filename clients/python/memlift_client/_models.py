@@ -160,6 +160,22 @@ class BelievedEffect:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class BudgetDay:
+    """What the language model took on one UTC day."""
+
+    cost: float
+    """The same in US dollars, by the prices of that day."""
+    day: date
+    """The day, in UTC."""
+    stopped: int
+    """How many questions were not asked."""
+    tokens: int
+    """What calls have cost, in tokens."""
+    unpriced: int
+    """How many of the tokens had no known price: they are not in `cost`."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class BulkItem:
     """The result for one memory: its status and trust now, or the problem that kept it."""
 
@@ -950,7 +966,7 @@ class LlmCall:
     `revise`, `reflect`, `distil` and `judge` by jobs.
     """
     status: Literal["done", "failed", "stopped"]
-    """`stopped`: the daily token limit was reached, so nothing was sent."""
+    """`stopped`: the daily limit of tokens or money was reached, so nothing was sent."""
     task_id: str | None
     """The task that its prompt tells of."""
     ticket_id: str | None
@@ -1219,6 +1235,11 @@ class NamespaceSettings:
     """
     Whether a memory is also found by an identifier of the task that it holds, such as an error
     code or a path.
+    """
+    llm_daily_cost: float | None
+    """
+    The daily cost limit: how many US dollars the language model may cost the namespace in a UTC
+    day, by the price list of the server, at most as many as the server allows each.
     """
     llm_daily_tokens: int | None
     """
@@ -1950,8 +1971,19 @@ class Timings:
 class TokenBudget:
     """The tokens of one namespace and UTC day."""
 
+    cost: float
+    """What calls have cost in US dollars, as far as prices are known."""
+    cost_limit: float | None
+    """
+    The daily cost limit in force, in US dollars: that of the namespace, at most the server's;
+    null where there is none.
+    """
+    cost_reserved: float
+    """US dollars that are set aside for calls under way, at most what they can cost."""
     day: date
     """The day, in UTC."""
+    days: tuple[BudgetDay, ...]
+    """What each of the newest 90 days took, the newest first; days without a call are left out."""
     left: int
     """What another call may take."""
     limit: int
@@ -1966,12 +1998,17 @@ class TokenBudget:
     Where the provider asked for a pause or failed three times in a row, and the process that
     answers leaves it alone; null where it would be asked.
     """
+    price_known: bool
+    """
+    Whether the price of the model is known; where it is not, a daily cost limit stops every
+    question (`price_unknown`), for nothing could hold it.
+    """
     reserved: int
     """What is set aside for calls under way, or for calls whose process died."""
     spent: int
     """What calls have cost."""
     stopped: int
-    """How many questions were not asked, for want of tokens."""
+    """How many questions were not asked, for want of tokens or money."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -3334,6 +3371,7 @@ __all__ = [
     "BankDifference",
     "BelievedEffect",
     "Branch",
+    "BudgetDay",
     "BulkItem",
     "Category",
     "Change",

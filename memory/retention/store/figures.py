@@ -1,12 +1,20 @@
 """FiguresStore: what a run of retention would remove, within one namespace."""
 
+import re
 from uuid import UUID
 
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from memory.retention.entities import Ages
-from memory.retention.store.removal import IS_OLD_OUTCOME, IS_OLD_RECEIPT, IS_OLD_RUN
+from memory.retention.store.removal import (
+    IS_OLD_OUTCOME,
+    IS_OLD_RECEIPT,
+    IS_OLD_RUN,
+    IS_OLD_TASK,
+    NAMING,
+    unnamed,
+)
 
 
 class FiguresStore:
@@ -71,6 +79,17 @@ _RUN_GOES = f"""x.namespace_id = :ns AND x.retrieval_id IN {_RECEIPTS_THAT_GO}
     OR {IS_OLD_RUN.replace("t.", "x.")}"""
 
 
+# Named by what goes itself, a task is as good as unnamed.
+_TASK = f"""{IS_OLD_TASK} AND {unnamed(NAMING)}
+    AND NOT EXISTS (SELECT FROM writing n WHERE n.namespace_id = :ns AND n.task_id = t.id
+        AND n.recorded_at >= :recorded_before)"""
+
+
+_TASK_GOES = f"""{re.sub(r"[ (]t[.]", lambda found: f"{found[0][0]}x.", _TASK)}
+    AND x.id NOT IN (SELECT k.task_id FROM retrieval k WHERE k.namespace_id = :ns
+        AND k.id NOT IN {_RECEIPTS_THAT_GO})"""  # noqa: S608 - the constants above
+
+
 _COUNTING = {
     table: text(statement)
     for table, statement in {
@@ -83,6 +102,7 @@ _COUNTING = {
         "retrieval": _counting("retrieval", f"x.id IN {_RECEIPTS_THAT_GO}"),
         "retrieval_item": _counting("retrieval_item", f"x.retrieval_id IN {_RECEIPTS_THAT_GO}"),
         "trajectory": _counting("trajectory", _RUN_GOES, "x.steps"),
+        "task": _counting("task", _TASK_GOES),
         "writing": _counting(
             "writing", "x.namespace_id = :ns AND x.recorded_at < :recorded_before"
         ),

@@ -74,6 +74,20 @@ class RemovalStore:
         done = await self._connection.execute(_BLANK_RUNS, self._here | {"limit": limit})
         return _some(trajectory=done.rowcount)
 
+    async def remove_tasks(self, after: UUID, limit: int) -> tuple[int, UUID | None]:
+        """Tasks that nothing names any more, from the first after this one on; how many, and the
+        last that was looked at, None where there is none left.
+        """
+        values = self._here | {"after": after, "limit": limit}
+        seen = list(await self._connection.scalars(_SEEN_TASKS, values))
+        if not seen:
+            return 0, None
+        found = await self._connection.scalars(_OLD_TASKS, self._here | {"ids": seen})
+        # Looked at again now that they are held: somebody may have named one.
+        values = self._here | {"ids": list(found)}
+        removed = (await self._connection.execute(_TASKS, values)).rowcount
+        return removed, seen[-1]
+
     async def remove_llm_calls(self, limit: int) -> Rows:
         """What a language model was asked and said, and what it took on days gone by."""
         values = self._here | {"limit": limit}
@@ -219,6 +233,45 @@ _BLANK_RUNS = text(f"""
         SELECT t.id FROM trajectory t WHERE {IS_OLD_RUN}
         ORDER BY t.known_at LIMIT :limit FOR UPDATE SKIP LOCKED)
 """)  # noqa: S608 - the constants above
+
+
+# A task may go when nothing names it and no forecast of it counts any more. What a language model
+# was told of it names it, too: an erasure of the task must find that.
+IS_OLD_TASK = """
+    t.namespace_id = :ns AND t.known_at < :before AND (t.closes_at IS NULL OR t.closes_at < :now)
+"""
+NAMING = (
+    *("memory", "trajectory", "contrast", "constraint_support", "prediction", "settled_window"),
+    "trial",
+)
+
+
+def unnamed(tables: tuple[str, ...]) -> str:
+    """The condition that no row of these tables names the task `t`."""
+    return " AND ".join(
+        f"NOT EXISTS (SELECT FROM {table} n WHERE n.namespace_id = t.namespace_id"
+        " AND n.task_id = t.id)"
+        for table in tables
+    )
+
+
+_UNNAMED = unnamed((*NAMING, "retrieval", "writing"))
+
+
+_SEEN_TASKS = text("""
+    SELECT id FROM task WHERE namespace_id = :ns AND id > :after ORDER BY id LIMIT :limit
+""")
+
+
+_OLD_TASKS = text(f"""
+    SELECT t.id FROM task t WHERE t.id = ANY(:ids) AND {IS_OLD_TASK} AND {_UNNAMED}
+    FOR UPDATE SKIP LOCKED
+""")  # noqa: S608 - the constants above
+
+
+_TASKS = text(f"""
+    DELETE FROM task t WHERE t.namespace_id = :ns AND t.id = ANY(:ids) AND {_UNNAMED}
+""")  # noqa: S608 - the constant above
 
 
 _LLM_CALLS = text("""

@@ -52,15 +52,22 @@ class TaskStore:
         """
         new = new_task(draft, categories, written)
         row = task_row(self._namespace_id, new, draft, written)
-        inserted = await self._connection.scalar(
-            insert(task).values(**row).on_conflict_do_nothing().returning(task.c.id)
-        )
-        if inserted is not None:
-            return new, True
-        known = await self._one(task.c.key == draft.key)
-        if known is None:
-            raise _conflict(draft, "text")
-        return await self.agree(known, draft), False
+        for _ in range(2):
+            inserted = await self._connection.scalar(
+                insert(task).values(**row).on_conflict_do_nothing().returning(task.c.id)
+            )
+            if inserted is not None:
+                return new, True
+            # Held until what names it is committed; an old one may just have been removed.
+            known = await self._one(task.c.key == draft.key, hold=True)
+            if known is not None:
+                return await self.agree(known, draft), False
+        raise _conflict(draft, "text")
+
+    async def hold(self, task_id: UUID) -> None:
+        """Until the transaction ends nobody removes it. Raises NotFound."""
+        if await self._one(task.c.id == task_id, hold=True) is None:
+            raise NotFound(f"no such task: {task_id}", code="task_not_found", field="task_id")
 
     async def agree(self, known: Task, draft: TaskDraft) -> Task:
         """The stored task, where the draft says the same; the first to say when it closes is
@@ -99,10 +106,12 @@ class TaskStore:
             raise NotFound(f"no such task: {task_id}", code="task_not_found", field="task_id")
         return found
 
-    async def _one(self, condition: ColumnElement[bool]) -> Task | None:
-        row = await self._connection.execute(
-            _TASKS.where(task.c.namespace_id == self._namespace_id, condition)
-        )
+    async def _one(self, condition: ColumnElement[bool], *, hold: bool = False) -> Task | None:
+        """`hold`: until the transaction ends nobody removes it."""
+        query = _TASKS.where(task.c.namespace_id == self._namespace_id, condition)
+        if hold:
+            query = query.with_for_update(read=True, key_share=True, of=task)
+        row = await self._connection.execute(query)
         found = row.mappings().first()
         return None if found is None else _to_task(found)
 

@@ -16,10 +16,11 @@ from memory.kernel.postgres.leadership import Leadership
 from memory.outcomes.applying import apply_now
 from memory.retention.entities import MIN_ROWS, SliceSize
 from memory.retention.service import remove_old
+from memory.retrieval.service import retrieve
 from memory.tasks.entities import TaskDraft
 from memory.tenancy.entities import Call, Key
 from memory.tenancy.namespace_settings import NamespaceSettings
-from tests.fixtures.builders import a_draft
+from tests.fixtures.builders import a_draft, an_ask
 from tests.fixtures.contrast_steps import a_run, contrasted, ran
 from tests.fixtures.engine import DAY, NOON, OPEN, a_namespace
 from tests.fixtures.verification_steps import job
@@ -207,3 +208,43 @@ def test_a_slice_that_took_long_is_followed_by_a_smaller_one():
     assert size.rows == MIN_ROWS
     size.adapt(0.001)
     assert size.rows == 2 * MIN_ROWS
+
+
+async def test_a_task_goes_after_its_receipt_and_stays_while_anything_names_it(
+    engine: Engine, operator: Key
+):
+    slug = await a_namespace(engine, operator, clock="replay", settings=SHORT)
+    call = await a_call(engine, operator, slug)
+    await some_runs(engine, call)
+    kept = TaskDraft("a task that a run was made of", key="kept")
+    await ran(engine, call, a_run("solver", task=kept, known_at=NOON))
+    asked = TaskDraft("a task that is asked for again", key="again")
+    first = await served(engine, call, task=asked, as_of=NOON, expires_in=60.0)
+    await served(engine, call, task=asked, as_of=LATER - HOUR)
+    call = await a_call(engine, operator, slug)
+    tasks = await count(engine, call, "task")
+
+    foreseen = await run_retention(engine, operator, slug, LATER, dry=True)
+    done = await run_retention(engine, operator, slug, LATER)
+
+    assert done["tasks"] == foreseen["tasks"] == done["removed"]["tasks"] > 0
+    assert await count(engine, call, "task") == tasks - done["tasks"] == 2
+    again = await served(engine, call, task=asked, as_of=LATER)
+    assert again.receipt.task_id == first.receipt.task_id
+
+
+async def test_a_key_of_a_task_that_has_gone_names_a_new_task(engine: Engine, operator: Key):
+    slug = await a_namespace(engine, operator, clock="replay", settings=SHORT)
+    call = await a_call(engine, operator, slug)
+    task = TaskDraft("a task of long ago", key="old")
+    old = await served(engine, call, task=task, as_of=NOON, expires_in=60.0)
+    await run_retention(engine, operator, slug, LATER)
+    call = await a_call(engine, operator, slug)
+
+    new = await served(engine, call, task=task, as_of=LATER)
+    [gone] = await retrieve(
+        engine, call, [an_ask(task=None, task_id=old.receipt.task_id, as_of=LATER)]
+    )
+
+    assert new.receipt.task_id != old.receipt.task_id
+    assert isinstance(gone, NotFound)

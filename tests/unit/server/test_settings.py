@@ -184,3 +184,12 @@ def test_the_reference_page_lists_the_settings_as_they_are() -> None:
     written = (ROOT / "docs/reference/settings.md").read_text(encoding="utf-8")
 
     assert written == page(), "run: python -m server.settings_page > docs/reference/settings.md"
+
+
+def test_a_price_is_given_for_a_million_tokens(put: Put) -> None:
+    assert load().named_price() is None
+    put("MEMLIFT_LLM_PRICE", "0.25,0.5")
+    assert load().named_price() == (0.25e-6, 0.5e-6)
+    put("MEMLIFT_LLM_PRICE", "0.15")
+    with pytest.raises(Rejected, match="MEMLIFT_LLM_PRICE"):
+        load()
