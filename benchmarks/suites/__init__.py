@@ -1,6 +1,6 @@
 """The suites by name: what each measures, and what it aims at."""
 
-from benchmarks.suites import credit_http, dashboard, interfaces, loop, operate
+from benchmarks.suites import credit_http, dashboard, interfaces, loop, operate, scale
 from benchmarks.suites.hot_path import encode, growth, retrieve, scan, writes
 from benchmarks.suites.plan import Suite
 
@@ -15,4 +15,5 @@ SUITES: dict[str, Suite] = {
     "writes": writes.SUITE,
     "interfaces": interfaces.SUITE,
     "operate": operate.SUITE,
+    "scale": scale.SUITE,
 }

@@ -1,6 +1,6 @@
 """Suite `operate`: what an operator's work on a filled server takes. So far: a namespace leaves as
-a file and comes back beside itself, by the commands that an operator runs; and old receipts and
-outcomes are removed while an agent goes on reporting.
+a file and comes back beside itself, by the commands that an operator runs; old receipts and
+outcomes are removed while an agent goes on reporting; and a namespace moves to another deployment.
 """
 
 import json
@@ -18,6 +18,7 @@ import httpx
 
 from benchmarks.bench import Bench
 from benchmarks.metrics import Row, Target, at_least, at_most, not_run, numbers
+from benchmarks.suites import operate_move
 from benchmarks.suites.plan import Suite
 from benchmarks.texts import experiences
 
@@ -37,7 +38,6 @@ NOT_MEASURED = (
     ("takeover, s", 20.0),
     ("p95 of the other namespaces, times quiet", 2.0),
     ("p95 while another model embeds, times quiet", 1.5),
-    ("refusals while a namespace moves, s", 5.0),
     ("growth of memory in the second half, %", 1.0),
 )
 """What belongs to an operator's work, and is not measured here yet."""
@@ -67,6 +67,7 @@ def run(bench: Bench) -> None:
         rebuilt = _post(client, f"/v1/namespaces/{COPY}/jobs/rebuild/runs", {})
         bench.number(EXACT, float(json.loads(rebuilt.text)["result"]["exact"]), "check")
         _age(bench, client)
+        operate_move.run(bench, client, SLUG)
     for file in bench.folder.glob("*.tar*"):
         file.unlink()
 
@@ -184,12 +185,13 @@ def targets(rows: Sequence[Row]) -> list[Target]:
         at_least(EXACT, 1.0, found.get(EXACT), seconds),
         at_least(STILL_EXACT, 1.0, found.get(STILL_EXACT), {}),
         at_most("longest lock of retention, ms", 200.0, found.get(LONGEST), waits),
+        *operate_move.targets(found),
         *rest,
     ]
 
 
 SUITE = Suite(
-    about="export and import of a namespace by their commands; retention while an agent reports",
+    about="export, import and move of a namespace by their commands; retention beside an agent",
     settings={"memories": 10_000, "runs": 300, "old_runs": 3_000, "seed": 1},
     server={"MEMLIFT_REQUEST_RATE": "1000000", "MEMLIFT_REQUEST_BURST": "1000000"},
     run=run,
