@@ -63,7 +63,7 @@ def run(bench: Bench) -> None:
         bench.number("size, packed", packed.stat().st_size, "bytes")
         words = ("--namespace", COPY, "--conflict", "new_ids")
         said = _command(bench, home, "import", "import", bench.folder / "plain.tar", *words)
-        bench.number("rows", int(said.splitlines()[-1].split()[1]), "rows")
+        bench.number("rows", int(said.splitlines()[-1].split()[1].replace(",", "")), "rows")
         rebuilt = _post(client, f"/v1/namespaces/{COPY}/jobs/rebuild/runs", {})
         bench.number(EXACT, float(json.loads(rebuilt.text)["result"]["exact"]), "check")
         _age(bench, client)

@@ -117,6 +117,10 @@ async def test_all_of_it_is_at_the_other_place_and_nothing_where_it_was(
 
     await move_namespace(target, source, MoveRequest(slug, "https://here.example"), NOON, print)
 
+    with pytest.raises(NotFound, match="has begun"):
+        await call_off(source, target, slug, NOON, heard([]))
+    with pytest.raises(Moved, match="https://here"):
+        await content(target, slug)
     back = await content(source, slug)
     assert {**back, "audit": []} == {**before, "audit": []}, "it may come back"
 
