@@ -10,7 +10,9 @@ ADAPTERS := .venv-adapters
 ADAPTERS_STAMP := $(ADAPTERS)/.installed
 PEERS := .venv-peers
 PEERS_STAMP := $(PEERS)/.installed
-CODE := memory server clients benchmarks tests migrations .ci
+RAY := .venv-ray
+RAY_STAMP := $(RAY)/.installed
+CODE := memory server clients benchmarks tests migrations deploy .ci
 # Two workers by file; those that take long come first. WORKERS=0 runs all in one process.
 WORKERS ?= 2
 PYTEST = $(PYTHON) -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
@@ -19,7 +21,7 @@ ARGS ?=
 
 .DEFAULT_GOAL := help
 .PHONY: help install format lint test check check-fast nightly migrate serve bench soak docs demo screenshots lock sbom openapi client-models \
-	install-adapters test-adapters install-peers install-typescript test-typescript
+	install-adapters test-adapters install-peers install-ray test-ray install-typescript test-typescript
 
 help:     ## Show this list
 	@grep -hE '^[a-z-]+: .*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 20
@@ -63,6 +65,15 @@ $(PEERS_STAMP): requirements-peers.lock $(STAMP)
 	  "$$($(PEERS)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/beside.pth"
 	@touch $@
 
+install-ray: $(RAY_STAMP)  ## Install Ray beside the project, in an environment of its own
+
+# What the project has is taken from its environment; the lock holds what Ray adds.
+$(RAY_STAMP): $(STAMP) requirements-ray.lock
+	$(call NEW_VENV,$(RAY))
+	$(RAY)/bin/python -m pip install --quiet --require-hashes --no-deps -r requirements-ray.lock
+	$(PYTHON) -c 'import site; print(site.getsitepackages()[0])' > "$$($(RAY)/bin/python -c 'import site; print(site.getsitepackages()[0])')/project.pth"
+	@touch $@
+
 format: $(STAMP)  ## Rewrite what can be rewritten
 	$(PYTHON) -m ruff format $(CODE)
 	$(PYTHON) -m ruff check --fix $(CODE)
@@ -79,6 +90,9 @@ test: $(STAMP)  ## All tests but the nightly ones, on an embedded database or at
 test-adapters: $(STAMP) $(ADAPTERS_STAMP)  ## The adapters of clients/agents, each on its real framework and a served process
 	$(PYTHON) -m basedpyright -p clients/agents/pyproject.toml --pythonpath $(ADAPTERS)/bin/python
 	$(ADAPTERS)/bin/python -m pytest -c clients/agents/pyproject.toml clients/agents/tests $(ARGS)
+
+test-ray: $(RAY_STAMP)  ## The models on two nodes of Ray, on this machine
+	$(RAY)/bin/python -m pytest -n 0 tests/ray $(ARGS)
 
 check: lint test  ## lint + test
 

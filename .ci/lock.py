@@ -3,7 +3,8 @@
 
 Which build of torch fits depends on the machine, so `make install` installs it by version alone.
 The server's locks come from one solution, so that they agree wherever they overlap; that of the
-adapters is apart, for an environment of its own beside the frameworks; so is that of the peers.
+adapters is apart, for an environment of its own beside the frameworks; so is that of the
+peers; that of Ray holds what Ray adds to the developers'.
 """
 
 import re
@@ -44,6 +45,18 @@ def adapters() -> list[str]:
     return [*lines, *(line for extra in extras for line in extra)]
 
 
+def beside(lock: str, wanted: list[str]) -> str:
+    """The pins of what is wanted that the lock has not: an environment that has it adds them."""
+    named = re.compile(r"^([A-Za-z0-9._-]+)==\S+", re.MULTILINE)
+    text = (ROOT / lock).read_text()
+    with tempfile.TemporaryDirectory() as folder:
+        agreed = Path(folder, "agreed.txt")
+        agreed.write_text("\n".join(match[0] for match in named.finditer(text)))
+        pinned = compiled(wanted, "--generate-hashes", "--constraint", str(agreed))
+    there = set(named.findall(text))
+    return "".join(block for block in blocks(pinned) if block.partition("==")[0] not in there)
+
+
 def compiled(wanted: list[str], *options: str) -> str:
     """The full list of pinned packages for what is wanted."""
     with tempfile.TemporaryDirectory() as folder:
@@ -81,6 +94,9 @@ def main() -> None:
             write(name, compiled([*lines, TORCH], "--generate-hashes", "--constraint", str(agreed)))
     write("requirements-adapters.lock", compiled(adapters(), "--generate-hashes"))
     write("requirements-peers.lock", compiled(PEERS, "--generate-hashes"))
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    extra = project["project"]["optional-dependencies"]["ray"]
+    write("requirements-ray.lock", beside("requirements-dev.lock", extra))
 
 
 if __name__ == "__main__":

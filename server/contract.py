@@ -38,6 +38,7 @@ WITH_BODY = {
 }
 WITH_VERSION = {"412": "Another edit came first", "428": "If-Match is missing"}
 WITH_PLACE = {"410": "What came after that place is kept no longer"}
+WITH_NAMESPACE = {"421": "The namespace has moved: `Location` says where it is served"}
 HEALTH = {"500": COMMON["500"]}
 TAGS: Mapping[str, str] = {
     "health": "Whether the server lives, can serve, and what it counted.",
@@ -274,6 +275,8 @@ def _problems(path: str, method: str, operation: Document) -> dict[str, str]:
         problems |= WITH_VERSION
     if "after" in parameters:
         problems |= WITH_PLACE
+    if "{namespace}" in path:
+        problems |= WITH_NAMESPACE
     return problems
 
 

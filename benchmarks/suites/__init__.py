@@ -1,6 +1,6 @@
 """The suites by name: what each measures, and what it aims at."""
 
-from benchmarks.suites import credit_http, dashboard, interfaces, loop
+from benchmarks.suites import credit_http, dashboard, interfaces, loop, scale
 from benchmarks.suites.hot_path import encode, growth, peers, retrieve, scan, writes
 from benchmarks.suites.operate import suite as operate
 from benchmarks.suites.plan import Suite
@@ -17,4 +17,5 @@ SUITES: dict[str, Suite] = {
     "peers": peers.SUITE,
     "interfaces": interfaces.SUITE,
     "operate": operate.SUITE,
+    "scale": scale.SUITE,
 }

@@ -128,7 +128,7 @@ async def call_off(source: Database, target: Database, slug: str, now: datetime,
             await MoveStore(connection).open(space.id)
         async with target.transaction() as connection:
             arriving = await MoveStore(connection).find(space.id)
-            if arriving is None:
+            if arriving is None or arriving.state != "arriving":
                 raise NotFound(f"no move of {slug} to that database has begun", code="not_moving")
             await NamespaceStore(connection).delete(space.id)
             event = AuditEvent("namespace.move_called_off", slug, {})
@@ -177,9 +177,13 @@ async def _finish(
 ) -> NamespaceMoved:
     """The source has given it away; only the target may still keep its callers out."""
     async with target.transaction() as connection:
-        opened = await MoveStore(connection).open(space.id)
-        await NamespaceStore(connection).get(space.id)
-    say("it had moved, and is open now" if opened else "it has moved already")
+        store = MoveStore(connection)
+        there = await store.find(space.id)
+        # It may have moved on from there since.
+        opened = there is not None and there.state == "arriving"
+        if opened:
+            await store.open(space.id)
+    say("it had moved, and is open now" if opened else f"it has moved already, to {before.url}")
     return NamespaceMoved(space.slug, before.url, 0, 0, 0, 0, 0.0, folded_in_pause=False)
 
 

@@ -9,6 +9,9 @@ from benchmarks.metrics import Target
 from benchmarks.soak.run import NAMESPACES, Plan, Soaked
 from benchmarks.soak.tally import DOUBLED, STALE, Tally
 from benchmarks.suites.operate import outages
+from benchmarks.suites.operate.moving import DOUBLED as DOUBLED_BY_MOVE
+from benchmarks.suites.operate.moving import LONGEST as LONGEST_REFUSAL
+from benchmarks.suites.operate.moving import LOST
 from benchmarks.suites.operate.suite import (
     BESIDE,
     EXACT,
@@ -28,6 +31,13 @@ def test_a_copy_that_folds_to_the_same_bits_is_met_and_the_rest_was_not_run():
 
     assert (found[EXACT].status, found[EXACT].parts) == ("met", {"import": 9.5})
     assert {one.status for name, one in found.items() if name != EXACT} == {"not_run"}
+
+
+def test_a_move_that_loses_a_write_or_pauses_for_long_is_missed():
+    found = by_name(**{LONGEST_REFUSAL: 5.1, LOST: 1.0, DOUBLED_BY_MOVE: 0.0})
+
+    assert found["refusals while a namespace moves, s"].status == "missed"
+    assert (found[LOST].status, found[DOUBLED_BY_MOVE].status) == ("missed", "met")
 
 
 def test_the_longest_slice_is_the_longest_lock_and_a_report_beside_it_is_told():

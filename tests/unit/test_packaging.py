@@ -24,6 +24,7 @@ LOCKS = (
     "requirements-otel.lock",
 )
 ADAPTERS_LOCK = "requirements-adapters.lock"
+RAY_LOCK = "requirements-ray.lock"
 ACCELERATOR = re.compile(r"(torch|triton|nvidia|cuda)", re.IGNORECASE)
 PIN = re.compile(r"^([A-Za-z0-9._-]+)==(\S+) \\$", re.MULTILINE)
 AGENTS: dict[str, Any] = tomllib.loads((ROOT / "clients/agents/pyproject.toml").read_text())
@@ -45,12 +46,12 @@ def wanted(requirements: list[str]) -> set[str]:
     return {normal(re.split(r"[\[<>=!~; ]", line)[0]) for line in requirements}
 
 
-@pytest.mark.parametrize("lock", [*LOCKS, ADAPTERS_LOCK])
+@pytest.mark.parametrize("lock", [*LOCKS, ADAPTERS_LOCK, RAY_LOCK])
 def test_no_lock_names_torch_or_what_it_brings_for_a_device(lock: str) -> None:
     assert not ACCELERATOR.search((ROOT / lock).read_text())
 
 
-@pytest.mark.parametrize("lock", [*LOCKS, ADAPTERS_LOCK])
+@pytest.mark.parametrize("lock", [*LOCKS, ADAPTERS_LOCK, RAY_LOCK])
 def test_a_lock_holds_pins_and_hashes_and_nothing_of_the_machine_that_wrote_it(lock: str) -> None:
     lines = (ROOT / lock).read_text().splitlines()[1:]
     allowed = re.compile(r"[A-Za-z0-9._-]+==[\w.!]+ \\|    --hash=sha256:[0-9a-f]{64}( \\)?")
@@ -82,6 +83,7 @@ def test_the_bill_of_materials_is_that_of_the_lock() -> None:
         ("requirements-otel.lock", PROJECT["project"]["optional-dependencies"]["otel"]),
         ("requirements-otel.lock", PROJECT["project"]["dependencies"]),
         ("requirements-dev.lock", PROJECT["project"]["optional-dependencies"]["otel"]),
+        (RAY_LOCK, PROJECT["project"]["optional-dependencies"]["ray"]),
         (ADAPTERS_LOCK, AGENTS["dependency-groups"]["test"]),
         *((ADAPTERS_LOCK, one) for one in AGENTS["project"]["optional-dependencies"].values()),
     ],
@@ -94,6 +96,11 @@ def test_the_locks_agree_where_they_overlap() -> None:
     runtime = pins("requirements.lock")
     for lock in LOCKS[1:]:
         assert runtime.items() <= pins(lock).items()
+
+
+def test_ray_stands_beside_what_the_project_has() -> None:
+    assert not pins(RAY_LOCK).keys() & pins("requirements-dev.lock").keys()
+    assert not {"ray"} & {name for lock in LOCKS for name in pins(lock)}
 
 
 def test_the_language_model_client_is_pinned_exactly_and_only_in_its_extra() -> None:

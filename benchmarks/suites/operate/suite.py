@@ -1,9 +1,9 @@
 """Suite `operate`: what an operator's work on a filled server takes, and what holds meanwhile.
 
 A namespace leaves as a file and comes back beside itself, by the commands that an operator runs;
-old receipts and outcomes are removed while an agent goes on reporting; a namespace is busy beside
-another; another model embeds; the server is under load for long; and everything fails that can, on
-servers of its own (`outages.py`).
+old receipts and outcomes are removed while an agent goes on reporting; a namespace moves to another
+deployment; one is busy beside another; another model embeds; the server is under load for long; and
+everything fails that can, on servers of its own (`outages.py`).
 """
 
 import json
@@ -20,8 +20,8 @@ from threading import Event
 import httpx
 
 from benchmarks.bench import Bench
-from benchmarks.metrics import Row, Target, at_least, at_most, not_run, numbers
-from benchmarks.suites.operate import bulkheads, endurance, outages, reembedding
+from benchmarks.metrics import Row, Target, at_least, at_most, numbers
+from benchmarks.suites.operate import bulkheads, endurance, moving, outages, reembedding
 from benchmarks.suites.plan import Suite
 from benchmarks.texts import experiences
 
@@ -35,7 +35,6 @@ LONGEST = "longest slice of retention"
 QUIET, BESIDE = "longest report, quiet", "longest report beside retention"
 BEGAN, KEPT_DAYS = datetime(2024, 1, 1, tzinfo=UTC), 60
 
-MOVE = "refusals while a namespace moves, s"
 FULL = 100_000
 """Memories that times and sizes of a file are stated for."""
 
@@ -71,6 +70,7 @@ def run(bench: Bench) -> None:
         bench.number(EXACT, float(json.loads(rebuilt.text)["result"]["exact"]), "check")
         _per_full(bench)
         _age(bench, client)
+        moving.run(bench, client, SLUG)
     reembedding.run(bench, home, SLUG)
     endurance.run(bench, SLUG)
     for file in bench.folder.glob("*.tar*"):
@@ -201,7 +201,7 @@ def targets(rows: Sequence[Row]) -> list[Target]:
         *outages.targets(found),
         *bulkheads.targets(found),
         *reembedding.targets(found),
-        not_run(MOVE, 5.0, "not measured by this suite"),
+        *moving.targets(found),
         *endurance.targets(found),
     ]
 

@@ -144,7 +144,9 @@ _IS_CURRENT = text("SELECT 1 FROM lease WHERE name = :name AND epoch = :epoch")
 _FAILING = text("""
     SELECT f.namespace_id, f.job, count(*) AS failures, max(f.finished_at) AS failed_at
     FROM job_run f JOIN namespace n ON n.id = f.namespace_id
-    WHERE f.state = 'failed' AND (CAST(:ns AS uuid) IS NULL OR f.namespace_id = :ns)
+    WHERE f.state = 'failed'
+      AND NOT EXISTS (SELECT FROM namespace_move m WHERE m.namespace_id = n.id)
+      AND (CAST(:ns AS uuid) IS NULL OR f.namespace_id = :ns)
       AND NOT EXISTS (
         SELECT FROM job_run d
         WHERE d.namespace_id = f.namespace_id AND d.job = f.job AND d.id > f.id
@@ -153,15 +155,22 @@ _FAILING = text("""
 """)
 
 
+# Of a namespace that came from elsewhere no job was due before; one that has gone has none.
 _LAST_GOOD = text("""
-    SELECT j.job, min(coalesce(last.finished_at, n.created_at)) AS at
+    SELECT j.job, min(coalesce(last.finished_at, came.at, n.created_at)) AS at
     FROM namespace n CROSS JOIN unnest(CAST(:jobs AS text[])) AS j (job)
     LEFT JOIN LATERAL (
         SELECT r.finished_at FROM job_run r
         WHERE r.namespace_id = n.id AND r.job = j.job AND r.state = 'done' AND NOT r.dry_run
         ORDER BY r.id DESC LIMIT 1
     ) AS last ON true
-    WHERE n.clock = 'wall' GROUP BY j.job
+    LEFT JOIN LATERAL (
+        SELECT max(a.recorded_at) AS at FROM audit a
+        WHERE a.namespace_id = n.id AND a.action IN ('namespace.arrived', 'namespace.import')
+    ) AS came ON true
+    WHERE n.clock = 'wall'
+        AND NOT EXISTS (SELECT FROM namespace_move m WHERE m.namespace_id = n.id)
+    GROUP BY j.job
 """)
 
 

@@ -10,6 +10,7 @@ from transfer_builders import content, opened, states
 
 from memory.kernel.errors import Conflict, Moved, NotFound, Unavailable
 from memory.kernel.postgres.database import Database
+from memory.kernel.postgres.leadership import WorkStore
 from memory.kernel.postgres.migrate import upgrade
 from memory.schema import metadata
 from memory.tenancy.entities import NamespaceDraft
@@ -97,6 +98,14 @@ async def test_all_of_it_is_at_the_other_place_and_nothing_where_it_was(
     with pytest.raises(Moved, match=THERE):
         await content(source, slug)
 
+    async with source.transaction() as here, target.transaction() as there:
+        ages = (
+            await WorkStore(here).last_good(["decay"]),
+            await WorkStore(there).last_good(["decay"]),
+        )
+    assert ages[1] == {"decay": NOON}, "at the target no job was due before it came"
+    assert ages[0].keys() <= {"decay"}
+
     again = await move_namespace(source, target, MoveRequest(slug, THERE), NOON, heard([]))
     gone = await drop_remains(source, slug, NOON)
 
@@ -108,6 +117,10 @@ async def test_all_of_it_is_at_the_other_place_and_nothing_where_it_was(
 
     await move_namespace(target, source, MoveRequest(slug, "https://here.example"), NOON, print)
 
+    with pytest.raises(NotFound, match="has begun"):
+        await call_off(source, target, slug, NOON, heard([]))
+    with pytest.raises(Moved, match="https://here"):
+        await content(target, slug)
     back = await content(source, slug)
     assert {**back, "audit": []} == {**before, "audit": []}, "it may come back"
 
