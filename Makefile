@@ -16,11 +16,12 @@ CODE := memory server clients benchmarks tests migrations deploy .ci
 # Two workers by file; those that take long come first. WORKERS=0 runs all in one process.
 WORKERS ?= 2
 PYTEST = $(PYTHON) -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
+PARTED ?= tests/storage tests/services tests/api
 SUITE ?= loop
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help install format lint test check check-fast nightly migrate serve bench soak docs demo screenshots lock sbom openapi client-models \
+.PHONY: help install format lint test test-partitions check check-fast nightly migrate serve bench soak docs demo screenshots lock sbom openapi client-models \
 	install-adapters test-adapters install-peers install-ray test-ray install-typescript test-typescript
 
 help:     ## Show this list
@@ -86,6 +87,9 @@ lint: $(STAMP)  ## ruff, import contracts, types
 
 test: $(STAMP)  ## All tests but the nightly ones, on an embedded database or at TEST_DATABASE_URL
 	$(PYTEST) $(ARGS)
+
+test-partitions: $(STAMP)  ## Tests of storage, services and api over 8 hash partitions; less by PARTED="tests/storage"
+	TEST_PARTITIONS=8 $(PYTEST) $(PARTED) $(ARGS)
 
 test-adapters: $(STAMP) $(ADAPTERS_STAMP)  ## The adapters of clients/agents, each on its real framework and a served process
 	$(PYTHON) -m basedpyright -p clients/agents/pyproject.toml --pythonpath $(ADAPTERS)/bin/python

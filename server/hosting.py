@@ -57,9 +57,11 @@ def serve(settings: Settings, application: str = APPLICATION) -> None:
             _ignore_signals()
 
 
-def migrated(url: str) -> str:
-    """Bring the database to head and look again from outside: success is what others see."""
-    upgrade(url)
+def migrated(url: str, partitions: int | None = None) -> str:
+    """Bring the database to head, a new one spread over so many partitions, and look again from
+    outside: success is what others see.
+    """
+    upgrade(url, partitions)
     current, head = heads(url)
     if current != head:
         raise Unavailable(f"the migration ran, yet the database is at {current}, not at {head}")

@@ -75,13 +75,15 @@ _SERVED = text("""
         ORDER BY id DESC LIMIT :receipts
     ), item AS (
         SELECT i.memory_id, i.version, max(i.retrieval_id::text) AS last
-        FROM receipt r JOIN retrieval_item i ON i.retrieval_id = r.id
+        FROM receipt r JOIN retrieval_item i ON i.namespace_id = :ns AND i.retrieval_id = r.id
         WHERE i.served AND i.cited GROUP BY i.memory_id, i.version
         ORDER BY last DESC, i.memory_id LIMIT :texts
     )
     SELECT i.memory_id, i.version, m.version AS current, m.status, v.situation, v.lesson
-    FROM item i JOIN memory m ON m.id = i.memory_id AND m.erased_at IS NULL
-    JOIN memory_version v ON v.memory_id = i.memory_id AND v.version = i.version
+    FROM item i
+    JOIN memory m ON m.namespace_id = :ns AND m.id = i.memory_id AND m.erased_at IS NULL
+    JOIN memory_version v ON v.namespace_id = :ns AND v.memory_id = i.memory_id
+        AND v.version = i.version
     ORDER BY i.last DESC, i.memory_id
 """)
 

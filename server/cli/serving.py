@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from memory.kernel.postgres.partitions import MOST as MOST_PARTITIONS
 from server import hosting
 from server.doctor import examine
 from server.mcp.bridge import BridgeOptions, serve_mcp
@@ -39,11 +40,19 @@ def serve(**given: object) -> None:
 
 
 @click.command()
+@click.option(
+    "--partitions",
+    type=click.IntRange(1, MOST_PARTITIONS),
+    help="Spread the tables of a new database over so many hash partitions, by namespace.",
+)
 @data_option
-def migrate(data: Path | None) -> None:
+def migrate(partitions: int | None, data: Path | None) -> None:
     """Bring the database to the newest schema."""
     with hosting.reached_database(load({"data": data})) as url:
-        click.echo(f"at head, {hosting.migrated(url)}")
+        at = hosting.migrated(url, partitions)
+        many = "" if partitions == 1 else "s"
+        spread = "" if partitions is None else f", {partitions} partition{many}"
+        click.echo(f"at head, {at}{spread}")
 
 
 @click.command()

@@ -503,7 +503,8 @@ async def test_the_plan_decides_who_is_seen_before_any_distance_is_taken(
     assert measuring
     assert all(node["Node Type"] not in READING for node in measuring)
     reading = [node for node in nodes if node.get("Relation Name") in ("memory", "embedding")]
-    assert reading
+    # Of tables over partitions none is read for a namespace that is no namespace, as it is here.
+    assert reading or any(node.get("Subplans Removed") for node in nodes)
     assert all("namespace_id" in conditions(node) for node in reading)
     # Taken inside a materialised step and in no order: what an approximate index needs is absent.
     steps = [node for node in nodes if str(node.get("Subplan Name", "")).startswith("CTE")]

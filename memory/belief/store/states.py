@@ -177,6 +177,7 @@ class StateStore:
         """Add to the counters of memories, in id order."""
         rows = [
             {
+                "ns": self._namespace_id,
                 "id": memory_id,
                 "credited": c.credited,
                 "helpful": c.helpful,
@@ -192,14 +193,18 @@ class StateStore:
         """How many control outcomes the cell has."""
         n = await self._connection.scalar(
             select(cell.c.n_control).where(
-                cell.c.agent_id == agent_id, cell.c.category_id == category_id
+                cell.c.namespace_id == self._namespace_id,
+                cell.c.agent_id == agent_id,
+                cell.c.category_id == category_id,
             )
         )
         return n or 0
 
     async def counts(self, memory_ids: Sequence[UUID]) -> dict[UUID, MemoryCounters]:
         """For each memory: its counters, and how often it was served."""
-        rows = await self._connection.execute(_COUNTS, {"ids": list(memory_ids)})
+        rows = await self._connection.execute(
+            _COUNTS, {"ns": self._namespace_id, "ids": list(memory_ids)}
+        )
         return {
             row.memory_id: MemoryCounters(
                 row.n_credited, row.n_helpful, row.n_harmful, row.served, row.n_absent
@@ -212,7 +217,7 @@ _COUNT = text("""
     UPDATE memory_weight SET n_credited = n_credited + :credited,
         n_helpful = n_helpful + :helpful, n_harmful = n_harmful + :harmful,
         n_absent = n_absent + :absent
-    WHERE memory_id = :id
+    WHERE namespace_id = :ns AND memory_id = :id
 """)
 
 
@@ -222,7 +227,7 @@ _COUNTS = text("""
             AND i.memory_id = w.memory_id AND i.served)
         + coalesce((SELECT t.n FROM receipt_tally t WHERE t.namespace_id = w.namespace_id
             AND t.kind = 'memory' AND t.subject_id = w.memory_id), 0) AS served
-    FROM memory_weight w WHERE w.memory_id = ANY(:ids)
+    FROM memory_weight w WHERE w.namespace_id = :ns AND w.memory_id = ANY(:ids)
 """)
 
 

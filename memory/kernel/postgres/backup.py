@@ -214,7 +214,9 @@ def _force(connection: Connection, table: str, how: LiteralString) -> None:
 
 def _tables(connection: Connection) -> list[str]:
     found = connection.execute(
-        "SELECT c.relname " + _OURS + " AND c.relkind IN ('r', 'p') ORDER BY 1"
+        "SELECT c.relname "
+        + _OURS
+        + " AND c.relkind IN ('r', 'p') AND NOT c.relispartition ORDER BY 1"
     )
     return [name for (name,) in found]
 

@@ -6,6 +6,7 @@ while the others wait, then find nothing to do. A schema newer than this code is
 start; a process that serves already goes on.
 """
 
+import time
 from collections.abc import Generator
 from contextlib import contextmanager
 from functools import cache
@@ -21,9 +22,13 @@ from sqlalchemy.pool import NullPool
 
 import migrations
 from memory.kernel.errors import Unavailable
+from memory.kernel.postgres.partitions import recorded, require_new, require_number, spread
 
 LOCK = 0x6D656D6C696674
 """The advisory lock of the migrator: the bytes of `memlift`."""
+
+
+TURN_SECONDS = 0.1
 
 
 OWNER = "memlift_owner"
@@ -37,18 +42,37 @@ def sqlalchemy_url(url: str) -> str:
     return url
 
 
-def upgrade(url: str) -> str:
-    """Bring the database at `url` to head, and say which that is. Raises Unavailable, in one line,
-    when it cannot be brought there.
+def upgrade(url: str, partitions: int | None = None) -> str:
+    """Bring the database at `url` to head, and say which that is. A new one is spread over so many
+    `partitions`, 1 to 256; one that is spread stays so, with what a newer schema adds to it.
+
+    Raises Unavailable, in one line, when it cannot be brought there; Rejected for a number out of
+    bounds, and Conflict where the database cannot be spread so any more.
     """
+    if partitions is not None:
+        require_number(partitions)
     with _connected(url, autocommit=True) as waiting:
-        waiting.execute(text("SELECT pg_advisory_lock(:lock)"), {"lock": LOCK})
+        _take_turn(waiting)
         refuse_newer(_current(waiting), "the database")
+        if partitions is not None:
+            require_new(waiting, partitions)
         with _connected(url) as connection:
             command.upgrade(_config(connection), "head")
         if not at_head(waiting):
             raise Unavailable("the migration ran and did not reach the head", code="migration")
+        parts = partitions or recorded(waiting)
+        if parts is not None:
+            with _connected(url) as connection:
+                spread(connection, parts)
     return head()
+
+
+def _take_turn(connection: Connection) -> None:
+    """Wait until no other migrator is at work, between questions: one that waited inside of a
+    statement would hold up whatever index is built beside it.
+    """
+    while not connection.scalar(text("SELECT pg_try_advisory_lock(:lock)"), {"lock": LOCK}):
+        time.sleep(TURN_SECONDS)
 
 
 def heads(url: str) -> tuple[str | None, str]:

@@ -141,10 +141,9 @@ class OutcomeStore:
         """Reports for one retrieval follow one another, and so do those for runs that may make a
         pair: of one agent on one task. Locked in order, against deadlock.
         """
-        ids = {"ids": sorted(retrieval_ids)}
-        await self._connection.execute(_LOCK_PAIRS, ids)
-        await self._connection.execute(_LOCK, ids)
-        await self._connection.execute(_LOCK_PENDING, {**ids, "ns": self._namespace_id})
+        ids = {"ns": self._namespace_id, "ids": sorted(retrieval_ids)}
+        for lock in (_LOCK_PAIRS, _LOCK, _LOCK_PENDING):
+            await self._connection.execute(lock, ids)
 
     async def get(self, outcome_id: UUID) -> Outcome:
         rows = await self._connection.execute(
@@ -248,6 +247,7 @@ class OutcomeStore:
         """Record what applying these came to."""
         rows = [
             {
+                "ns": self._namespace_id,
                 "id": one.id,
                 "status": one.status,
                 "evidence": one.evidence,
@@ -403,7 +403,7 @@ _CLAIMS_TOO_MUCH = (
 _LOCK_PAIRS = text("""
     WITH runs AS MATERIALIZED (
         SELECT DISTINCT hashtext(agent_id::text || task_id::text) AS run FROM retrieval
-        WHERE id = ANY(:ids) ORDER BY run
+        WHERE namespace_id = :ns AND id = ANY(:ids) ORDER BY run
     ) SELECT pg_advisory_xact_lock(1886413170, run) FROM runs
 """)
 
@@ -416,14 +416,17 @@ _OTHERS_TOOK_PART = text("""
 """)
 
 
-_LOCK = text("SELECT id FROM retrieval WHERE id = ANY(:ids) ORDER BY id FOR UPDATE")
+_LOCK = text("""
+    SELECT id FROM retrieval WHERE namespace_id = :ns AND id = ANY(:ids) ORDER BY id FOR UPDATE
+""")
 
 
 # In the order in which they are applied: both sides of a pair are written by either.
 _LOCK_PENDING = text("""
-    SELECT o.id FROM outcome o JOIN retrieval r ON r.id = o.retrieval_id
+    SELECT o.id FROM outcome o
+    JOIN retrieval r ON r.namespace_id = o.namespace_id AND r.id = o.retrieval_id
     WHERE o.namespace_id = :ns AND o.applied_at IS NULL AND (r.agent_id, r.task_id) IN (
-        SELECT agent_id, task_id FROM retrieval WHERE id = ANY(:ids)
+        SELECT agent_id, task_id FROM retrieval WHERE namespace_id = :ns AND id = ANY(:ids)
     )
     ORDER BY o.known_at, o.recorded_at, o.position, o.id FOR NO KEY UPDATE OF o
 """)
@@ -433,12 +436,13 @@ _DECIDE = text("""
     UPDATE outcome SET status = :status, evidence = :evidence, reason = :reason,
         bank_version = :bank_version, residual = :residual, above_baseline = :above_baseline,
         muted = :muted, exposure = CAST(:exposure AS jsonb), applied_at = :applied_at
-    WHERE id = :id
+    WHERE namespace_id = :ns AND id = :id
 """)
 
 
 _LOST = """
-    SELECT o.id FROM outcome o JOIN outcome old ON old.id = o.supersedes
+    SELECT o.id FROM outcome o
+    JOIN outcome old ON old.namespace_id = o.namespace_id AND old.id = o.supersedes
     WHERE o.namespace_id = :ns AND o.applied_at IS NULL AND o.set_aside_at IS NULL
       AND old.evidence <> 'none'
       AND old.status = 'superseded' AND old.reason IN ('superseded', 'completed')
@@ -488,8 +492,8 @@ _FREE_CATEGORIES = text("""
 
 
 _WAITING_MEASURES = text("""
-    SELECT DISTINCT r.category_id, o.metric, o.reward_kind
-    FROM outcome o JOIN retrieval r ON r.id = o.retrieval_id
+    SELECT DISTINCT r.category_id, o.metric, o.reward_kind FROM outcome o
+    JOIN retrieval r ON r.namespace_id = o.namespace_id AND r.id = o.retrieval_id
     WHERE o.namespace_id = :ns AND o.applied_at IS NULL AND o.evidence <> 'none'
       AND r.category_id = ANY(:ids)
 """)

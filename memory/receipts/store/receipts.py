@@ -203,7 +203,11 @@ class ReceiptStore:
                 category.c.reward_kind,
                 embedding_model.c.calibration["q99"].as_float().label("q99"),
             )
-            .join(category, category.c.id == retrieval.c.category_id)
+            .join(
+                category,
+                (category.c.namespace_id == retrieval.c.namespace_id)
+                & (category.c.id == retrieval.c.category_id),
+            )
             .join(embedding_model, embedding_model.c.id == retrieval.c.model_id)
             .where(
                 retrieval.c.namespace_id == self._namespace_id, retrieval.c.id.in_(retrieval_ids)
@@ -260,10 +264,18 @@ class ReceiptStore:
                 memory.c.erased_at,
                 (memory.c.version == retrieval_item.c.version).label("current"),
             )
-            .join(retrieval, retrieval.c.id == retrieval_item.c.retrieval_id)
-            .join(memory, memory.c.id == retrieval_item.c.memory_id)
+            .join(
+                retrieval,
+                (retrieval.c.namespace_id == item.namespace_id)
+                & (retrieval.c.id == item.retrieval_id),
+            )
+            .join(
+                memory,
+                (memory.c.namespace_id == item.namespace_id) & (memory.c.id == item.memory_id),
+            )
             .outerjoin(api_key, api_key.c.id == memory.c.key_id)
             .where(
+                item.namespace_id == self._namespace_id,
                 item.retrieval_id.in_(retrieval_ids),
                 credited | left_out,
             )

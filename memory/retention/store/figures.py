@@ -113,7 +113,10 @@ _COUNTING = {
 }
 
 
+# Of a table that is spread over partitions, those have the room.
 _OVERHEAD = text("""
-    SELECT least(3.0, pg_total_relation_size(CAST(:table AS regclass))::float8
-        / greatest(pg_table_size(CAST(:table AS regclass)), 1))
+    SELECT least(3.0, sum(pg_total_relation_size(part))::float8
+        / greatest(sum(pg_table_size(part)), 1))
+    FROM (SELECT CAST(:table AS regclass) AS part
+        UNION SELECT relid FROM pg_partition_tree(CAST(:table AS regclass))) AS parts
 """)

@@ -377,22 +377,26 @@ COLUMNS = """m.id, h.version, m.kind, m.status, m.source_group, v.situation, v.l
 # Vectors are found by their memory alone: without statistics of a namespace the planner would
 # rather look through all that it has of a model and field, for each memory again.
 JOINED = """
-    JOIN memory m ON m.id = h.id
-    JOIN memory_version v ON v.memory_id = h.id AND v.version = h.version
-    JOIN agent a ON a.id = m.agent_id
-    JOIN category c ON c.id = m.category_id
-    JOIN memory_weight w ON w.memory_id = h.id
-    LEFT JOIN category sub ON sub.id = m.subcategory_id
+    JOIN memory m ON m.namespace_id = %(ns)s AND m.id = h.id
+    JOIN memory_version v ON v.namespace_id = %(ns)s AND v.memory_id = h.id
+        AND v.version = h.version
+    JOIN agent a ON a.namespace_id = %(ns)s AND a.id = m.agent_id
+    JOIN category c ON c.namespace_id = %(ns)s AND c.id = m.category_id
+    JOIN memory_weight w ON w.namespace_id = %(ns)s AND w.memory_id = h.id
+    LEFT JOIN category sub ON sub.namespace_id = %(ns)s AND sub.id = m.subcategory_id
     LEFT JOIN api_key k ON k.id = m.key_id
-    LEFT JOIN weight_deviation d ON d.memory_id = h.id AND d.agent_id = %(agent)s
-    LEFT JOIN influence f ON f.memory_id = h.id AND f.party_id = %(party)s
+    LEFT JOIN weight_deviation d ON d.namespace_id = %(ns)s AND d.memory_id = h.id
+        AND d.agent_id = %(agent)s
+    LEFT JOIN influence f ON f.namespace_id = %(ns)s AND f.memory_id = h.id
+        AND f.party_id = %(party)s
     CROSS JOIN LATERAL (
         SELECT array_agg(field ORDER BY field) FILTER (WHERE asked) AS fields,
             array_agg(halfvec_send(vector) ORDER BY field) FILTER (WHERE asked) AS vectors
         FROM (
             SELECT field, vector,
                 model_id = %(model)s AND field = ANY(%(fields)s::text[]) AS asked
-            FROM embedding WHERE memory_id = h.id AND version = h.version
+            FROM embedding
+            WHERE namespace_id = %(ns)s AND memory_id = h.id AND version = h.version
         ) AS own
     ) AS e
 """

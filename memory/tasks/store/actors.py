@@ -217,7 +217,11 @@ class ActorStore:
         """A category that is free takes the metric and the reward kind of an outcome."""
         await self._connection.execute(
             update(category)
-            .where(category.c.id == category_id, category.c.metric.is_(None))
+            .where(
+                category.c.namespace_id == self._namespace_id,
+                category.c.id == category_id,
+                category.c.metric.is_(None),
+            )
             .values(metric=measure.metric, reward_kind=measure.reward_kind, fixed_by="outcomes")
         )
 

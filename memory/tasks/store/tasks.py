@@ -22,8 +22,11 @@ _to_task = RowMapper(
     Task, [category.c.name.label("category"), _sub.c.name.label("subcategory"), task]
 )
 _TASKS = select(*_to_task.columns).select_from(
-    task.join(category, category.c.id == task.c.category_id).outerjoin(
-        _sub, _sub.c.id == task.c.subcategory_id
+    task.join(
+        category,
+        (category.c.namespace_id == task.c.namespace_id) & (category.c.id == task.c.category_id),
+    ).outerjoin(
+        _sub, (_sub.c.namespace_id == task.c.namespace_id) & (_sub.c.id == task.c.subcategory_id)
     )
 )
 
