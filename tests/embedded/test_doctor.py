@@ -15,7 +15,7 @@ from memory.tenancy.entities import Token
 from server import doctor
 from server.cli import main
 from server.doctor import check_clock, check_workers
-from server.settings import Settings, variable
+from server.settings import Settings, load, variable
 
 
 @pytest.fixture(autouse=True)
@@ -129,12 +129,12 @@ def test_what_several_workers_share_is_told_and_more_than_cores_are_a_finding(
 ) -> None:
     monkeypatch.setattr(doctor, "usable_cores", lambda: 4)
 
-    told = check_workers(Settings(workers=4, pool_size=5))
+    told = check_workers(load({"workers": 4, "pool_size": 5}))
 
     assert "one process more holds the model" in told
     assert "up to 20 database connections" in told
-    assert check_workers(Settings(workers=1)) == "one process serves"
+    assert check_workers(load({"workers": 1})) == "one process serves"
     with pytest.raises(Unavailable, match="more workers than cores"):
-        check_workers(Settings(workers=5))
+        check_workers(load({"workers": 5}))
     with pytest.raises(Rejected, match="MEMLIFT_POOL_SIZE"):
-        check_workers(Settings(workers=4, pool_size=30))
+        check_workers(load({"workers": 4, "pool_size": 30}))

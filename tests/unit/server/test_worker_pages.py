@@ -12,7 +12,7 @@ from memory.kernel.errors import Overloaded
 from server.limits import Limits
 from server.metrics import Meters
 from server.placement import LONGEST, Placement, meeting_folder, write_restarts
-from server.settings import Settings
+from server.settings import load
 from server.shared import Shared
 from server.worker_pages import page_of_all, told_to_others
 
@@ -83,7 +83,8 @@ def test_a_data_directory_of_a_long_name_has_its_sockets_elsewhere(tmp_path: Pat
 
 
 def test_what_is_allowed_to_those_who_guess_holds_for_all_workers_together(folder: Path):
-    settings = Settings(login_rate=1e-6, login_burst=10, request_rate=1e-6, request_burst=10)
+    rates = {"login_rate": 1e-6, "request_rate": 1e-6}
+    settings = load({**rates, "login_burst": 10, "request_burst": 10})
     workers = [
         Shared.of(settings, Meters(), Placement(folder, index, 2, has_owner=True))
         for index in (1, 2)
