@@ -26,7 +26,11 @@ from memory.webhooks.service import deliver_due
 log = logging.getLogger(__name__)
 
 
-GATHER_SECONDS = 0.1
+REST_SECONDS = 0.1
+"""Between two times that outcomes are applied."""
+
+
+QUIET_SECONDS = 0.5
 """Outcomes that arrive this close together are applied in one transaction: each costs some forty
 statements, whether of one outcome or of many, which those who report would wait for.
 """
@@ -119,12 +123,12 @@ async def _apply_outcomes(engine: Engine, leadership: Leadership, now: Now) -> N
         except Conflict:
             return
         interval = engine.settings.applier_interval.total_seconds()
-        await asyncio.sleep(GATHER_SECONDS)
+        await asyncio.sleep(REST_SECONDS)
         if await _is_set_within(engine.arrived, interval):
             await gather(engine.arrived, longest=interval)
 
 
-async def gather(arrived: asyncio.Event, *, longest: float, pause: float = GATHER_SECONDS) -> None:
+async def gather(arrived: asyncio.Event, *, longest: float, pause: float = QUIET_SECONDS) -> None:
     """Until nothing has arrived for `pause` seconds, or the first has waited for `longest`."""
     until = monotonic() + longest
     while (left := until - monotonic()) > 0:
