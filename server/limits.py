@@ -1,7 +1,8 @@
 """How often somebody may ask, and how many are served at once.
 
-Both live in the process: with n workers a key may ask n times as often. What protects the database
-across processes is the bounded pool and the bounded queue of the embedder.
+Both live in the process: with n workers a key may ask n times as often, while what is allowed to
+those who guess is divided among the workers (`Shared.of`). What protects the database across
+processes is the bounded pool and the bounded queue of the embedder.
 """
 
 from collections import OrderedDict

@@ -141,6 +141,9 @@ def hold_models(folder: str, log: dict[str, Any]) -> None:
     # At a terminal Ctrl-C reaches all processes at once: the workers are to finish before.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     asyncio.run(_hold(load(), Path(folder) / MODEL_SOCKET))
+    # There is nothing to keep, and a usual exit would wait for a model that still loads.
+    logging.shutdown()
+    os._exit(0)
 
 
 async def _hold(settings: Settings, place: Path) -> None:
@@ -151,8 +154,8 @@ async def _hold(settings: Settings, place: Path) -> None:
 
 
 @dataclass(slots=True)
-class Place:
-    """A place that one process after the other fills."""
+class ProcessSlot:
+    """What one process after the other fills: the owner's part, or that of a worker."""
 
     name: str
     make: Callable[[], Worker | OwnerProcess]
@@ -197,28 +200,28 @@ class Supervisor:
         """Until a signal. Raises Unavailable where the application cannot start."""
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._hear)
-        places = self._places([self.config.bind_socket()])
+        slots = self._slots([self.config.bind_socket()])
         try:
-            self._fill(places)
-            self._tell(places)
+            self._fill(slots)
+            self._tell(slots)
             while not self._ending.wait(LOOK_SECONDS):
-                for place in places:
-                    self._look(place)
+                for slot in slots:
+                    self._look(slot)
                 now = time.monotonic()
-                if due := [one for one in places if one.holder is None and one.again_at <= now]:
+                if due := [one for one in slots if one.holder is None and one.again_at <= now]:
                     self._fill(due)
-                    self._tell(places)
+                    self._tell(slots)
         finally:
-            self._end(places)
+            self._end(slots)
 
     def _hear(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002 - as signals call
         self._ending.set()
 
-    def _places(self, sockets: list[socket.socket]) -> list[Place]:
+    def _slots(self, sockets: list[socket.socket]) -> list[ProcessSlot]:
         """That of the owner first: it takes longest, and ends last."""
-        owner = Place(OWNER, partial(OwnerProcess, self.folder, self.log))
+        owner = ProcessSlot(OWNER, partial(OwnerProcess, self.folder, self.log))
         workers = [
-            Place(str(index), partial(self._worker, index, sockets))
+            ProcessSlot(str(index), partial(self._worker, index, sockets))
             for index in range(1, self.config.workers + 1)
         ]
         return [owner, *workers] if self.has_owner else workers
@@ -229,13 +232,13 @@ class Supervisor:
         config.app = PlacedApplication(self.application, placement)
         return Worker(config, sockets)
 
-    def _look(self, place: Place) -> None:
-        holder = place.holder
+    def _look(self, slot: ProcessSlot) -> None:
+        holder = slot.holder
         if holder is None:
             return
         if holder.process.is_alive():
             if holder.is_hung():
-                logger.error("%s (process %s) hangs: it is killed", _called(place), _pid(holder))
+                logger.error("%s (process %s) hangs: it is killed", _called(slot), _pid(holder))
                 holder.process.kill()
             if holder.serves and not self._has_served:
                 self._has_served = True
@@ -245,24 +248,24 @@ class Supervisor:
         status = holder.process.exitcode
         if status == STARTUP_FAILURE and not self._has_served:
             raise Unavailable("the application did not start: the lines above say why")
-        pause = place.empty()
+        pause = slot.empty()
         logger.error(
             "%s (process %s) ended with status %s: it is started again in %.2g s",
-            *(_called(place), _pid(holder), status, pause),
+            *(_called(slot), _pid(holder), status, pause),
         )
 
-    def _fill(self, places: list[Place]) -> None:
-        for place in places:
-            holder = place.fill()
-            logger.info("%s is process %s", _called(place), _pid(holder))
+    def _fill(self, slots: list[ProcessSlot]) -> None:
+        for slot in slots:
+            holder = slot.fill()
+            logger.info("%s is process %s", _called(slot), _pid(holder))
 
-    def _tell(self, places: list[Place]) -> None:
-        write_restarts(self.folder, {place.name: place.restarts for place in places})
+    def _tell(self, slots: list[ProcessSlot]) -> None:
+        write_restarts(self.folder, {slot.name: slot.restarts for slot in slots})
 
-    def _end(self, places: list[Place]) -> None:
+    def _end(self, slots: list[ProcessSlot]) -> None:
         """All workers at once, each finishing what it serves; then the owner."""
-        workers = [one for place in places if isinstance(one := place.holder, Worker)]
-        owners = [one for place in places if isinstance(one := place.holder, OwnerProcess)]
+        workers = [one for slot in slots if isinstance(one := slot.holder, Worker)]
+        owners = [one for slot in slots if isinstance(one := slot.holder, OwnerProcess)]
         for some in (workers, owners):
             for one in some:
                 if isinstance(one, OwnerProcess):
@@ -275,8 +278,8 @@ class Supervisor:
                     one.process.join()
 
 
-def _called(place: Place) -> str:
-    return "the owner of the models" if place.name == OWNER else f"worker {place.name}"
+def _called(slot: ProcessSlot) -> str:
+    return "the owner of the models" if slot.name == OWNER else f"worker {slot.name}"
 
 
 def _pid(holder: Worker | OwnerProcess) -> int | None:

@@ -1,5 +1,5 @@
-"""A lesson enters the bank: date it → is it an echo of what was served → embed it → names become
-ids → store it, once for each text → propose its trial, where it wants one.
+"""A lesson enters the bank: date it → is it an echo of what was served, and meanwhile embed it →
+names become ids → store it, once for each text → propose its trial, where it wants one.
 
 Each draft is taken or refused by itself.
 """
@@ -85,12 +85,15 @@ async def remember(engine: Engine, call: Call, drafts: Sequence[ExperienceDraft]
             dated.append(_DatedDraft(position, draft, learned_at))
         except MemoryFault as fault:
             answers[position] = fault
-    served = await _list_served(engine, call, dated)
-    compared = await asyncio.to_thread(_compare, call, dated, served) if served else _Compared()
+    # The device is another's thread, and echoes are rare: neither waits for the other.
+    compared, vectors = await asyncio.gather(
+        _compare_with_served(engine, call, dated), _embed_each(engine, dated)
+    )
     answers |= compared.echoes
-    fresh = [one for one in dated if one.position not in answers]
     embedded: list[_EmbeddedDraft] = []
-    for one, made in zip(fresh, await _embed_each(engine, fresh), strict=True):
+    for one, made in zip(dated, vectors, strict=True):
+        if one.position in answers:
+            continue
         if isinstance(made, MemoryFault):
             answers[one.position] = made
         else:
@@ -146,19 +149,6 @@ def _warnings(new: NewMemory) -> tuple[RememberedWarning, ...]:
     return tuple(found)
 
 
-async def _list_served(
-    engine: Engine, call: Call, drafts: Sequence[_DatedDraft]
-) -> list[ServedText]:
-    """What was served to this key lately, and so may only be repeated; the transaction ends before
-    the words are compared.
-    """
-    if not drafts:
-        return []
-    since = min(one.learned_at for one in drafts)
-    async with engine.database.transaction(call.namespace.id) as connection:
-        return await EchoStore(connection, call.namespace.id).list_served(call.key.id, since)
-
-
 @dataclass(frozen=True, slots=True)
 class _Compared:
     """By position of a draft: the answer to one that only repeats what was served; which of the
@@ -167,6 +157,20 @@ class _Compared:
 
     echoes: Mapping[int, Remembered] = field(default_factory=dict[int, Remembered])
     refuted: Mapping[int, tuple[UUID, ...]] = field(default_factory=dict[int, tuple[UUID, ...]])
+
+
+async def _compare_with_served(
+    engine: Engine, call: Call, drafts: Sequence[_DatedDraft]
+) -> _Compared:
+    """With what was served to this key lately, and so may only be repeated; the transaction ends
+    before the words are compared.
+    """
+    if not drafts:
+        return _Compared()
+    since = min(one.learned_at for one in drafts)
+    async with engine.database.transaction(call.namespace.id) as connection:
+        served = await EchoStore(connection, call.namespace.id).list_served(call.key.id, since)
+    return await asyncio.to_thread(_compare, call, drafts, served) if served else _Compared()
 
 
 def _compare(call: Call, drafts: Sequence[_DatedDraft], served: Sequence[ServedText]) -> _Compared:

@@ -10,6 +10,7 @@ import asyncio
 import logging
 from contextlib import suppress
 from datetime import UTC, datetime
+from time import monotonic
 
 from memory.jobs.attempts import Attempts
 from memory.jobs.service import namespaces
@@ -25,8 +26,14 @@ from memory.webhooks.service import deliver_due
 log = logging.getLogger(__name__)
 
 
-GATHER_SECONDS = 0.1
-"""Outcomes that arrive this close together are applied in one transaction."""
+REST_SECONDS = 0.1
+"""Between two times that outcomes are applied."""
+
+
+QUIET_SECONDS = 0.5
+"""Outcomes that arrive this close together are applied in one transaction: each costs some forty
+statements, whether of one outcome or of many, which those who report would wait for.
+"""
 
 
 WEBHOOK_SECONDS = 2.0
@@ -115,10 +122,26 @@ async def _apply_outcomes(engine: Engine, leadership: Leadership, now: Now) -> N
             await _apply_in_each(engine, leadership, now)
         except Conflict:
             return
-        await asyncio.sleep(GATHER_SECONDS)
-        with suppress(TimeoutError):
-            interval = engine.settings.applier_interval.total_seconds()
-            await asyncio.wait_for(engine.arrived.wait(), interval)
+        interval = engine.settings.applier_interval.total_seconds()
+        await asyncio.sleep(REST_SECONDS)
+        if await _is_set_within(engine.arrived, interval):
+            await gather(engine.arrived, longest=interval)
+
+
+async def gather(arrived: asyncio.Event, *, longest: float, pause: float = QUIET_SECONDS) -> None:
+    """Until nothing has arrived for `pause` seconds, or the first has waited for `longest`."""
+    until = monotonic() + longest
+    while (left := until - monotonic()) > 0:
+        arrived.clear()
+        if not await _is_set_within(arrived, min(pause, left)):
+            return
+
+
+async def _is_set_within(event: asyncio.Event, seconds: float) -> bool:
+    with suppress(TimeoutError):
+        await asyncio.wait_for(event.wait(), seconds)
+        return True
+    return False
 
 
 async def _send_to_webhooks(engine: Engine, leadership: Leadership, now: Now) -> None:

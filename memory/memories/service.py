@@ -24,7 +24,7 @@ from memory.memories.entities import (
 )
 from memory.memories.masking import Answer, Mask, ids_in
 from memory.memories.store.centroids import CentroidStore
-from memory.memories.store.memories import MemoryStore, NewMemory, Stamp
+from memory.memories.store.memories import MemoryStore, NewMemory, Stamp, Twin
 from memory.memories.store.queries import MemoryReader
 from memory.memories.store.status import StatusStore
 from memory.tasks.store.actors import ActorStore
@@ -149,10 +149,17 @@ async def enter(
     kept: set[UUID] = set()
     if missing := {new.twin_key for new in resolved.values()} - known.keys():
         version = await NamespaceStore(connection).bump(namespace, memories=len(missing))
-        kept = await _insert(connection, entrance, resolved, version)
+        # Now that the version is held: what had a twin may have none since, which retired.
+        known = await store.twins(list(resolved.values()))
+        candidates = reversed(list(resolved.values()))
+        fresh = {new.twin_key: new for new in candidates if new.twin_key not in known}
+        kept = await _insert(connection, entrance, list(fresh.values()), version)
         if len(kept) != len(missing):
             await NamespaceStore(connection).recount(namespace.id, len(kept) - len(missing))
-        known = await store.twins(list(resolved.values()))
+        if len(kept) == len(fresh):
+            known |= {key: Twin(new.id, 1, new.status) for key, new in fresh.items()}
+        else:
+            known = await store.twins(list(resolved.values()))
     again = [known[new.twin_key].id for new in resolved.values() if new.id not in kept]
     await store.add_evidence(again)
     answers: dict[int, Remembered] = {}
@@ -164,20 +171,14 @@ async def enter(
 
 
 async def _insert(
-    connection: Connection, entrance: Entrance, resolved: Mapping[int, NewMemory], version: int
+    connection: Connection, entrance: Entrance, fresh: Sequence[NewMemory], version: int
 ) -> set[UUID]:
-    """Insert what has no twin now that the version is held: one that was there may be retired or
-    erased since.
-    """
-    store = MemoryStore(connection, entrance.namespace.id)
-    known = await store.twins(list(resolved.values()))
-    candidates = reversed(list(resolved.values()))
-    fresh = {new.twin_key: new for new in candidates if new.twin_key not in known}
+    """The ids of those that went in."""
     if not fresh:
         return set()
     stamp = Stamp(entrance.key_id, entrance.now, version)
-    kept = await store.add(list(fresh.values()), stamp)
-    await begin(connection, entrance, [new for new in fresh.values() if new.id in kept], version)
+    kept = await MemoryStore(connection, entrance.namespace.id).add(fresh, stamp)
+    await begin(connection, entrance, [new for new in fresh if new.id in kept], version)
     return kept
 
 

@@ -7,14 +7,15 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from memory.kernel.errors import Unavailable
+from memory.kernel.errors import Rejected, Unavailable
 from memory.kernel.ids import new_id
 from memory.kernel.postgres import compatibility
 from memory.kernel.postgres.embedded.ports import find_free_port
 from memory.tenancy.entities import Token
+from server import doctor
 from server.cli import main
-from server.doctor import check_clock
-from server.settings import Settings, variable
+from server.doctor import check_clock, check_workers
+from server.settings import Settings, load, variable
 
 
 @pytest.fixture(autouse=True)
@@ -121,3 +122,19 @@ def test_a_clock_that_is_apart_from_the_databases_is_a_finding() -> None:
     assert "agrees" in check_clock(facts, now + timedelta(seconds=1))
     with pytest.raises(Unavailable, match="synchronise both clocks"):
         check_clock(facts, now + timedelta(minutes=1))
+
+
+def test_what_several_workers_share_is_told_and_more_than_cores_are_a_finding(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(doctor, "usable_cores", lambda: 4)
+
+    told = check_workers(load({"workers": 4, "pool_size": 5}))
+
+    assert "one process more holds the model" in told
+    assert "up to 20 database connections" in told
+    assert check_workers(load({"workers": 1})) == "one process serves"
+    with pytest.raises(Unavailable, match="more workers than cores"):
+        check_workers(load({"workers": 5}))
+    with pytest.raises(Rejected, match="MEMLIFT_POOL_SIZE"):
+        check_workers(load({"workers": 4, "pool_size": 30}))

@@ -92,10 +92,8 @@ def test_several_workers_share_one_database_and_their_cost_is_said(
     assert told["database"] == (used / "address").read_text().strip()
 
     process.terminate()
-    assert (
-        "2 workers: one process more holds the model for all"
-        in process.communicate(timeout=PATIENCE_SECONDS)[1]
-    )
+    said = process.communicate(timeout=PATIENCE_SECONDS)[1]
+    assert "2 workers: one process more holds the model for all" in said
     assert process.returncode == 0
 
 

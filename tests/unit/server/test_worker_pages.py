@@ -8,8 +8,12 @@ from pathlib import Path
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from memory.kernel.errors import Overloaded
+from server.limits import Limits
 from server.metrics import Meters
 from server.placement import LONGEST, Placement, meeting_folder, write_restarts
+from server.settings import load
+from server.shared import Shared
 from server.worker_pages import page_of_all, told_to_others
 
 
@@ -76,3 +80,26 @@ def test_a_data_directory_of_a_long_name_has_its_sockets_elsewhere(tmp_path: Pat
         assert folder.parent != deep
         assert len(os.fsencode(folder.parent / LONGEST)) < 108
         assert folder.stat().st_mode & 0o777 == 0o700
+
+
+def test_what_is_allowed_to_those_who_guess_holds_for_all_workers_together(folder: Path):
+    rates = {"login_rate": 1e-6, "request_rate": 1e-6}
+    settings = load({**rates, "login_burst": 10, "request_burst": 10})
+    workers = [
+        Shared.of(settings, Meters(), Placement(folder, index, 2, has_owner=True))
+        for index in (1, 2)
+    ]
+
+    assert [taken(one.logins) for one in workers] == [5, 5]
+    assert [taken(one.limits) for one in workers] == [10, 10]
+    assert taken(Shared.of(settings, Meters()).logins) == 10
+
+
+def taken(limits: Limits) -> int:
+    """How often one caller may ask at once."""
+    for count in range(1_000):
+        try:
+            limits.take("somebody", 0.0)
+        except Overloaded:
+            return count
+    raise AssertionError("it is not limited")
