@@ -16,8 +16,6 @@ RULES: tuple[tuple[str, str], ...] = (
     (r"\bDROP CONSTRAINT (IF EXISTS )?\W?(pk|uq)_", "drops a key by which rows are upserted"),
     (r"\bDROP INDEX (CONCURRENTLY )?(IF EXISTS )?\W?uq_", "drops a key by which rows are upserted"),
     (r"\bREVOKE\b", "takes a right away"),
-    (r"\bDROP CONSTRAINT (pk|uq)_", "drops a key that older processes name"),
-    (r"\bDROP INDEX (CONCURRENTLY )?(IF EXISTS )?uq_", "drops a key that older processes name"),
 )
 ADDED = re.compile(r"\bADD COLUMN\b(?P<rest>.*?)(?=, ADD |;|$)", re.IGNORECASE | re.DOTALL)
 

@@ -71,7 +71,6 @@ def test_a_process_of_the_release_before_can_go_on_after_each_migration(fresh_da
         "ALTER TABLE memory DROP CONSTRAINT pk_memory",
         'DROP INDEX IF EXISTS "uq_ticket_waiting"',
         "REVOKE INSERT ON memory FROM memlift_app",
-        "ALTER TABLE memory DROP CONSTRAINT pk_memory",
         "DROP INDEX CONCURRENTLY IF EXISTS uq_ticket_waiting",
     ],
 )
