@@ -5,7 +5,20 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from sqlalchemy import Text, Uuid, bindparam, case, cast, func, insert, select, text, true, update
+from sqlalchemy import (
+    Text,
+    Uuid,
+    bindparam,
+    case,
+    cast,
+    func,
+    insert,
+    or_,
+    select,
+    text,
+    true,
+    update,
+)
 from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -16,7 +29,7 @@ from memory.kernel.postgres.database import Prepared, Rows, Statement
 from memory.kernel.postgres.rows import RowMapper
 from memory.tenancy.entities import Key, KeyDraft, Role, Token
 from memory.tenancy.parties import find_party
-from memory.tenancy.tables import api_key, namespace
+from memory.tenancy.tables import api_key, audit, namespace, namespace_move
 
 # A key's last use is written down at most this often, so that reading does not write.
 USE_INTERVAL = timedelta(minutes=1)
@@ -166,11 +179,25 @@ class KeyStore:
         return found.key
 
     async def living(self, now: datetime, since: UUID | None) -> set[UUID]:
-        """The ids of the keys that open something now; with `since` those not below it."""
+        """The ids of the keys that open something now; with `since` those not below it, and those
+        of namespaces that come from elsewhere, or came since: keys are older than their coming.
+        """
         here = func.coalesce(api_key.c.expires_at > now, true())
         rows = select(api_key.c.id).where(api_key.c.revoked_at.is_(None), here)
         if since is not None:
-            rows = rows.where(api_key.c.id >= since)
+            coming = select(namespace_move.c.namespace_id).where(
+                namespace_move.c.state == "arriving"
+            )
+            came = select(audit.c.namespace_id).where(
+                audit.c.action == "namespace.arrived", audit.c.id >= since
+            )
+            rows = rows.where(
+                or_(
+                    api_key.c.id >= since,
+                    api_key.c.namespace_id.in_(coming),
+                    api_key.c.namespace_id.in_(came),
+                )
+            )
         return set((await self._connection.execute(rows)).scalars())
 
     async def has_operator(self) -> bool:

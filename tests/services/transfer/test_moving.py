@@ -2,18 +2,20 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from sqlalchemy import text
 from transfer_builders import content, opened, states
 
 from memory.kernel.errors import Conflict, Moved, NotFound, Unavailable
+from memory.kernel.ids import first_id_of
 from memory.kernel.postgres.database import Database
 from memory.kernel.postgres.leadership import WorkStore
 from memory.kernel.postgres.migrate import upgrade
 from memory.schema import metadata
 from memory.tenancy.entities import NamespaceDraft
+from memory.tenancy.store.keys import KeyStore
 from memory.tenancy.store.moves import MoveStore
 from memory.tenancy.store.namespaces import NamespaceStore
 from memory.transfer.moving import MoveRequest, call_off, drop_remains, move_namespace
@@ -105,6 +107,12 @@ async def test_all_of_it_is_at_the_other_place_and_nothing_where_it_was(
         )
     assert ages[1] == {"decay": NOON}, "at the target no job was due before it came"
     assert ages[0].keys() <= {"decay"}
+
+    async with source.transaction() as here, target.transaction() as there:
+        soon = first_id_of(datetime.now(UTC) - timedelta(minutes=1))
+        whole = await KeyStore(here).living(NOON, None), await KeyStore(there).living(NOON, soon)
+    assert whole[1] <= whole[0], "keys that came are known at once, old as they are"
+    assert whole[1]
 
     again = await move_namespace(source, target, MoveRequest(slug, THERE), NOON, heard([]))
     gone = await drop_remains(source, slug, NOON)
