@@ -16,7 +16,7 @@ from sqlalchemy.exc import DBAPIError, OperationalError
 
 from memory.kernel.errors import Unavailable
 
-revision = "0036"
+revision = "0035"
 down_revision = "0034"
 branch_labels = None
 depends_on = None
@@ -61,7 +61,7 @@ NEEDLESS = (
     ("trajectory", "ix_trajectory_retrieval_id", "retrieval_id", "retrieval_id IS NOT NULL"),
 )
 OWNER = "memlift_owner"
-NEW = "_0036"
+NEW = "_0035"
 """What the name of an index ends in until it takes the place of the one before."""
 # Who waits for a table alone stops all behind it, so not for long; who builds or checks stops
 # nobody, and waits for whoever began to write before.

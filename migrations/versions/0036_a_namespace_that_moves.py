@@ -4,8 +4,8 @@ import sqlalchemy as sa
 from alembic import op
 from sqlalchemy.dialects.postgresql import JSONB
 
-revision = "0038"
-down_revision = "0036"
+revision = "0036"
+down_revision = "0035"
 branch_labels = None
 depends_on = None
 
