@@ -64,7 +64,9 @@ def test_whether_another_policy_would_have_done_better(page: Page, team: Team) -
     verdict = page.locator(".verdict")
     expect(verdict).to_contain_text("steps would weigh 2 memories differently after 2 recorded")
     expect(verdict.locator(".headline")).to_contain_text("Not known yet: the weights of steps")
-    expect(verdict.locator(".headline")).to_contain_text("a bound takes outcomes of 10 days, and there is 1")
+    expect(verdict.locator(".headline")).to_contain_text(
+        "a bound takes outcomes of 10 days, and there is 1"
+    )
     changed = page.locator("section[aria-labelledby=weights] tbody tr")
     expect(changed).to_have_count(2)
     expect(changed.first).to_contain_text("Ask for customs form")
