@@ -75,7 +75,7 @@ async def re_embed(
             field="model",
             limit=MAX_WIDTH,
         )
-    pace = _Pace(request.rate)
+    pace = _Rate(request.rate)
     return [
         await _Move(engine, namespace, request, pace, report).run(clock)
         for namespace in await _find_namespaces(engine.database, request.namespaces)
@@ -137,7 +137,7 @@ async def _drop(
 
 
 @dataclass(slots=True)
-class _Pace:
+class _Rate:
     """At most so many texts a second over the whole run."""
 
     rate: float | None
@@ -170,7 +170,7 @@ class _Move:
     engine: Engine
     namespace: Namespace
     request: ReembedRequest
-    pace: _Pace
+    pace: _Rate
     report: Report
     embedded: int = 0
 

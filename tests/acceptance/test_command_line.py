@@ -77,7 +77,7 @@ def test_a_key_is_made_listed_used_and_ended(
 def test_a_namespace_is_set_frozen_and_deleted(memlift: Memlift, slug: str) -> None:
     done(memlift("namespace", "settings", slug, "coins=true", "slot_rate=0"))
     foreseen = memlift("namespace", "settings", slug, "--policy", "paper", "--dry-run")
-    assert "0 outcomes folded under paper instead of belief" in done(foreseen)
+    assert "0 outcomes refolded under paper instead of belief" in done(foreseen)
     assert "policy=steps" in done(memlift("namespace", "settings", slug, "--policy", "steps"))
     done(memlift("namespace", "settings", slug, "--policy", "belief"))
     assert memlift("namespace", "settings", slug, "--dry-run").exit_code == 2

@@ -26,10 +26,10 @@ async def the_page(app, token: str, slug: str, memory_id: str) -> tuple[Markup, 
 
 def rows_of(html: str, table: str) -> list[list[str]]:
     """What a table's body says, by row and cell."""
-    body = html.partition(f'id="{table}"')[2].partition("</table>")[0].partition("<tbody>")[2]
+    body = html.partition(f'id="{table}"')[2].partition("</table>")[0].partition("<tbody")[2]
     return [
         [Markup(cell).said() for cell in re.findall(r"<td.*?>(.*?)</td>", row, re.DOTALL)]
-        for row in re.findall(r"<tr>(.*?)</tr>", body, re.DOTALL)
+        for row in re.findall(r"<tr[^>]*>(.*?)</tr>", body, re.DOTALL)
     ]
 
 

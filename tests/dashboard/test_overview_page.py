@@ -230,7 +230,7 @@ async def test_the_memories_that_moved_are_named_with_how_far_and_by_how_many_ou
     assert f"{MINUS}{1 - last:.2f} 1.00 → {now} {name}" in week
     # The newest fact is of the third day: on the last day one outcome moved it.
     assert f"{MINUS}{before - last:.2f} {before:.2f} → {now} {name}" in day
-    outcomes = r'<td class="number">(\d)</td></tr>'
+    outcomes = r'<td[^>]* class="number"[^>]*>(\d)</td></tr>'
     movers = html.partition('id="movers"')[2].partition('id="distribution"')[0]
     assert re.findall(outcomes, movers) == ["1", "3"]
     sparks = [one["aria-label"] for one in page.of("svg") if one.get("class") == "spark"]
@@ -247,7 +247,9 @@ def sparks_of(events) -> str:
 def table_of(html: str, name: str) -> list[list[str]]:
     """The cells of the table below a plot, row by row."""
     part = html.partition(f'<div id="{name}">')[2].partition("</table>")[0]
-    return [re.findall(r"<t[hd][^>]*>([^<]*)</t[hd]>", row) for row in part.split("<tr>")[2:]]
+    return [
+        re.findall(r"<t[hd][^>]*>([^<]*)</t[hd]>", row) for row in re.split(r"<tr[^>]*>", part)[2:]
+    ]
 
 
 async def test_lift_is_drawn_from_the_tenth_date_with_its_interval_and_the_same_numbers_below(

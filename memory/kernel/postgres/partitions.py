@@ -6,7 +6,6 @@ a later migration makes is spread by the migrator that made it. The number of pa
 the database is made; it stands in the comment of the table `namespace`, where a dump keeps it.
 """
 
-import re
 from collections.abc import Sequence
 
 from sqlalchemy import Connection, text
@@ -24,7 +23,7 @@ OWNER = "memlift_owner"
 _AT_ONCE = 16
 
 
-_MARK = "memlift: {n} partitions"
+_MARK = ("memlift: ", " partitions")
 
 
 def require_number(n: int) -> None:
@@ -36,8 +35,8 @@ def require_number(n: int) -> None:
 def recorded(connection: Connection) -> int | None:
     """Over how many parts the tables are spread, or are being spread; None: they are whole."""
     mark = connection.scalar(text("SELECT obj_description(to_regclass('public.namespace'))"))
-    found = re.fullmatch(_MARK.format(n=r"(\d+)"), mark or "")
-    return None if found is None else int(found[1])
+    n = (mark or "").removeprefix(_MARK[0]).removesuffix(_MARK[1])
+    return int(n) if n.isdigit() else None
 
 
 def require_new(connection: Connection, n: int) -> None:
@@ -75,7 +74,7 @@ def spread(connection: Connection, n: int) -> None:
         _as_owner(connection)
         if whole := connection.execute(_WHOLE).scalars().all():
             _split(connection, whole, n)
-            _run(connection, f"COMMENT ON TABLE namespace IS '{_MARK.format(n=n)}'")
+            _run(connection, f"COMMENT ON TABLE namespace IS '{str(n).join(_MARK)}'")
     with connection.begin():
         missing = connection.execute(_MISSING, {"n": n}).all()
     for table, options, parts in missing:

@@ -1,6 +1,5 @@
 """FiguresStore: what a run of retention would remove, within one namespace."""
 
-import re
 from uuid import UUID
 
 from sqlalchemy import text
@@ -11,8 +10,8 @@ from memory.retention.store.removal import (
     IS_OLD_OUTCOME,
     IS_OLD_RECEIPT,
     IS_OLD_RUN,
-    IS_OLD_TASK,
     NAMING,
+    old_task,
     unnamed,
 )
 
@@ -80,12 +79,9 @@ _RUN_GOES = f"""x.namespace_id = :ns AND x.retrieval_id IN {_RECEIPTS_THAT_GO}
 
 
 # Named by what goes itself, a task is as good as unnamed.
-_TASK = f"""{IS_OLD_TASK} AND {unnamed(NAMING)}
-    AND NOT EXISTS (SELECT FROM writing n WHERE n.namespace_id = :ns AND n.task_id = t.id
-        AND n.recorded_at >= :recorded_before)"""
-
-
-_TASK_GOES = f"""{re.sub(r"[ (]t[.]", lambda found: f"{found[0][0]}x.", _TASK)}
+_TASK_GOES = f"""{old_task("x")} AND {unnamed("x", NAMING)}
+    AND NOT EXISTS (SELECT FROM writing n WHERE n.namespace_id = :ns AND n.task_id = x.id
+        AND n.recorded_at >= :recorded_before)
     AND x.id NOT IN (SELECT k.task_id FROM retrieval k WHERE k.namespace_id = :ns
         AND k.id NOT IN {_RECEIPTS_THAT_GO})"""  # noqa: S608 - the constants above
 

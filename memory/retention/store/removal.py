@@ -237,25 +237,28 @@ _BLANK_RUNS = text(f"""
 
 # A task may go when nothing names it and no forecast of it counts any more. What a language model
 # was told of it names it, too: an erasure of the task must find that.
-IS_OLD_TASK = """
-    t.namespace_id = :ns AND t.known_at < :before AND (t.closes_at IS NULL OR t.closes_at < :now)
-"""
+def old_task(t: str) -> str:
+    """The condition that the task `t`, a name of the statement's own, may go by its age."""
+    return f"""{t}.namespace_id = :ns AND {t}.known_at < :before
+    AND ({t}.closes_at IS NULL OR {t}.closes_at < :now)"""
+
+
 NAMING = (
     *("memory", "trajectory", "contrast", "constraint_support", "prediction", "settled_window"),
     "trial",
 )
 
 
-def unnamed(tables: tuple[str, ...]) -> str:
+def unnamed(t: str, tables: tuple[str, ...]) -> str:
     """The condition that no row of these tables names the task `t`."""
     return " AND ".join(
-        f"NOT EXISTS (SELECT FROM {table} n WHERE n.namespace_id = t.namespace_id"
-        " AND n.task_id = t.id)"
+        f"NOT EXISTS (SELECT FROM {table} n WHERE n.namespace_id = {t}.namespace_id"
+        f" AND n.task_id = {t}.id)"
         for table in tables
     )
 
 
-_UNNAMED = unnamed((*NAMING, "retrieval", "writing"))
+_UNNAMED = unnamed("t", (*NAMING, "retrieval", "writing"))
 
 
 _SEEN_TASKS = text("""
@@ -264,7 +267,7 @@ _SEEN_TASKS = text("""
 
 
 _OLD_TASKS = text(f"""
-    SELECT t.id FROM task t WHERE t.id = ANY(:ids) AND {IS_OLD_TASK} AND {_UNNAMED}
+    SELECT t.id FROM task t WHERE t.id = ANY(:ids) AND {old_task("t")} AND {_UNNAMED}
     FOR UPDATE SKIP LOCKED
 """)  # noqa: S608 - the constants above
 
