@@ -99,7 +99,8 @@ EVERYTHING = " UNION ALL ".join(f"SELECT t::text FROM {table.name} t" for table 
 async def everything(engine: Engine, call: Call) -> str:
     """All that the database shows inside the namespace."""
     async with engine.database.transaction(call.namespace.id) as connection:
-        return "\n".join(await connection.scalars(text(EVERYTHING)))
+        # Rows have no order of their own: a sequential scan may begin where another one is.
+        return "\n".join(sorted(await connection.scalars(text(EVERYTHING))))
 
 
 @dataclass(frozen=True, slots=True)
