@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PLACE = ROOT / ".audit"
 TOOL = "pip-audit==2.9.0"
 LOCKS = ("requirements.lock", "requirements-llm.lock", "requirements-otel.lock")
-SECONDS = 300
+SECONDS = 90
 
 
 def run(*command: object) -> "subprocess.CompletedProcess[str]":

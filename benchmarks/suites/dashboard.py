@@ -33,6 +33,9 @@ EPISODES = 20
 CONFLICT = 409
 WARM = 3
 
+KINDS = ("experience", "constraint", "meta_guideline")
+"""The search shows what it finds of each apart."""
+
 HERE = "/v1/namespaces/{slug}"
 
 PAGES: Mapping[str, tuple[str, Sequence[str]]] = {
@@ -107,7 +110,7 @@ PAGES: Mapping[str, tuple[str, Sequence[str]]] = {
     "search": (
         "/search?q=invoice",
         (
-            "/memories?text=invoice&limit=8",
+            *(f"/memories?kind={kind}&text=invoice&limit=8" for kind in KINDS),
             "/retrievals?state=all&text=invoice&limit=8",
             "/agents?limit=200",
             "GET /v1/keys?limit=200",
