@@ -140,9 +140,7 @@ def test_a_database_with_namespaces_is_refused_and_told_the_way(fresh_database: 
     upgrade(url)
     asked(url, NAMESPACE)
 
-    with pytest.raises(
-        Conflict, match=r"has namespaces.*memlift move.*export.*memlift import"
-    ):
+    with pytest.raises(Conflict, match=r"has namespaces.*memlift move.*export.*memlift import"):
         upgrade(url, PARTS)
 
     assert asked(url, PARTED) == []
