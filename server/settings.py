@@ -27,9 +27,14 @@ from memory.kernel.errors import Rejected, Unavailable
 PREFIX = "MEMLIFT_"
 # The data directory is called home outside: MEMLIFT_DATA names the stream of `make demo`.
 NAMES = {"data": "MEMLIFT_HOME"}
-PRICE = r"^\d+(\.\d+)?,\d+(\.\d+)?$"
+PRICE = r"^\d{1,6}(\.\d{1,12})?,\d{1,6}(\.\d{1,12})?$"
 A_MILLION = 1_000_000
 HTTP_URL = r"^https?://[^/\s]+"
+# What a pattern asks for, in the words of whoever sets it.
+ASKED = {
+    PRICE: "must be two prices in US dollars, each below 1000000, such as 0.15,0.60",
+    HTTP_URL: "must be an address such as http://host:8080/v1",
+}
 QUOTES = "\"'"
 WITH_PASSWORD = re.compile(r"//[^/@\s]*@")
 
@@ -232,8 +237,11 @@ class Settings(BaseSettings):
     llm_daily_cost: float | None = Field(
         None,
         ge=0,
+        le=A_MILLION,
+        allow_inf_nan=False,
         description="the daily cost limit of each namespace: US dollars that the language model"
-        " may cost in a UTC day; a model whose price is not known is not asked where there is one",
+        " may cost in a UTC day, at most 1,000,000; a model whose price is not"
+        " known is not asked where there is such a limit",
     )
     llm_price: str | None = Field(
         None,
@@ -312,7 +320,9 @@ class Settings(BaseSettings):
         description="how often the leader says that it is alive; silent for 15 s it is replaced",
     )
     applier_interval: Duration = Field(
-        timedelta(seconds=1), description="how often the leader looks for outcomes to apply"
+        timedelta(seconds=1),
+        description="how long an outcome waits at most for others before the leader applies them"
+        " together; they are applied as soon as none has arrived for half a second",
     )
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         "info", description="least severe line that is logged"
@@ -377,7 +387,8 @@ def load(given: Mapping[str, object] | None = None) -> Settings:
     except ValidationError as fault:
         first = fault.errors()[0]
         name = variable(str(first["loc"][0]))
-        raise Rejected(f"{name}: {first['msg']}", field=name) from None
+        said = ASKED.get(first.get("ctx", {}).get("pattern", ""), first["msg"])
+        raise Rejected(f"{name}: {said}", field=name) from None
 
 
 class Chosen(NamedTuple):

@@ -157,7 +157,10 @@ class Watches(Generic[Seen]):
             try:
                 watch.see(await look())
             except MemoryFault as fault:
-                logger.info("nobody sees what changes: %s", fault.detail)
+                logger.info(
+                    "what changed could not be looked up; open streams show nothing new: %s",
+                    fault.detail,
+                )
             except Exception:
                 logger.exception("looking at what changes failed")
             await asyncio.sleep(self._every)

@@ -13,7 +13,7 @@ from memory.constraints.check_entities import CheckEvidence
 from memory.constraints.contrast_entities import PairClass
 from memory.kernel.errors import Rejected
 from memory.kernel.fields import INPUT, OUTPUT, Moment, Name, Nested, hint
-from memory.kernel.text import NAME, cleaned, cleaned_json, optional
+from memory.kernel.text import NAME, cleaned, cleaned_json, known_name, optional
 from memory.memories.entities import (
     MAX_WEIGHT,
     MIN_WEIGHT,
@@ -158,7 +158,7 @@ class ConstraintDraft:
     """Free JSON of the caller's."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "agent", cleaned(self.agent, "agent", NAME))
+        object.__setattr__(self, "agent", known_name(self.agent, "agent"))
         words = self.wording
         object.__setattr__(self, "trigger", words.trigger)
         object.__setattr__(self, "enforce", words.enforce)

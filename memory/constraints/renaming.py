@@ -22,7 +22,7 @@ from memory.kernel.postgres.database import Connection
 from memory.kernel.text import cleaned_name
 from memory.memories.store.centroids import CentroidStore
 from memory.memories.store.memories import MemoryStore, Stamp
-from memory.tasks.entities import GENERAL_NAME, Category
+from memory.tasks.entities import GENERAL_KEPT, GENERAL_NAME, Category, claims_general
 from memory.tasks.store.actors import ActorStore
 from memory.tenancy.entities import Act, AuditEvent, Call
 from memory.tenancy.store.calls import CallStore
@@ -125,12 +125,8 @@ async def _embed_renamed(
 
 
 def _require_other(before: Category, name: str) -> None:
-    if before.parent is None and GENERAL_NAME in (before.name, name):
-        raise Rejected(
-            f"{GENERAL_NAME} is where goes what is like no category; it keeps its name, and no"
-            " other takes it",
-            field="name",
-        )
+    if before.parent is None and (before.name == GENERAL_NAME or claims_general(name)):
+        raise Rejected(GENERAL_KEPT, field="name")
     if name == before.name:
         raise Rejected(f"the category is called {name} already", field="name")
 

@@ -10,7 +10,7 @@ from pydantic import Field
 from memory.kernel.errors import Rejected, TooLarge
 from memory.kernel.fields import INPUT, OUTPUT, Name, hint
 from memory.kernel.text import cleaned, cleaned_name
-from memory.tasks.entities import GENERAL_NAME
+from memory.tasks.entities import GENERAL_KEPT, claims_general
 
 DESCRIPTION = 500
 
@@ -94,12 +94,9 @@ class TaxonomyDraft:
         object.__setattr__(self, "categories", branches)
         names = [branch.name for branch in branches]
         _require_different(names, "categories")
-        if GENERAL_NAME in names:
-            raise Rejected(
-                f"{GENERAL_NAME} is where goes what is like no category",
-                field=f"categories.{names.index(GENERAL_NAME)}.name",
-            )
         for place, branch in enumerate(branches):
+            if claims_general(branch.name):
+                raise Rejected(GENERAL_KEPT, field=f"categories.{place}.name")
             below = [one.name for one in branch.subcategories]
             _require_different(below, f"categories.{place}.subcategories")
             if not set(branch.related) <= set(names) - {branch.name}:

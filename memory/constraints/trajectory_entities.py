@@ -9,7 +9,7 @@ from pydantic import Field, computed_field
 
 from memory.kernel.errors import Rejected
 from memory.kernel.fields import INPUT, OUTPUT, Moment, Name, Nested, Number
-from memory.kernel.text import NAME, RATIONALE, cleaned, optional
+from memory.kernel.text import NAME, RATIONALE, known_name, optional, optional_name
 from memory.memories.entities import PRIVATE
 from memory.tasks.entities import TaskDraft
 from memory.tasks.run_entities import RESULT, RationaleText, ResultText, Step, Steps, require_size
@@ -67,10 +67,10 @@ class TrajectoryDraft:
     """When the run was known; set in `replay` namespaces alone."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "agent", cleaned(self.agent, "agent", NAME))
+        object.__setattr__(self, "agent", known_name(self.agent, "agent"))
         object.__setattr__(self, "result", optional(self.result, "result", RESULT))
         object.__setattr__(self, "rationale", optional(self.rationale, "rationale", RATIONALE))
-        variant = optional(self.task_variant, "task_variant", NAME)
+        variant = optional_name(self.task_variant, "task_variant")
         object.__setattr__(self, "task_variant", variant)
         require_size(self.steps, self.result, self.rationale)
         named = [one for one in (self.task, self.task_id, self.retrieval_id) if one is not None]

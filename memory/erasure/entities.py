@@ -10,7 +10,7 @@ from uuid import UUID
 from memory.insight.entities import BankDifference
 from memory.kernel.errors import Rejected
 from memory.kernel.fields import INPUT, OUTPUT, Flag, Name
-from memory.kernel.text import NAME, optional
+from memory.kernel.text import optional_known_name
 from memory.memories.entities import Kind
 
 MAX_REACHED = 500
@@ -35,7 +35,7 @@ class Erasure:
     """Changes nothing and tells the same."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "agent", optional(self.agent, "agent", NAME))
+        object.__setattr__(self, "agent", optional_known_name(self.agent, "agent"))
         named = (self.memory_id, self.agent, self.key_id, self.task_id)
         if sum(part is not None for part in named) != 1:
             raise Rejected("name exactly one of memory_id, agent, key_id, task_id", field="body")

@@ -18,7 +18,7 @@ from pydantic import Field
 from memory.belief.rankers import RANKERS
 from memory.kernel.errors import Rejected
 from memory.kernel.fields import INPUT, OUTPUT, CallerKey, Moment, Name, Nested, Share, hint
-from memory.kernel.text import KEY, NAME, RATIONALE, cleaned, exact, optional
+from memory.kernel.text import KEY, RATIONALE, exact, known_name, optional
 from memory.outcomes.entities import OutcomeWarning, Verdicts
 from memory.tasks.entities import TaskDraft
 
@@ -107,7 +107,7 @@ class PredictionDraft(Forecast):
 
     def __post_init__(self) -> None:
         Forecast.__post_init__(self)
-        object.__setattr__(self, "agent", cleaned(self.agent, "agent", NAME))
+        object.__setattr__(self, "agent", known_name(self.agent, "agent"))
         rationale = optional(self.rationale, "rationale", RATIONALE)
         object.__setattr__(self, "rationale", rationale)
         named = [part for part in (self.task, self.task_id) if part is not None]
@@ -363,7 +363,7 @@ def _resolutions(values: Mapping[str, str]) -> dict[str, str]:
 
 
 def _unique(name: str, field: str, found: Mapping[str, object]) -> str:
-    clean = cleaned(name, field, NAME)
+    clean = known_name(name, field)
     if clean in found:
         raise Rejected(f"{field} names {clean} twice", field=field)
     return clean

@@ -10,7 +10,7 @@ from memory.belief.effect import ArmMean, Estimate
 from memory.insight.influence_entities import PartyInfluence
 from memory.kernel.errors import Rejected
 from memory.kernel.fields import INPUT, OUTPUT, Flag, Moment, Name
-from memory.kernel.text import NAME, optional
+from memory.kernel.text import optional_known_name
 from memory.memories.entities import Kind, MemoryVersion, Status
 from memory.receipts.entities import Outcome, Receipt
 from memory.receipts.list_entities import Claims
@@ -266,7 +266,7 @@ class Rollback:
     """Whether to only look what would change."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "agent", optional(self.agent, "agent", NAME))
+        object.__setattr__(self, "agent", optional_known_name(self.agent, "agent"))
         if self.agent is None and self.key_id is None and self.claims is None:
             raise Rejected("name an agent or a key, or say which claims", field="agent")
         if self.since is not None:

@@ -112,6 +112,6 @@ class WhatIfResult:
     """From the bank as it is to the bank as it would be."""
     held_fixed: str = (
         "the memories served, the evidence that each outcome was ruled to be, and how far each"
-        " memory could have acted, which is all the way where the policy of that time did not ask"
+        " memory could have acted; where the policy then did not record this, fully"
     )
     """What another policy would have changed, and this cannot."""

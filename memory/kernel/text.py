@@ -60,6 +60,16 @@ COMPOSED_OF = 4
 _ACTING = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 
 
+# What cleaning drops with the white space at the ends, and is none to who typed it; NUL anywhere.
+_DROPPED = re.compile("[\x00\x1c-\x1f\x85\u2028\u2029]")
+
+
+# Letters and marks of Unicode that are drawn as nothing: fillers, joiners, variation selectors.
+_BLANK = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0000-\U000e0fff]"
+)
+
+
 def cleaned(text: str, field: str, limit: int) -> str:
     """`text` without NUL and in NFC. Raises Rejected when blank or not encodable, TooLarge above
     `limit` characters of what would be stored.
@@ -76,22 +86,38 @@ def cleaned(text: str, field: str, limit: int) -> str:
     return clean
 
 
-def cleaned_name(text: str, field: str) -> str:
-    """As `cleaned`, for a name that is being made: it stands on a line, in a terminal or a page, so
-    nothing in it may move a cursor, end the line or turn its direction.
+def known_name(text: str, field: str) -> str:
+    """As `cleaned`, for a name that may be in use: older ones hold control characters. One that
+    cleaning would drop stands in no name, and without it another name would be found.
     """
     clean = cleaned(text, field, NAME)
+    ends = text[: len(text) - len(text.lstrip())] + text[len(text.rstrip()) :]
+    if (dropped := _DROPPED.search("\x00" if "\x00" in text else ends)) is not None:
+        raise _acting(field, dropped[0])
+    return clean
+
+
+def cleaned_name(text: str, field: str) -> str:
+    """As `known_name`, for a name that is being made: it stands on a line, in a terminal or a page,
+    so something of it is seen, and nothing in it may move a cursor, end the line or turn its
+    direction.
+    """
+    clean = known_name(text, field)
     if (acting := _ACTING.search(clean)) is not None:
-        raise Rejected(
-            f"{field} has the control character U+{ord(acting[0]):04X}; a name has none",
-            field=field,
-        )
+        raise _acting(field, acting[0])
+    if all(unicodedata.category(one)[0] in "CZ" or _BLANK.match(one) for one in clean):
+        raise Rejected(f"{field} has invisible characters alone", field=field)
     return clean
 
 
 def optional_name(text: str | None, field: str) -> str | None:
     """As `cleaned_name`, where the field may be left out."""
     return None if text is None else cleaned_name(text, field)
+
+
+def optional_known_name(text: str | None, field: str) -> str | None:
+    """As `known_name`, where the field may be left out."""
+    return None if text is None else known_name(text, field)
 
 
 def counted(n: int, one: str, many: str | None = None) -> str:
@@ -108,6 +134,12 @@ def escape_controls(text: str, kept: str = "") -> str:
         return found[0] if found[0] in kept else f"\\u{{{ord(found[0]):x}}}"
 
     return _ACTING.sub(escape, text)
+
+
+def _acting(field: str, character: str) -> Rejected:
+    return Rejected(
+        f"{field} has the control character U+{ord(character):04X}; a name has none", field=field
+    )
 
 
 def _too_long(field: str, size: str, limit: int) -> TooLarge:

@@ -24,7 +24,7 @@ from memory.kernel.fields import (
     Situation,
 )
 from memory.kernel.normal_form import normal_form
-from memory.kernel.text import LESSON, NAME, SITUATION, cleaned, cleaned_json
+from memory.kernel.text import LESSON, SITUATION, cleaned, cleaned_json, known_name
 from memory.tasks.entities import CategoryName, TaskDraft, category_of
 
 MIN_WEIGHT, MAX_WEIGHT = 0.1, 2.0
@@ -109,7 +109,7 @@ class ExperienceDraft:
     """Whether it is tried on its task before it is used."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "agent", cleaned(self.agent, "agent", NAME))
+        object.__setattr__(self, "agent", known_name(self.agent, "agent"))
         object.__setattr__(self, "situation", cleaned(self.situation, "situation", SITUATION))
         object.__setattr__(self, "lesson", cleaned(self.lesson, "lesson", LESSON))
         object.__setattr__(self, "metadata", cleaned_json(self.metadata, "metadata"))

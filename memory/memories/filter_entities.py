@@ -8,7 +8,7 @@ from pydantic import Field
 
 from memory.kernel.errors import Rejected
 from memory.kernel.fields import BOTH_WAYS, Name
-from memory.kernel.text import NAME, cleaned
+from memory.kernel.text import known_name
 from memory.memories.entities import Kind
 from memory.tasks.entities import CategoryName, category_of
 
@@ -114,7 +114,7 @@ def _clean_names(names: Sequence[str] | None, field: str) -> tuple[str, ...] | N
     if names is None:
         return None
     _require_some(names, field)
-    clean = [cleaned(one, f"{field}.{place}", NAME) for place, one in enumerate(names)]
+    clean = [known_name(one, f"{field}.{place}") for place, one in enumerate(names)]
     if len(clean) > MAX_NAMES:
         raise Rejected(
             f"{field} must not have more than {MAX_NAMES} names", field=field, limit=MAX_NAMES

@@ -13,7 +13,7 @@ from uuid import UUID
 from memory.guidelines.entities import Directives
 from memory.kernel.errors import NotFound
 from memory.kernel.fields import INPUT, OUTPUT, Flag, Instruction, Moment, Name, Situation
-from memory.kernel.text import INSTRUCTION, NAME, SITUATION, cleaned, optional
+from memory.kernel.text import INSTRUCTION, SITUATION, cleaned, known_name, optional
 from memory.memories.entities import (
     ExperienceDraft,
     Kind,
@@ -60,7 +60,7 @@ class MetaGuidelineDraft:
     """Free JSON of its author."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "agent", cleaned(self.agent, "agent", NAME))
+        object.__setattr__(self, "agent", known_name(self.agent, "agent"))
         reason = cleaned(self.failure_reason, "failure_reason", SITUATION)
         object.__setattr__(self, "failure_reason", reason)
         instruction = cleaned(self.instruction, "instruction", INSTRUCTION)

@@ -10,14 +10,7 @@ from pydantic import Field
 from memory.kernel.errors import Rejected
 from memory.kernel.fields import INPUT, OUTPUT, CallerKey, Flag, Moment, Name, Nested, Share
 from memory.kernel.metrics import RewardKind
-from memory.kernel.text import (
-    KEY,
-    NAME,
-    cleaned_json,
-    cleaned_name,
-    optional,
-    optional_exact,
-)
+from memory.kernel.text import KEY, cleaned_json, cleaned_name, optional_exact, optional_known_name
 from memory.receipts.entities import Free, Outcome, RunResult
 from memory.receipts.key_entities import KeyedReceipt
 from memory.tasks.run_entities import RunTrace
@@ -154,7 +147,7 @@ class KeyedReport(Report):
             raise Rejected("give exactly one of task_key and trace_id", field="task_key")
         for name in ("task_key", "trace_id"):
             object.__setattr__(self, name, optional_exact(getattr(self, name), name, KEY))
-        object.__setattr__(self, "agent", optional(self.agent, "agent", NAME))
+        object.__setattr__(self, "agent", optional_known_name(self.agent, "agent"))
         if self.policy not in get_args(Policy):
             policies = get_args(Policy)
             raise Rejected(

@@ -24,7 +24,7 @@ from memory.kernel.fields import (
     Number,
     Whole,
 )
-from memory.kernel.text import KEY, NAME, cleaned, optional_exact
+from memory.kernel.text import KEY, known_name, optional_exact
 from memory.memories.entities import Kind
 from memory.memories.filter_entities import RetrievalFilter
 from memory.meta_guidelines.entities import ServedGuidance
@@ -105,7 +105,7 @@ class RetrievalRequest:
     """The caller's own id of the trace that the run belongs to: a result may be reported by it."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "agent", cleaned(self.agent, "agent", NAME))
+        object.__setattr__(self, "agent", known_name(self.agent, "agent"))
         object.__setattr__(self, "trace_id", optional_exact(self.trace_id, "trace_id", KEY))
         _require_one_of("arm", self.arm, ("auto", "on", "off"))
         _require_one_of("gates", self.gates, ("on", "off"))

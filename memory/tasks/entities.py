@@ -14,13 +14,13 @@ from memory.kernel.fields import INPUT, OUTPUT, CallerKey, Flag, Moment, Name, T
 from memory.kernel.metrics import METRICS, RewardKind
 from memory.kernel.text import (
     KEY,
-    NAME,
     TASK,
     cleaned,
     cleaned_json,
     cleaned_name,
-    optional,
+    known_name,
     optional_exact,
+    optional_known_name,
     optional_name,
 )
 
@@ -51,8 +51,10 @@ class CategoryName:
     """A finer kind within it."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "name", cleaned(self.name, "category", NAME))
-        object.__setattr__(self, "subcategory", optional(self.subcategory, "subcategory", NAME))
+        object.__setattr__(self, "name", known_name(self.name, "category"))
+        object.__setattr__(
+            self, "subcategory", optional_known_name(self.subcategory, "subcategory")
+        )
 
     @classmethod
     def of(cls, category: str | None, subcategory: str | None) -> "CategoryName | None":
@@ -315,3 +317,14 @@ class AgentChange:
 
 GENERAL_NAME = "general"
 """Where a task goes that names no category and is like none; no taxonomy defines it."""
+
+
+def claims_general(name: str) -> bool:
+    """Whether a name of the first level could be taken for `general`, in whatever case."""
+    return name.casefold() == GENERAL_NAME
+
+
+GENERAL_KEPT = (
+    f"`{GENERAL_NAME}` collects what fits no category: it cannot be renamed, and no other may take"
+    " the name"
+)

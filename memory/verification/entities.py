@@ -10,7 +10,15 @@ from pydantic import Field
 
 from memory.kernel.errors import Rejected
 from memory.kernel.fields import INPUT, OUTPUT, Lesson, Moment, Name, Share, Situation, Whole
-from memory.kernel.text import LESSON, NAME, SITUATION, cleaned, cleaned_json, optional
+from memory.kernel.text import (
+    LESSON,
+    SITUATION,
+    cleaned,
+    cleaned_json,
+    known_name,
+    optional,
+    optional_known_name,
+)
 from memory.receipts.entities import Free, RunResult
 
 MAX_CLAIM = 64
@@ -170,8 +178,8 @@ class TicketClaim:
     """How many at most."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "agent", cleaned(self.agent, "agent", NAME))
-        object.__setattr__(self, "category", optional(self.category, "category", NAME))
+        object.__setattr__(self, "agent", known_name(self.agent, "agent"))
+        object.__setattr__(self, "category", optional_known_name(self.category, "category"))
         if not 1 <= self.limit <= MAX_CLAIM:
             raise Rejected(f"limit must lie in 1…{MAX_CLAIM}", field="limit", limit=MAX_CLAIM)
 
@@ -219,7 +227,7 @@ class TrialReport:
     """When it became known: required in `replay` namespaces, refused in `wall` ones."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "agent", cleaned(self.agent, "agent", NAME))
+        object.__setattr__(self, "agent", known_name(self.agent, "agent"))
         clean = (one.cleaned(f"trials.{place}") for place, one in enumerate(self.trials))
         object.__setattr__(self, "trials", tuple(clean))
 

@@ -25,7 +25,7 @@ pairs_argument = click.argument("pairs", nargs=-1, metavar=f"[{SETTINGS}]...")
 
 @click.group()
 def namespace() -> None:
-    """Make, list, set, freeze and delete namespaces."""
+    """Make, list, freeze and delete namespaces, and change their settings."""
 
 
 @namespace.command()
@@ -76,8 +76,9 @@ def settings(
 ) -> None:
     """Print the settings of SLUG, after changing those that are named.
 
-    A value is JSON, or else text. null leaves raw_gate, score_floor, control_rate or
-    llm_daily_tokens to the server and sets retention_days to for ever; others take no null. With
+    A value is JSON, or else text. null leaves raw_gate, score_floor, control_rate,
+    llm_daily_tokens or llm_daily_cost to the server and sets retention_days to for ever; others
+    take no null. With
     --policy every belief is refolded from the recorded outcomes: look with --dry-run first.
     """
     change = read_pairs(pairs)

@@ -76,10 +76,29 @@ async def test_nul_in_a_report_is_no_fault_of_the_server(client, namespace):
 
     answer = await client.post(
         inside(namespace, f"/retrievals/{receipt['retrieval_id']}/outcome"),
-        json=an_outcome(evaluator="e\x00", stances={"m\x00": "s\x00"}),
+        json=an_outcome(stances={"m\x00": "s\x00"}),
     )
 
     assert answer.status_code == 202, answer.text
+
+
+@pytest.mark.parametrize("field", ["agent", "category", "subcategory"])
+async def test_a_name_with_nul_is_refused_as_with_any_control_character(client, namespace, field):
+    for name in ("a\x00b", "a\x01b"):
+        body = an_experience(category="c") | {field: name}
+        answer = await client.post(inside(namespace, "/experiences"), json=body)
+        assert problem(answer)[::2] == (422, field)
+
+
+async def test_no_category_is_made_that_differs_from_general_by_case_alone(client, namespace):
+    path = inside(namespace, "/experiences")
+
+    refused = await client.post(path, json=an_experience(category="General"))
+    below = an_experience(category="general", subcategory="General")
+
+    assert problem(refused)[::2] == (422, "category")
+    assert "no other may take the name" in refused.json()["detail"]
+    assert (await client.post(path, json=below)).status_code == 201
 
 
 @pytest.mark.parametrize("field", ["situation", "lesson", "agent", "category"])

@@ -120,6 +120,15 @@ def test_what_broke_off_and_what_a_later_migration_makes_gets_its_parts(spread_u
         connection.execute("DROP TABLE later; ALTER TABLE memory DROP COLUMN later")
 
 
+def test_the_owner_takes_statistics_of_the_whole_tables(spread_url: str) -> None:
+    whole = "SELECT relname::text, reltuples >= 0 FROM pg_class WHERE relkind = 'p' ORDER BY 1"
+    with psycopg.connect(spread_url, autocommit=True) as connection:
+        connection.execute("SET ROLE memlift_owner")
+        connection.execute("ANALYZE")
+
+    assert asked(spread_url, whole) == [(name, True) for name in NAMES]
+
+
 NAMESPACE = """
     INSERT INTO namespace (id, slug, clock, learning, policy, created_at)
     VALUES (gen_random_uuid(), 'here', 'wall', 'on', 'paper', now()) RETURNING 1
@@ -131,7 +140,7 @@ def test_a_database_with_namespaces_is_refused_and_told_the_way(fresh_database: 
     upgrade(url)
     asked(url, NAMESPACE)
 
-    with pytest.raises(Conflict, match=r"has namespaces.*memlift export.*memlift import"):
+    with pytest.raises(Conflict, match=r"has namespaces.*memlift move.*export.*memlift import"):
         upgrade(url, PARTS)
 
     assert asked(url, PARTED) == []

@@ -61,8 +61,9 @@ def require_new(connection: Connection, n: int) -> None:
 
 
 _RECIPE = (
-    "make a new database, run `memlift migrate --partitions N` on it, and move each namespace by "
-    "`memlift export` and `memlift import` (docs/how-to/spread-over-partitions.md)"
+    "make a new database, run `memlift migrate --partitions N` on it, and bring each namespace "
+    "over by `memlift move`, or by `memlift export` and `memlift import` "
+    "(docs/how-to/spread-over-partitions.md)"
 )
 
 

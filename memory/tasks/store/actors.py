@@ -14,12 +14,15 @@ from memory.kernel.paging import Listed, Page, listed
 from memory.kernel.postgres.rows import RowMapper
 from memory.kernel.text import cleaned_name
 from memory.tasks.entities import (
+    GENERAL_KEPT,
+    GENERAL_NAME,
     Agent,
     AgentDraft,
     Category,
     CategoryIds,
     CategoryName,
     Measure,
+    claims_general,
 )
 from memory.tasks.tables import agent, category
 
@@ -157,7 +160,10 @@ class ActorStore:
         known = await self.find_category(name, parent_id)
         if known is not None:
             return known
-        cleaned_name(name, "category" if parent_id is None else "subcategory")
+        field = "category" if parent_id is None else "subcategory"
+        cleaned_name(name, field)
+        if parent_id is None and name != GENERAL_NAME and claims_general(name):
+            raise Rejected(GENERAL_KEPT, field=field)
         await self._connection.execute(
             insert(category)
             .values(

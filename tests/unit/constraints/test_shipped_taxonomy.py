@@ -39,6 +39,7 @@ def test_what_is_stored_is_read_back():
         ((), "categories"),
         ((Branch("a", "x"), Branch("a", "y")), "categories.1.name"),
         ((Branch("general", "x"),), "categories.0.name"),
+        ((Branch("a", "x"), Branch("General", "x")), "categories.1.name"),
         ((Branch("a", " "),), "categories.0.description"),
         ((Branch("a", "x", related=("a",)),), "categories.0.related"),
         ((Branch("a", "x", related=("b",)),), "categories.0.related"),

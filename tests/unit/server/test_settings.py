@@ -9,6 +9,7 @@ import pytest
 from pydantic import ValidationError
 
 from memory.kernel.errors import Rejected, Unavailable
+from memory.tenancy.namespace_settings import MAX_COST
 from server.settings import (
     Settings,
     cap_threads,
@@ -190,6 +191,35 @@ def test_a_price_is_given_for_a_million_tokens(put: Put) -> None:
     assert load().named_price() is None
     put("MEMLIFT_LLM_PRICE", "0.25,0.5")
     assert load().named_price() == (0.25e-6, 0.5e-6)
-    put("MEMLIFT_LLM_PRICE", "0.15")
-    with pytest.raises(Rejected, match="MEMLIFT_LLM_PRICE"):
+    for price in ("0.15", "free,0", "0.15,-1", "inf,0", "9999999,1"):
+        put("MEMLIFT_LLM_PRICE", price)
+        with pytest.raises(
+            Rejected, match=r"MEMLIFT_LLM_PRICE: must be two .* such as 0\.15,0\.60$"
+        ):
+            load()
+
+
+@pytest.mark.parametrize("name", ["MEMLIFT_EMBEDDING_URL", "MEMLIFT_RERANKER_URL"])
+def test_an_address_that_is_none_is_told_what_one_looks_like(put: Put, name: str) -> None:
+    put(name, "host:8080")
+    with pytest.raises(Rejected, match=f"{name}: must be an address such as http://host:8080/v1"):
+        load()
+
+
+@pytest.mark.parametrize(
+    ("cost", "said"),
+    [
+        ("inf", "finite number"),
+        ("nan", "finite number"),
+        ("1e9", "less than or equal to 1000000"),
+        ("-1", "greater than or equal to 0"),
+    ],
+)
+def test_a_daily_cost_is_finite_and_within_what_a_namespace_may_have(
+    put: Put, cost: str, said: str
+) -> None:
+    put("MEMLIFT_LLM_DAILY_COST", f"{MAX_COST}")
+    assert load().llm_daily_cost == MAX_COST
+    put("MEMLIFT_LLM_DAILY_COST", cost)
+    with pytest.raises(Rejected, match=f"MEMLIFT_LLM_DAILY_COST: Input should be .*{said}"):
         load()
