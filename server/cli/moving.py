@@ -13,13 +13,8 @@ from memory.kernel.errors import Rejected, Unavailable
 from memory.kernel.postgres.database import Database
 from memory.kernel.postgres.migrate import heads
 from memory.kernel.text import counted
-from memory.transfer.moving import (
-    PAUSE,
-    MoveRequest,
-    call_off,
-    drop_remains,
-    move_namespace,
-)
+from memory.transfer.calling_off import call_off, drop_remains
+from memory.transfer.moving import PAUSE, MoveRequest, move_namespace
 from server import hosting
 from server.cli.files import data_option
 from server.settings import load, meant

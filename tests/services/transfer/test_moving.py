@@ -18,7 +18,8 @@ from memory.tenancy.entities import NamespaceDraft
 from memory.tenancy.store.keys import KeyStore
 from memory.tenancy.store.moves import MoveStore
 from memory.tenancy.store.namespaces import NamespaceStore
-from memory.transfer.moving import MoveRequest, call_off, drop_remains, move_namespace
+from memory.transfer.calling_off import call_off, drop_remains
+from memory.transfer.moving import MoveRequest, move_namespace
 from memory.transfer.store.moving import NOT_MOVED, moved_tables
 from tests.fixtures.engine import NOON
 from tests.migrations.first_release import restore
@@ -161,6 +162,53 @@ async def test_a_move_that_was_interrupted_goes_on(
     after_all = await content(target, slug)
     assert {**after_all, "audit": []} == {**before, "audit": []}
     assert said[after] == "going on with the move that was begun"
+
+
+async def test_what_arrived_of_a_namespace_that_was_deleted_since_is_called_off(
+    databases: tuple[Database, Database],
+) -> None:
+    source, target = databases
+    async with source.transaction() as connection:
+        space = await NamespaceStore(connection).create(NamespaceDraft("short"), None, NOON)
+
+    def say(line: str) -> None:
+        raise Stopped(line)
+
+    with pytest.raises(Stopped):
+        await move_namespace(source, target, MoveRequest("short", THERE), NOON, say)
+    async with source.holding(MoveStore.lock_name(space.id)), source.transaction() as connection:
+        with pytest.raises(Conflict, match="is being moved"):
+            await MoveStore(connection).require_at_rest(space.id)
+    async with source.transaction() as connection:
+        await MoveStore(connection).require_at_rest(space.id)
+        await NamespaceStore(connection).delete(space.id)
+        # One of the same name is another one.
+        await NamespaceStore(connection).create(NamespaceDraft("short"), None, NOON)
+    with pytest.raises(Conflict, match="has begun to arrive"):
+        await move_namespace(source, target, MoveRequest("short", THERE), NOON, heard([]))
+    async with target.holding(f"arrive {space.id}"):
+        with pytest.raises(Conflict, match="another process"):
+            await call_off(source, target, "short", NOON, heard([]))
+    said: list[str] = []
+
+    await call_off(source, target, "short", NOON, heard(said))
+
+    assert "does not have the short" in said[0]
+    with pytest.raises(NotFound):
+        await content(target, "short")
+    assert await content(source, "short"), "the one of the same name stays"
+    async with source.transaction() as connection:
+        await NamespaceStore(connection).delete(
+            (await NamespaceStore(connection).by_slug("short")).id
+        )
+    with pytest.raises(NotFound, match="no such namespace"):
+        await call_off(source, target, "short", NOON, heard([]))
+
+
+async def test_one_database_is_not_two_places(databases: tuple[Database, Database]) -> None:
+    source, _ = databases
+    with pytest.raises(Conflict, match="is the database that the namespace is in"):
+        await move_namespace(source, source, MoveRequest(SLUGS[4], THERE), NOON, heard([]))
 
 
 async def test_what_changes_and_goes_between_two_rounds_is_carried_over_too(
