@@ -109,25 +109,53 @@ async def move_namespace(
     async with alone(source, target, space.id):
         before = await relocation_of(source, space.id)
         if before is not None and before.state == "moved":
-            return await _finish(target, space, before, say)
+            return await _finish(source, target, before, request, now, say)
         move = _Carrying(source, target, space, request, say)
         await move.arrive(now)
         return await move.carry_over(now)
 
 
 async def _finish(
-    target: Database, space: Namespace, before: Relocation, say: Say
+    source: Database,
+    target: Database,
+    before: Relocation,
+    request: MoveRequest,
+    now: datetime,
+    say: Say,
 ) -> NamespaceMoved:
-    """The source has given it away; only the target may still keep its callers out."""
+    """The source has given it away; only the target may still keep its callers out, and callers be
+    told of another address than the one it has.
+    """
     async with target.transaction() as connection:
+        try:
+            await NamespaceStore(connection).get(before.namespace_id)
+        except NotFound as fault:
+            raise Conflict(
+                f"namespace {request.namespace} has moved to {before.url}, and the database of --to"
+                " does not have it",
+                code="namespace_moved",
+            ) from fault
         store = MoveStore(connection)
-        there = await store.find(space.id)
+        there = await store.find(before.namespace_id)
         # It may have moved on from there since.
         opened = there is not None and there.state == "arriving"
         if opened:
-            await store.open(space.id)
+            await store.open(before.namespace_id)
     say("it had moved, and is open now" if opened else f"it has moved already, to {before.url}")
-    return NamespaceMoved(space.slug, before.url, 0, 0, 0, 0, 0.0, folded_in_pause=False)
+    if request.url != before.url:
+        await _tell_another_address(source, before, request, now)
+        say(f"callers of the old place are told {request.url} from now on")
+    return NamespaceMoved(request.namespace, request.url, 0, 0, 0, 0, 0.0, folded_in_pause=False)
+
+
+async def _tell_another_address(
+    source: Database, before: Relocation, request: MoveRequest, now: datetime
+) -> None:
+    async with source.transaction() as connection:
+        await MoveStore(connection).tell(before.namespace_id, request.url)
+        detail = {"url": request.url, "instead_of": before.url}
+        event = AuditEvent("namespace.address_changed", request.namespace, detail)
+        await CallStore(connection).record(event, None, before.namespace_id, now)
 
 
 @dataclass(slots=True)

@@ -135,6 +135,14 @@ class MoveStore:
         )
         return changed.rowcount == 1
 
+    async def tell(self, namespace_id: UUID, url: str) -> None:
+        """From now on callers of a namespace that has moved are told another address."""
+        await self._connection.execute(
+            update(namespace_move)
+            .where(namespace_move.c.namespace_id == namespace_id)
+            .values(url=url)
+        )
+
     async def open(self, namespace_id: UUID) -> bool:
         """Whether there was a move: from now on the namespace is served here."""
         gone = await self._connection.execute(

@@ -134,6 +134,30 @@ async def test_all_of_it_is_at_the_other_place_and_nothing_where_it_was(
     assert {**back, "audit": []} == {**before, "audit": []}, "it may come back"
 
 
+async def test_callers_are_told_another_address_where_the_first_was_wrong(
+    databases: tuple[Database, Database],
+) -> None:
+    source, target = databases
+    async with source.transaction() as connection:
+        space = await NamespaceStore(connection).create(NamespaceDraft("wrong"), None, NOON)
+    await move_namespace(source, target, MoveRequest("wrong", "https://w.example"), NOON, heard([]))
+    said: list[str] = []
+
+    again = await move_namespace(source, target, MoveRequest("wrong", THERE), NOON, heard(said))
+
+    assert (again.rows, again.url) == (0, THERE)
+    assert said == [
+        "it has moved already, to https://w.example",
+        f"callers of the old place are told {THERE} from now on",
+    ]
+    with pytest.raises(Moved, match=THERE):
+        await content(source, "wrong")
+    async with target.transaction() as connection:
+        await NamespaceStore(connection).delete(space.id)
+    with pytest.raises(Conflict, match="database of --to does not have it"):
+        await move_namespace(source, target, MoveRequest("wrong", THERE), NOON, heard([]))
+
+
 class Stopped(Exception):
     """As if the process had died."""
 
