@@ -8,22 +8,25 @@ import pytest
 from sqlalchemy import text
 from transfer_builders import content, opened, states
 
+from memory.jobs.service import JOBS, JobRequest, run_job
+from memory.kernel.engine import Engine
 from memory.kernel.errors import Conflict, Moved, NotFound, Unavailable
 from memory.kernel.ids import first_id_of
 from memory.kernel.postgres.database import Database
 from memory.kernel.postgres.leadership import WorkStore
 from memory.kernel.postgres.migrate import upgrade
 from memory.schema import metadata
-from memory.tenancy.entities import NamespaceDraft
+from memory.tenancy.entities import Key, NamespaceDraft
 from memory.tenancy.store.keys import KeyStore
 from memory.tenancy.store.moves import MoveStore
 from memory.tenancy.store.namespaces import NamespaceStore
 from memory.transfer.calling_off import call_off, drop_remains
 from memory.transfer.moving import MoveRequest, move_namespace
-from memory.transfer.store.moving import NOT_MOVED, moved_tables
-from tests.fixtures.engine import NOON
+from memory.transfer.store.moving import NOT_MOVED, RowTarget, moved_tables
+from tests.fixtures.engine import NOON, a_namespace
 from tests.migrations.first_release import restore
 from tests.migrations.surviving import SLUGS
+from tests.storage.steps import a_call
 
 THERE = "https://there.example"
 
@@ -344,6 +347,18 @@ async def test_a_namespace_with_something_in_it_is_not_written_over(
     assert await content(target, taken.slug)
     with pytest.raises(NotFound):
         await move_namespace(source, target, MoveRequest("nowhere", THERE), NOON, heard([]))
+
+
+async def test_what_jobs_leave_in_a_namespace_that_nobody_used_is_nothing(
+    engine: Engine, operator: Key
+) -> None:
+    call = await a_call(engine, operator, await a_namespace(engine, operator))
+    for job in JOBS:
+        await run_job(engine, call, job.name, JobRequest())
+
+    async with engine.database.transaction(call.namespace.id) as connection:
+        assert await connection.scalar(text("SELECT count(*) FROM health_sample"))
+        assert await RowTarget(connection, call.namespace.id).is_empty()
 
 
 def test_no_table_of_a_namespace_is_forgotten_by_its_move() -> None:
