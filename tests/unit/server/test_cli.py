@@ -12,7 +12,8 @@ from memlift_client import MemLift
 
 from memory.kernel.postgres.embedded.ports import find_free_port
 from server.cli import main
-from server.settings import Settings, variable
+from server.hosting import refuse_too_many_connections
+from server.settings import Settings, load, variable
 
 
 @pytest.fixture(autouse=True)
@@ -73,8 +74,20 @@ def test_more_connections_than_the_embedded_database_has_are_refused(
 
     line = refused_in_one_line(memlift("serve", "--workers", 2, "--port", find_free_port()))
 
-    assert "lower MEMLIFT_POOL_SIZE" in line
+    assert "2 workers may open 50 + 5 connections each, 110 in all" in line
+    assert "1 worker with that pool, or MEMLIFT_POOL_SIZE=40 with so many workers" in line
     assert not (tmp_path / "data").exists()
+
+    monkeypatch.setenv("MEMLIFT_POOL_SIZE", "41")
+    refused_in_one_line(memlift("serve", "--workers", 2, "--port", find_free_port()))
+    refuse_too_many_connections(load({"workers": 2, "pool_size": 40}))
+
+
+def test_a_pause_is_a_number() -> None:
+    moved = memlift("move", "river", "--to", "postgresql://x", "--pause", "nan")
+
+    assert moved.exit_code == 2
+    assert "nan is not a number of seconds" in moved.output
 
 
 def test_a_database_that_does_not_answer_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
