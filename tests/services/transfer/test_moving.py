@@ -3,10 +3,11 @@
 import asyncio
 from collections.abc import AsyncGenerator, Callable
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 from sqlalchemy import text
-from transfer_builders import content, opened, states
+from transfer_builders import content, exported, opened, states
 
 from memory.jobs.service import JOBS, JobRequest, run_job
 from memory.kernel.engine import Engine
@@ -138,7 +139,7 @@ async def test_all_of_it_is_at_the_other_place_and_nothing_where_it_was(
 
 
 async def test_callers_are_told_another_address_where_the_first_was_wrong(
-    databases: tuple[Database, Database],
+    databases: tuple[Database, Database], tmp_path: Path
 ) -> None:
     source, target = databases
     async with source.transaction() as connection:
@@ -155,6 +156,8 @@ async def test_callers_are_told_another_address_where_the_first_was_wrong(
     ]
     with pytest.raises(Moved, match=THERE):
         await content(source, "wrong")
+    with pytest.raises(Moved, match=THERE):
+        await exported(source, "wrong", tmp_path / "old.zip")
     async with target.transaction() as connection:
         await NamespaceStore(connection).delete(space.id)
     with pytest.raises(Conflict, match="database of --to does not have it"):
