@@ -201,7 +201,7 @@ class _Carrying:
             )
         done.append(await self._round(compared=True))
         folding = await self._fold()
-        self.say(f"all rows are equal, and the ledger folds to the same bits in {folding:.1f} s")
+        self.say(f"all rows are equal, and the ledger refolds to the same bits in {folding:.1f} s")
         paused_at = monotonic()
         folded = folding < FOLDED_WITHIN * self._pause
         done.append(await self._switch(now, folded=folded))
