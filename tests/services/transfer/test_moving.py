@@ -13,6 +13,7 @@ from memory.jobs.service import JOBS, JobRequest, run_job
 from memory.kernel.engine import Engine
 from memory.kernel.errors import Conflict, Moved, NotFound, Unavailable
 from memory.kernel.ids import first_id_of
+from memory.kernel.paging import Page
 from memory.kernel.postgres.database import Database
 from memory.kernel.postgres.leadership import WorkStore
 from memory.kernel.postgres.migrate import upgrade
@@ -156,6 +157,9 @@ async def test_callers_are_told_another_address_where_the_first_was_wrong(
     ]
     with pytest.raises(Moved, match=THERE):
         await content(source, "wrong")
+    async with source.transaction() as connection:
+        shown = await NamespaceStore(connection).browse(Page(100), space.id)
+    assert [one.elsewhere for one in shown.items] == [THERE]
     with pytest.raises(Moved, match=THERE):
         await exported(source, "wrong", tmp_path / "old.zip")
     async with target.transaction() as connection:
@@ -187,6 +191,10 @@ async def test_a_move_that_was_interrupted_goes_on(
     assert await content(source, slug) == before, "it is served where it was"
     with pytest.raises(Unavailable, match="is being moved"):
         await content(target, slug)
+    async with source.transaction() as here, target.transaction() as there:
+        space = await NamespaceStore(here).by_slug(slug)
+        shown = [await NamespaceStore(one).browse(Page(100), space.id) for one in (here, there)]
+    assert [one.items[0].elsewhere for one in shown] == [None, "arriving"]
     await move_namespace(source, target, MoveRequest(slug, THERE), NOON, heard(said))
 
     after_all = await content(target, slug)

@@ -12,6 +12,7 @@ from memlift_client import MemLift
 
 from memory.kernel.postgres.embedded.ports import find_free_port
 from server.cli import main
+from server.cli.namespaces import learning_or_place
 from server.hosting import refuse_too_many_connections
 from server.settings import Settings, load, variable
 
@@ -224,3 +225,11 @@ def test_a_change_is_foreseen_in_words_that_count_well(monkeypatch: pytest.Monke
     assert said.startswith(
         "1 outcome refolded under paper instead of belief: 0 memories would rise"
     )
+
+
+def test_lists_say_where_a_namespace_is_that_is_not_here() -> None:
+    placed = [None, "arriving", "https://new.example"]
+
+    shown = [learning_or_place(SimpleNamespace(learning="on", elsewhere=one)) for one in placed]  # pyright: ignore[reportArgumentType] - what it reads
+
+    assert shown == ["on", "arriving", "moved to https://new.example"]
