@@ -5,9 +5,9 @@ from uuid import UUID
 
 from memory.kernel.errors import Conflict, NotFound
 from memory.kernel.postgres.database import Database
-from memory.tenancy.entities import AuditEvent
+from memory.tenancy.entities import AuditEvent, Namespace
 from memory.tenancy.store.calls import CallStore
-from memory.tenancy.store.moves import MoveStore
+from memory.tenancy.store.moves import MoveStore, Relocation
 from memory.tenancy.store.namespaces import NamespaceStore
 from memory.transfer.moving import Say
 from memory.transfer.places import alone, find_space, move_running, relocation_of, require_two
@@ -85,12 +85,36 @@ async def drop_remains(source: Database, slug: str, now: datetime) -> int:
     """Delete what a namespace that has moved left behind, but its keys and where it went; how many
     rows. Raises Conflict where it has not moved.
     """
-    space = await find_space(source, slug)
-    before = await relocation_of(source, space.id)
-    if before is None or before.state != "moved":
-        raise Conflict(f"namespace {slug} has not moved: nothing is left behind", code="not_moved")
+    space, _ = await _moved_away(source, slug)
     async with source.transaction(space.id, wherever=True) as connection:
         gone = await RowTarget(connection, space.id).clear(kept=("api_key",))
         event = AuditEvent("namespace.remains_dropped", slug, {"rows": gone})
         await CallStore(connection).record(event, None, space.id, now)
     return gone
+
+
+async def free_name(source: Database, target: Database, slug: str, now: datetime) -> str:
+    """Delete all that a namespace that has moved left behind, with its keys and where it went: its
+    name is free at the old place, where nobody is told the address any more that this returns.
+    Raises Conflict where it has not moved, or is not open at the new place.
+    """
+    await require_two(source, target)
+    space, before = await _moved_away(source, slug)
+    there = await relocation_of(target, space.id)
+    if there is not None and there.state == "arriving":
+        raise Conflict(
+            f"{slug} is not open at the new place yet: run the move again first", code="not_moved"
+        )
+    async with source.transaction() as connection:
+        await NamespaceStore(connection).delete(space.id)
+        event = AuditEvent("namespace.name_freed", slug, {"url": before.url})
+        await CallStore(connection).record(event, None, None, now)
+    return before.url
+
+
+async def _moved_away(source: Database, slug: str) -> tuple[Namespace, Relocation]:
+    space = await find_space(source, slug)
+    before = await relocation_of(source, space.id)
+    if before is None or before.state != "moved":
+        raise Conflict(f"namespace {slug} has not moved: nothing is left behind", code="not_moved")
+    return space, before

@@ -14,7 +14,7 @@ from memory.kernel.errors import Rejected, Unavailable
 from memory.kernel.postgres.database import Database
 from memory.kernel.postgres.migrate import heads
 from memory.kernel.text import counted
-from memory.transfer.calling_off import call_off, drop_remains
+from memory.transfer.calling_off import call_off, drop_remains, free_name
 from memory.transfer.moving import PAUSE, MoveRequest, move_namespace
 from server import hosting
 from server.cli.files import data_option
@@ -31,6 +31,7 @@ class _Given:
     pause: float
     off: bool
     remains: bool
+    free: bool
     data: Path | None
 
 
@@ -71,6 +72,13 @@ def _number(context: click.Context, option: click.Parameter, value: float) -> fl
     help="Delete what a namespace that has moved left at the old place; its name stays taken "
     "there.",
 )
+@click.option(
+    "--free-name",
+    "free",
+    is_flag=True,
+    help="Delete that with its keys and its name: callers of the old place are told the new "
+    "address no more. Needs --to.",
+)
 @data_option
 def command(**given: Any) -> None:
     """Move a namespace to another deployment while it is used.
@@ -83,13 +91,16 @@ def command(**given: Any) -> None:
     asked = _Given(**given)
     with hosting.existing_database(load({"data": asked.data})) as source:
         _require_head(source, "the old database")
-        if asked.remains:
+        if asked.remains and not asked.free:
             asyncio.run(_drop(source, asked.namespace))
             return
         target = _target(asked.to)
         _require_head(target, "the new database")
         if asked.off:
             asyncio.run(_call_off(source, target, asked.namespace))
+            return
+        if asked.free:
+            asyncio.run(_free(source, target, asked.namespace))
             return
         pause = timedelta(seconds=asked.pause)
         request = MoveRequest(asked.namespace, _address(asked.address), pause)
@@ -120,6 +131,16 @@ async def _call_off(source: str, target: str, namespace: str) -> None:
         await there.close()
 
 
+async def _free(source: str, target: str, namespace: str) -> None:
+    here, there = Database(source), Database(target)
+    try:
+        url = await free_name(here, there, namespace, datetime.now(UTC))
+    finally:
+        await here.close()
+        await there.close()
+    click.echo(f"the name {namespace} is free at the old place, which no longer tells of {url}")
+
+
 async def _drop(source: str, namespace: str) -> None:
     here = Database(source)
     try:
@@ -128,7 +149,7 @@ async def _drop(source: str, namespace: str) -> None:
         await here.close()
     click.echo(
         f"deleted {counted(gone, 'row')} that {namespace} left at the old place; its keys and its "
-        "name stay taken there, so that callers are told the new address"
+        "name stay taken there, so that callers are told the new address (--free-name frees it)"
     )
 
 

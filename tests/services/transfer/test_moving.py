@@ -22,7 +22,7 @@ from memory.tenancy.entities import Key, NamespaceDraft
 from memory.tenancy.store.keys import KeyStore
 from memory.tenancy.store.moves import MoveStore
 from memory.tenancy.store.namespaces import NamespaceStore
-from memory.transfer.calling_off import call_off, drop_remains
+from memory.transfer.calling_off import call_off, drop_remains, free_name
 from memory.transfer.moving import MoveRequest, move_namespace
 from memory.transfer.store.moving import NOT_MOVED, RowTarget, moved_tables
 from tests.fixtures.engine import NOON, a_namespace
@@ -166,6 +166,30 @@ async def test_callers_are_told_another_address_where_the_first_was_wrong(
         await NamespaceStore(connection).delete(space.id)
     with pytest.raises(Conflict, match="database of --to does not have it"):
         await move_namespace(source, target, MoveRequest("wrong", THERE), NOON, heard([]))
+
+
+async def test_the_name_of_what_moved_is_freed_once_it_is_open_elsewhere(
+    databases: tuple[Database, Database],
+) -> None:
+    source, target = databases
+    async with source.transaction() as connection:
+        space = await NamespaceStore(connection).create(NamespaceDraft("named"), None, NOON)
+    with pytest.raises(Conflict, match="has not moved"):
+        await free_name(source, target, "named", NOON)
+    await move_namespace(source, target, MoveRequest("named", THERE), NOON, heard([]))
+    async with target.transaction() as connection:
+        await MoveStore(connection).arrive(space.id, THERE, NOON)
+    with pytest.raises(Conflict, match="not open at the new place"):
+        await free_name(source, target, "named", NOON)
+    async with target.transaction() as connection:
+        await MoveStore(connection).open(space.id)
+
+    assert await free_name(source, target, "named", NOON) == THERE
+
+    async with source.transaction() as connection:
+        made = await NamespaceStore(connection).create(NamespaceDraft("named"), None, NOON)
+    assert made.id != space.id
+    assert await content(target, "named")
 
 
 class Stopped(Exception):
