@@ -148,8 +148,8 @@ async def _drop(source: str, namespace: str) -> None:
     finally:
         await here.close()
     click.echo(
-        f"deleted {counted(gone, 'row')} that {namespace} left at the old place; its keys and its "
-        "name stay taken there, so that callers are told the new address (--free-name frees it)"
+        f"deleted {counted(gone, 'row')} that {namespace} left at the old place; its keys and name"
+        " stay there, so that callers are told the new address (--free-name frees it)"
     )
 
 
