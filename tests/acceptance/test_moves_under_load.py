@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from uuid import uuid4
 
@@ -112,7 +112,7 @@ def test_a_namespace_moves_while_it_is_written_to(
     give_up_what_is_left(shared_server.home, words)
 
 
-def give_up_what_is_left(old: Home, words: list[object]) -> None:
+def give_up_what_is_left(old: Home, words: Sequence[object]) -> None:
     dropped = command("move", SLUG, "--drop-remains", MEMLIFT_HOME=old.data)
     assert f"rows that {SLUG} left at the old place" in dropped.stdout
     freed = command(*words[:4], "--free-name", MEMLIFT_HOME=old.data)
