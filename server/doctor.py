@@ -190,7 +190,7 @@ def check_workers(settings: Settings) -> str:
         raise Unavailable(f"{said}; there are {cores} cores: more workers than cores gain nothing")
     if settings.configured_database() is None:
         hosting.refuse_too_many_connections(settings)
-    connections = settings.workers * settings.pool_size
+    connections = hosting.connections_wanted(settings)
     return f"{said}; together they take up to {connections} database connections"
 
 

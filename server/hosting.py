@@ -19,8 +19,10 @@ from uvicorn.config import LOGGING_CONFIG
 
 from memory.kernel.errors import Rejected, Unavailable
 from memory.kernel.postgres import compatibility
+from memory.kernel.postgres.database import PoolSettings
 from memory.kernel.postgres.embedded import EmbeddedPostgres, reached
 from memory.kernel.postgres.migrate import heads, upgrade
+from memory.kernel.text import counted
 from memory.llm.provider import library_is_installed
 from server import opening
 from server.banner import Banner, login_link
@@ -36,6 +38,7 @@ ADDRESS_FILE = "url"
 """In the data directory: where a running server listens."""
 # The embedded server admits 100; some are kept for commands and for the leader.
 EMBEDDED_CONNECTIONS = 90
+LEAST_POOL = 2
 
 
 def serve(settings: Settings, application: str = APPLICATION) -> None:
@@ -188,12 +191,29 @@ def _why_not(settings: Settings, fault: OSError) -> str:
     return f"cannot listen on {settings.host}:{settings.port}: {fault.strerror or fault}"
 
 
+def connections_wanted(settings: Settings) -> int:
+    """How many all workers together may open."""
+    return settings.workers * (settings.pool_size + PoolSettings().overflow)
+
+
 def refuse_too_many_connections(settings: Settings) -> None:
-    wanted = settings.workers * settings.pool_size
+    wanted = connections_wanted(settings)
     if wanted > EMBEDDED_CONNECTIONS:
+        workers, size, more = settings.workers, settings.pool_size, PoolSettings().overflow
+        fewer = EMBEDDED_CONNECTIONS // (size + more)
+        smaller = EMBEDDED_CONNECTIONS // workers - more
+        fits = [
+            *([f"{counted(fewer, 'worker')} with that pool"] if fewer else []),
+            *(
+                [f"MEMLIFT_POOL_SIZE={smaller} with so many workers"]
+                if smaller >= LEAST_POOL
+                else []
+            ),
+        ]
         raise Rejected(
-            f"{settings.workers} workers with {settings.pool_size} connections each are more than "
-            f"the {EMBEDDED_CONNECTIONS} of the embedded database: lower MEMLIFT_POOL_SIZE",
+            f"{counted(workers, 'worker')} may open {size} + {more} connections each, {wanted} in"
+            f" all, and the embedded database has {EMBEDDED_CONNECTIONS} for them. What fits: "
+            f"{', or '.join(fits) or 'fewer of both'}",
             field="MEMLIFT_POOL_SIZE",
         )
 

@@ -270,7 +270,9 @@ class Settings(BaseSettings):
         " reach by http and at addresses that are not public; others only by https at public"
         " addresses; link-local addresses are never reached",
     )
-    pool_size: int = Field(8, ge=2, le=1000, description="database connections, per process")
+    pool_size: int = Field(
+        8, ge=2, le=1000, description="database connections, per process; five more at times"
+    )
     pool_timeout: Duration = Field(
         timedelta(seconds=5), description="longest wait for a database connection"
     )

@@ -14,7 +14,7 @@ from time import monotonic
 from typing import Generic, Protocol, TypeVar
 from uuid import UUID
 
-from memory.kernel.errors import MemoryFault, Overloaded
+from memory.kernel.errors import MemoryFault, Moved, Overloaded
 
 EVERY_SECONDS = 3.0
 MAX_OF_SESSION = 4
@@ -43,15 +43,19 @@ class Watch(Generic[Seen]):
     watchers: int = 0
     changed: asyncio.Event = field(default_factory=asyncio.Event)
     task: asyncio.Task[None] | None = None
+    ended: Moved | None = None
+    """Why nothing more will be seen."""
 
     async def after(
         self, seen: Seen | None, seconds: float, ending: ServerEnding | None = None
     ) -> Seen | None:
         """What differs from `seen`, as soon as there is one; None where nothing came in time, or
-        the server stops.
+        the server stops. Raises Moved once the namespace has.
         """
         until = monotonic() + seconds
         while self.latest is None or self.latest == seen:
+            if self.ended is not None:
+                raise Moved(self.ended.url)
             events: list[ServerEnding] = (
                 [self.changed] if ending is None else [self.changed, ending]
             )
@@ -65,8 +69,16 @@ class Watch(Generic[Seen]):
         """Wake everybody where something changed."""
         if found != self.latest:
             self.latest = found
-            self.changed.set()
-            self.changed = asyncio.Event()
+            self._wake()
+
+    def end(self, why: Moved) -> None:
+        """All who watch are told, and whoever comes later."""
+        self.ended = why
+        self._wake()
+
+    def _wake(self) -> None:
+        self.changed.set()
+        self.changed = asyncio.Event()
 
 
 async def _first_of(events: list[ServerEnding], seconds: float) -> None:
@@ -152,10 +164,16 @@ class Watches(Generic[Seen]):
             self._open.pop(namespace_id, None)
 
     async def _keep_looking(self, watch: Watch[Seen], look: Callable[[], Awaitable[Seen]]) -> None:
-        """A look that fails is tried again: what was seen last stays true of its time."""
+        """A look that fails is tried again: what was seen last stays true of its time. Of a
+        namespace that has moved nothing more is to be seen.
+        """
         while True:
             try:
                 watch.see(await look())
+            except Moved as fault:
+                logger.info("nobody sees what changes any more: %s", fault.detail)
+                watch.end(fault)
+                return
             except MemoryFault as fault:
                 logger.info(
                     "what changed could not be looked up; open streams show nothing new: %s",

@@ -46,8 +46,6 @@ class Act(StrEnum):
 
 
 _ALL = frozenset(Role)
-
-
 _MANAGERS = frozenset({Role.ADMIN, Role.OPERATOR})
 
 
@@ -337,6 +335,8 @@ class Namespace:
     """When it was made."""
     deletion_requested_at: datetime | None
     """When its deletion was last asked for."""
+    elsewhere: str | None = None
+    """In lists: `arriving` from another deployment, or its new address once it has moved."""
 
     def known_at(self, given: datetime | None, now: datetime, field: str = "known_at") -> datetime:
         """When a fact could be known: the server's clock in `wall`, the caller's word in

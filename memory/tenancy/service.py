@@ -41,7 +41,7 @@ from memory.tenancy.session_entities import (
 )
 from memory.tenancy.store.calls import CallStore
 from memory.tenancy.store.keys import KeyStore, StoredKey, find_key, found_key, is_unrecorded
-from memory.tenancy.store.moves import find_move, why_elsewhere
+from memory.tenancy.store.moves import MoveStore, find_move, why_elsewhere
 from memory.tenancy.store.namespaces import NamespaceStore, find_namespace, found_namespace
 from memory.tenancy.store.sessions import DashboardSessionStore
 
@@ -338,6 +338,7 @@ async def delete_namespace(engine: Engine, call: Call, confirmation: str) -> Non
             raise Conflict("ask for the deletion first", code="deletion_not_requested")
         if not hmac.compare_digest(requested[1], _digest(confirmation)):
             raise Rejected("this is not the confirmation that was handed out", field="confirmation")
+        await MoveStore(connection).require_at_rest(call.namespace.id)
         await store.delete(call.namespace.id)
         event = AuditEvent("namespace.delete", call.namespace.slug, {})
         await CallStore(connection).record(event, call.key.id, call.namespace.id, call.now)

@@ -10,8 +10,7 @@ the namespace away there is no way back, and before that nothing that cannot be 
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from time import monotonic
@@ -26,6 +25,7 @@ from memory.tenancy.entities import AuditEvent, Namespace
 from memory.tenancy.store.calls import CallStore
 from memory.tenancy.store.moves import MoveStore, Relocation
 from memory.tenancy.store.namespaces import NamespaceStore
+from memory.transfer.places import alone, find_space, relocation_of, require_two
 from memory.transfer.reading_back import find_difference
 from memory.transfer.store.moving import (
     APPENDED,
@@ -104,87 +104,58 @@ async def move_namespace(
     target has a namespace of that name with something in it, and Unavailable where it could not be
     done in the time: then the source serves it as before.
     """
-    space = await _find(source, request.namespace)
-    async with _alone(source, space.id):
-        before = await _relocation(source, space.id)
+    await require_two(source, target)
+    space = await find_space(source, request.namespace)
+    async with alone(source, target, space.id):
+        before = await relocation_of(source, space.id)
         if before is not None and before.state == "moved":
-            return await _finish(target, space, before, say)
+            return await _finish(source, target, before, request, now, say)
         move = _Carrying(source, target, space, request, say)
         await move.arrive(now)
         return await move.carry_over(now)
 
 
-async def call_off(source: Database, target: Database, slug: str, now: datetime, say: Say) -> None:
-    """As if the move had never begun. Raises Conflict where the source has given it away."""
-    space = await _find(source, slug)
-    async with _alone(source, space.id):
-        before = await _relocation(source, space.id)
-        if before is not None and before.state == "moved":
-            raise Conflict(
-                f"namespace {slug} has moved to {before.url}: it cannot be called off any more",
-                code="namespace_moved",
-            )
-        async with source.transaction() as connection:
-            await MoveStore(connection).open(space.id)
-        async with target.transaction() as connection:
-            arriving = await MoveStore(connection).find(space.id)
-            if arriving is None or arriving.state != "arriving":
-                raise NotFound(f"no move of {slug} to that database has begun", code="not_moving")
-            await NamespaceStore(connection).delete(space.id)
-            event = AuditEvent("namespace.move_called_off", slug, {})
-            await CallStore(connection).record(event, None, None, now)
-        say(f"called off: {slug} is served where it was, and what was copied is deleted")
-
-
-async def drop_remains(source: Database, slug: str, now: datetime) -> int:
-    """Delete what a namespace that has moved left behind, but its keys and where it went; how many
-    rows. Raises Conflict where it has not moved.
-    """
-    space = await _find(source, slug)
-    before = await _relocation(source, space.id)
-    if before is None or before.state != "moved":
-        raise Conflict(f"namespace {slug} has not moved: nothing is left behind", code="not_moved")
-    async with source.transaction(space.id, wherever=True) as connection:
-        gone = await RowTarget(connection, space.id).clear(kept=("api_key",))
-        event = AuditEvent("namespace.remains_dropped", slug, {"rows": gone})
-        await CallStore(connection).record(event, None, space.id, now)
-    return gone
-
-
-async def _find(database: Database, slug: str) -> Namespace:
-    async with database.transaction() as connection:
-        return await NamespaceStore(connection).by_slug(slug)
-
-
-async def _relocation(database: Database, namespace_id: UUID) -> Relocation | None:
-    async with database.transaction() as connection:
-        return await MoveStore(connection).find(namespace_id)
-
-
-@asynccontextmanager
-async def _alone(source: Database, namespace_id: UUID) -> AsyncGenerator[None]:
-    """One process moves a namespace at a time; its connection holds no transaction open. Raises
-    Conflict.
-    """
-    async with source.holding(f"move {namespace_id}") as held:
-        if not held:
-            raise Conflict("another process is moving this namespace", code="move_running")
-        yield
-
-
 async def _finish(
-    target: Database, space: Namespace, before: Relocation, say: Say
+    source: Database,
+    target: Database,
+    before: Relocation,
+    request: MoveRequest,
+    now: datetime,
+    say: Say,
 ) -> NamespaceMoved:
-    """The source has given it away; only the target may still keep its callers out."""
+    """The source has given it away; only the target may still keep its callers out, and callers be
+    told of another address than the one it has.
+    """
     async with target.transaction() as connection:
+        try:
+            await NamespaceStore(connection).get(before.namespace_id)
+        except NotFound as fault:
+            raise Conflict(
+                f"namespace {request.namespace} has moved to {before.url}, and the database of --to"
+                " does not have it",
+                code="namespace_moved",
+            ) from fault
         store = MoveStore(connection)
-        there = await store.find(space.id)
+        there = await store.find(before.namespace_id)
         # It may have moved on from there since.
         opened = there is not None and there.state == "arriving"
         if opened:
-            await store.open(space.id)
+            await store.open(before.namespace_id)
     say("it had moved, and is open now" if opened else f"it has moved already, to {before.url}")
-    return NamespaceMoved(space.slug, before.url, 0, 0, 0, 0, 0.0, folded_in_pause=False)
+    if request.url != before.url:
+        await _tell_another_address(source, before, request, now)
+        say(f"callers of the old place are told {request.url} from now on")
+    return NamespaceMoved(request.namespace, request.url, 0, 0, 0, 0, 0.0, folded_in_pause=False)
+
+
+async def _tell_another_address(
+    source: Database, before: Relocation, request: MoveRequest, now: datetime
+) -> None:
+    async with source.transaction() as connection:
+        await MoveStore(connection).tell(before.namespace_id, request.url)
+        detail = {"url": request.url, "instead_of": before.url}
+        event = AuditEvent("namespace.address_changed", request.namespace, detail)
+        await CallStore(connection).record(event, None, before.namespace_id, now)
 
 
 @dataclass(slots=True)
@@ -230,7 +201,7 @@ class _Carrying:
             )
         done.append(await self._round(compared=True))
         folding = await self._fold()
-        self.say(f"all rows are equal, and the ledger folds to the same bits in {folding:.1f} s")
+        self.say(f"all rows are equal, and the ledger refolds to the same bits in {folding:.1f} s")
         paused_at = monotonic()
         folded = folding < FOLDED_WITHIN * self._pause
         done.append(await self._switch(now, folded=folded))
@@ -259,15 +230,29 @@ class _Carrying:
             there = await store.by_slug(self.space.slug)
         except NotFound:
             return
+        if (move := await MoveStore(writing).find(there.id)) is not None:
+            raise self._name_taken(move)
         # Its rows are only seen from within it.
         await enter(writing, there.id)
         if not await RowTarget(writing, there.id).is_empty():
             raise Conflict(
-                f"the target has a namespace {self.space.slug} with something in it",
+                f"the new database has a namespace {self.space.slug} with something in it",
                 code="namespace_not_empty",
             )
         await store.delete(there.id)
         await enter(writing, self.space.id)
+
+    def _name_taken(self, move: Relocation) -> Conflict:
+        """By another namespace that arrives there, or has moved on."""
+        why = (
+            f"has moved to {move.url}"
+            if move.state == "moved"
+            else "has begun to arrive: call that move off by --call-off"
+        )
+        return Conflict(
+            f"the new database has another namespace {self.space.slug}, which {why}",
+            code="namespace_not_empty",
+        )
 
     async def _learn_models(self, reading: Connection, now: datetime) -> None:
         """What the target calls the models that rows of the source name."""
@@ -296,7 +281,7 @@ class _Carrying:
             await self._learn_models(reading, datetime.now(UTC))
             rows = RowSource(reading, self.space.id, self.models)
             place = await rows.place()
-            arriving = await _relocation(self.target, self.space.id)
+            arriving = await relocation_of(self.target, self.space.id)
             if arriving is None:
                 raise Conflict("the move was called off meanwhile", code="not_moving")
             if pruned:
@@ -354,8 +339,8 @@ class _Carrying:
         for name in names:
             if here[name] != there[name]:
                 raise Conflict(
-                    f"the rows of {name} are not those of the source: call the move off and begin "
-                    "it anew",
+                    f"the rows of {name} are not those of the old place: call the move off and "
+                    "begin it anew",
                     code="copy_differs",
                 )
         return sum(one.rows for one in here.values())
@@ -372,7 +357,7 @@ class _Carrying:
             other = await find_difference(writing, space)
         if other is not None:
             raise Conflict(
-                f"the ledger at the target does not give the belief it has of {other}",
+                f"the ledger at the new place does not give the belief it has of {other}",
                 code="copy_differs",
             )
         return monotonic() - began

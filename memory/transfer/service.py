@@ -76,9 +76,13 @@ class ExportRequest:
 async def export_namespace(
     database: Database, request: ExportRequest, out: IO[bytes], now: datetime
 ) -> Manifest:
-    """Write the file of a namespace, as it stands at one moment. Raises NotFound."""
+    """Write the file of a namespace, as it stands at one moment. Raises NotFound, and Moved or
+    Unavailable where it is not served here: what lies here then is old, or not whole.
+    """
     async with database.transaction() as connection:
         found = await NamespaceStore(connection).by_slug(request.namespace)
+    async with database.transaction(found.id):
+        pass
     with contextlib.ExitStack() as closing:
         spools: dict[str, Spool] = {}
         for table in request.tables:

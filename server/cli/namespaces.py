@@ -57,7 +57,15 @@ def list_namespaces(server: ServerOptions) -> None:
 
 def _row(found: Namespace) -> tuple[object, ...]:
     made = minute(found.created_at)
-    return found.slug, found.learning, found.policy, found.clock, found.bank_version, made
+    learning = learning_or_place(found)
+    return found.slug, learning, found.policy, found.clock, found.bank_version, made
+
+
+def learning_or_place(found: Namespace) -> str:
+    """Whether it learns here; of one that is not served here, where it is."""
+    if found.elsewhere is None:
+        return found.learning
+    return "arriving" if found.elsewhere == "arriving" else f"moved to {found.elsewhere}"
 
 
 @namespace.command()

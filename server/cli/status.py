@@ -4,6 +4,7 @@ import sys
 
 import click
 
+from server.cli.namespaces import learning_or_place
 from server.cli.remote import ServerOptions, speaking, table
 
 
@@ -26,7 +27,7 @@ def status(server: ServerOptions) -> None:
         for name, check in ready.checks.items()
     )
     reach = me.namespace or "all namespaces"
-    rows = ((one.slug, one.learning, one.policy, one.bank_version) for one in namespaces)
+    rows = ((one.slug, learning_or_place(one), one.policy, one.bank_version) for one in namespaces)
     lines = [
         f"{client.url}: {ready.status.replace('_', ' ')}",
         *checks,

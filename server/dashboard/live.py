@@ -15,7 +15,7 @@ from sse_starlette import ServerSentEvent
 from memory.insight.pulse import get_pulse
 from memory.insight.pulse_entities import Pulse
 from memory.jobs.service import JOBS
-from memory.kernel.errors import MemoryFault
+from memory.kernel.errors import MemoryFault, Moved
 from memory.tenancy.service import require_session
 from server.answers import adapter_of
 from server.authentication import held_until_done, release_place
@@ -39,7 +39,9 @@ async def pulse_of(viewer: PageViewer) -> Pulse:
 
 @router.get("")
 async def watch(viewer: Reads) -> Response:
-    """Everything once, then what changed, until the page is left or the session is over."""
+    """Everything once, then what changed, until the page is left, the session is over or the
+    namespace has moved.
+    """
     request, session_id = viewer.request, session_of(viewer.request)
     watches = shared_of(request).watches
     place = watches.place(viewer.call.namespace.id, sha256(session_id.encode()).digest())
@@ -60,7 +62,11 @@ async def _events(
     checked = monotonic()
     async with watches.join(namespace.id, look) as joined:
         while True:
-            pulse = await joined.after(seen, HEARTBEAT, ending)
+            try:
+                pulse = await joined.after(seen, HEARTBEAT, ending)
+            except Moved as fault:
+                yield ServerSentEvent(fault.kind, event="over")
+                return
             if ending.is_set():
                 return
             if monotonic() - checked >= HEARTBEAT:

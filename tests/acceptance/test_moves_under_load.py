@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from uuid import uuid4
 
@@ -88,6 +88,7 @@ def test_a_namespace_moves_while_it_is_written_to(
 
     assert "going on with the move that was begun" in moved.stdout
     assert moved.stdout.splitlines()[-1].startswith(f"moved {SLUG} to {there.url}: ")
+    assert " rows; 503 for " in moved.stdout
     assert not writer.others, writer.others
     assert "namespace_moved" in {code for _, code in writer.refused}
     anew = there.client(SLUG)
@@ -108,8 +109,14 @@ def test_a_namespace_moves_while_it_is_written_to(
     assert (refused.status_code, refused.json()["code"]) == (421, "namespace_moved")
     assert there.url in refused.json()["detail"]
     assert shared_server.readiness()[0] == 200
-    dropped = command("move", SLUG, "--drop-remains", MEMLIFT_HOME=shared_server.home.data)
-    assert dropped.stdout.endswith(f"rows that {SLUG} left behind; its keys stay\n")
+    give_up_what_is_left(shared_server.home, words)
+
+
+def give_up_what_is_left(old: Home, words: Sequence[object]) -> None:
+    dropped = command("move", SLUG, "--drop-remains", MEMLIFT_HOME=old.data)
+    assert f"rows that {SLUG} left at the old place" in dropped.stdout
+    freed = command(*words[:4], "--free-name", MEMLIFT_HOME=old.data)
+    assert freed.stdout.startswith(f"the name {SLUG} is free"), freed.stderr
 
 
 def teach(client: MemLift) -> str:

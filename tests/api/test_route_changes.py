@@ -3,12 +3,14 @@
 import asyncio
 import json
 from contextlib import AsyncExitStack, asynccontextmanager
-from datetime import datetime
+from datetime import datetime, timedelta
+from uuid import UUID
 
 import pytest
 from api_builders import inside, problem, remembered
 from sse_starlette.sse import AppStatus
 
+from memory.tenancy.store.moves import MoveStore
 from server import watching
 from server.cursors import Cursors
 from server.routes import changes
@@ -200,6 +202,24 @@ async def test_a_stream_ends_with_its_namespace(app, client, operator_token, nam
         assert event["event"] == "over"
         assert json.loads(event["data"]) == {"code": "namespace_not_found"}
         assert await told.event() is None
+
+
+async def test_a_stream_ends_when_its_namespace_has_moved(
+    app, client, operator_token, namespace, engine
+):
+    space = (await client.get(inside(namespace, ""))).json()
+    async with stream_of(app, operator_token, namespace) as told:
+        await told.head()
+        assert (await told.event())["event"] == "begin"
+        async with engine.database.transaction() as connection:
+            store = MoveStore(connection)
+            await store.pause(UUID(space["id"]), "https://there.example", timedelta(minutes=1))
+            assert await store.leave(UUID(space["id"]))
+        over = await told.event()
+        assert (over["event"], json.loads(over["data"])) == ("over", {"code": "namespace_moved"})
+        assert await told.event() is None
+    async with engine.database.transaction() as connection:
+        await MoveStore(connection).open(UUID(space["id"]))
 
 
 async def test_a_stream_ends_whole_when_the_server_stops(

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import logging
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
 from uuid import uuid4
 
@@ -10,7 +11,7 @@ from dashboard_builders import a_browser, at, token_of
 from loop_pages import remembered, served, shown
 
 from memory.insight.pulse_entities import Pulse
-from memory.kernel.errors import Overloaded
+from memory.kernel.errors import Moved, Overloaded
 from server.dashboard import live
 from server.watching import MAX_OF_NAMESPACE, MAX_OF_PROCESS, MAX_OF_SESSION, Watches
 
@@ -168,6 +169,27 @@ async def test_a_look_that_fails_is_tried_again():
 
     async with watches.join(uuid4(), look) as watch:
         assert await watch.after(None, PATIENCE) == pulse(7)
+
+
+async def test_nobody_waits_for_what_a_namespace_that_moved_would_show(caplog):
+    caplog.set_level(logging.INFO, "memlift.dashboard")
+    looks, watches, here = [], Watches(every=0.01), uuid4()
+
+    async def look():
+        looks.append(1)
+        if len(looks) > 1:
+            raise Moved("https://there.example")
+        return pulse(7)
+
+    async with watches.join(here, look) as watch:
+        seen = await watch.after(None, PATIENCE)
+        for _ in range(2):
+            with pytest.raises(Moved, match="there"):
+                await watch.after(seen, PATIENCE)
+        await watch.task
+    assert len(looks) == 2
+    assert len([one for one in caplog.messages if "nobody sees" in one]) == 1
+    assert len(watches) == 0
 
 
 def test_a_session_watches_only_so_many_pages():

@@ -132,7 +132,7 @@ def test_what_several_workers_share_is_told_and_more_than_cores_are_a_finding(
     told = check_workers(load({"workers": 4, "pool_size": 5}))
 
     assert "one process more holds the model" in told
-    assert "up to 20 database connections" in told
+    assert "up to 40 database connections" in told
     assert check_workers(load({"workers": 1})) == "one process serves"
     with pytest.raises(Unavailable, match="more workers than cores"):
         check_workers(load({"workers": 5}))

@@ -2850,6 +2850,8 @@ class Namespace:
     """When it was made."""
     deletion_requested_at: datetime | None
     """When its deletion was last asked for."""
+    elsewhere: str | None
+    """In lists: `arriving` from another deployment, or its new address once it has moved."""
     id: str
     """Names the namespace for ever."""
     learning: Literal["on", "frozen"]

@@ -6,11 +6,11 @@ from datetime import datetime, timedelta
 from typing import Literal
 from uuid import UUID
 
-from sqlalchemy import cast, delete, func, insert, select, update
+from sqlalchemy import cast, delete, func, insert, select, text, update
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from memory.kernel.errors import MemoryFault, Moved, moving
+from memory.kernel.errors import Conflict, MemoryFault, Moved, moving
 from memory.kernel.postgres.database import Rows, Statement
 from memory.kernel.postgres.rows import RowMapper
 from memory.tenancy.tables import namespace_move
@@ -55,11 +55,30 @@ def why_elsewhere(rows: Rows) -> MemoryFault | None:
     return Moved(rows[0]["url"]) if rows[0]["state"] == "moved" else moving()
 
 
+_HOLD = text("SELECT pg_try_advisory_xact_lock(hashtextextended(:name, 0))")
+
+
 class MoveStore:
     """Moves of all namespaces; needs no namespace to be entered."""
 
     def __init__(self, connection: AsyncConnection) -> None:
         self._connection = connection
+
+    @staticmethod
+    def lock_name(namespace_id: UUID) -> str:
+        """What the process that moves a namespace holds in the database where it is."""
+        return f"move {namespace_id}"
+
+    async def require_at_rest(self, namespace_id: UUID) -> None:
+        """Raises Conflict while a process moves the namespace; until the transaction ends none
+        begins to.
+        """
+        if not await self._connection.scalar(_HOLD, {"name": self.lock_name(namespace_id)}):
+            raise Conflict(
+                "the namespace is being moved: wait until that is done, or end `memlift move` and "
+                "run it with --call-off",
+                code="move_running",
+            )
 
     async def find(self, namespace_id: UUID, *, lock: bool = False) -> Relocation | None:
         """With `lock` nobody enters by a lapsed pause, or is in, until the transaction ends."""
@@ -115,6 +134,14 @@ class MoveStore:
             .values(state="moved", paused_until=None)
         )
         return changed.rowcount == 1
+
+    async def tell(self, namespace_id: UUID, url: str) -> None:
+        """From now on callers of a namespace that has moved are told another address."""
+        await self._connection.execute(
+            update(namespace_move)
+            .where(namespace_move.c.namespace_id == namespace_id)
+            .values(url=url)
+        )
 
     async def open(self, namespace_id: UUID) -> bool:
         """Whether there was a move: from now on the namespace is served here."""

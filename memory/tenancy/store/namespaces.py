@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Text, bindparam, cast, delete, func, insert, or_, select, text, update
+from sqlalchemy import Text, bindparam, case, cast, delete, func, insert, or_, select, text, update
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -35,8 +35,17 @@ _to_namespace = RowMapper(
     computed={
         "settings": lambda row: NamespaceSettings.read(row["settings"]),
         "apart_trials": lambda row: ApartTrial.read_all(row["apart_trials"]),
+        "elsewhere": lambda row: row.get("elsewhere"),
     },
 )
+
+_ELSEWHERE = (
+    select(case((namespace_move.c.state == "moved", namespace_move.c.url), else_="arriving"))
+    .where(namespace_move.c.namespace_id == namespace.c.id, namespace_move.c.state != "paused")
+    .scalar_subquery()
+    .label("elsewhere")
+)
+"""Why it is not served here, unless it pauses for a moment."""
 
 _NAMED = Prepared(select(namespace).where(namespace.c.slug == bindparam("slug", type_=Text)))
 
@@ -123,7 +132,12 @@ class NamespaceStore:
     async def browse(self, page: Page, only: UUID | None) -> Listed[Namespace]:
         """By slug; `only` restricts the list to one namespace."""
         condition = namespace.c.id == only if only is not None else namespace.c.id.is_not(None)
-        rows = select(namespace).where(condition).order_by(namespace.c.slug).limit(page.limit + 1)
+        rows = (
+            select(namespace, _ELSEWHERE)
+            .where(condition)
+            .order_by(namespace.c.slug)
+            .limit(page.limit + 1)
+        )
         if page.after is not None:
             rows = rows.where(namespace.c.slug > page.after[0])
         found = [_to_namespace(row) for row in (await self._connection.execute(rows)).mappings()]

@@ -76,7 +76,9 @@
     if (source || document.hidden) return;
     source = new EventSource(part.dataset.live);
     source.addEventListener("changed", changed);
-    source.addEventListener("over", function () { stop("logged out"); part = null; });
+    source.addEventListener("over", function (event) {
+      stop(event.data === "namespace_moved" ? "moved away" : "logged out"); part = null;
+    });
     source.onerror = function () {
       if (source && source.readyState === EventSource.CLOSED) stop("not live");
       else say("connecting");

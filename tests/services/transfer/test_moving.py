@@ -3,26 +3,32 @@
 import asyncio
 from collections.abc import AsyncGenerator, Callable
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 from sqlalchemy import text
-from transfer_builders import content, opened, states
+from transfer_builders import content, exported, opened, states
 
+from memory.jobs.service import JOBS, JobRequest, run_job
+from memory.kernel.engine import Engine
 from memory.kernel.errors import Conflict, Moved, NotFound, Unavailable
 from memory.kernel.ids import first_id_of
+from memory.kernel.paging import Page
 from memory.kernel.postgres.database import Database
 from memory.kernel.postgres.leadership import WorkStore
 from memory.kernel.postgres.migrate import upgrade
 from memory.schema import metadata
-from memory.tenancy.entities import NamespaceDraft
+from memory.tenancy.entities import Key, NamespaceDraft
 from memory.tenancy.store.keys import KeyStore
 from memory.tenancy.store.moves import MoveStore
 from memory.tenancy.store.namespaces import NamespaceStore
-from memory.transfer.moving import MoveRequest, call_off, drop_remains, move_namespace
-from memory.transfer.store.moving import NOT_MOVED, moved_tables
-from tests.fixtures.engine import NOON
+from memory.transfer.calling_off import call_off, drop_remains, free_name
+from memory.transfer.moving import MoveRequest, move_namespace
+from memory.transfer.store.moving import NOT_MOVED, RowTarget, moved_tables
+from tests.fixtures.engine import NOON, a_namespace
 from tests.migrations.first_release import restore
 from tests.migrations.surviving import SLUGS
+from tests.storage.steps import a_call
 
 THERE = "https://there.example"
 
@@ -133,6 +139,59 @@ async def test_all_of_it_is_at_the_other_place_and_nothing_where_it_was(
     assert {**back, "audit": []} == {**before, "audit": []}, "it may come back"
 
 
+async def test_callers_are_told_another_address_where_the_first_was_wrong(
+    databases: tuple[Database, Database], tmp_path: Path
+) -> None:
+    source, target = databases
+    async with source.transaction() as connection:
+        space = await NamespaceStore(connection).create(NamespaceDraft("wrong"), None, NOON)
+    await move_namespace(source, target, MoveRequest("wrong", "https://w.example"), NOON, heard([]))
+    said: list[str] = []
+
+    again = await move_namespace(source, target, MoveRequest("wrong", THERE), NOON, heard(said))
+
+    assert (again.rows, again.url) == (0, THERE)
+    assert said == [
+        "it has moved already, to https://w.example",
+        f"callers of the old place are told {THERE} from now on",
+    ]
+    with pytest.raises(Moved, match=THERE):
+        await content(source, "wrong")
+    async with source.transaction() as connection:
+        shown = await NamespaceStore(connection).browse(Page(100), space.id)
+    assert [one.elsewhere for one in shown.items] == [THERE]
+    with pytest.raises(Moved, match=THERE):
+        await exported(source, "wrong", tmp_path / "old.zip")
+    async with target.transaction() as connection:
+        await NamespaceStore(connection).delete(space.id)
+    with pytest.raises(Conflict, match="database of --to does not have it"):
+        await move_namespace(source, target, MoveRequest("wrong", THERE), NOON, heard([]))
+
+
+async def test_the_name_of_what_moved_is_freed_once_it_is_open_elsewhere(
+    databases: tuple[Database, Database],
+) -> None:
+    source, target = databases
+    async with source.transaction() as connection:
+        space = await NamespaceStore(connection).create(NamespaceDraft("named"), None, NOON)
+    with pytest.raises(Conflict, match="has not moved"):
+        await free_name(source, target, "named", NOON)
+    await move_namespace(source, target, MoveRequest("named", THERE), NOON, heard([]))
+    async with target.transaction() as connection:
+        await MoveStore(connection).arrive(space.id, THERE, NOON)
+    with pytest.raises(Conflict, match="not open at the new place"):
+        await free_name(source, target, "named", NOON)
+    async with target.transaction() as connection:
+        await MoveStore(connection).open(space.id)
+
+    assert await free_name(source, target, "named", NOON) == THERE
+
+    async with source.transaction() as connection:
+        made = await NamespaceStore(connection).create(NamespaceDraft("named"), None, NOON)
+    assert made.id != space.id
+    assert await content(target, "named")
+
+
 class Stopped(Exception):
     """As if the process had died."""
 
@@ -156,11 +215,62 @@ async def test_a_move_that_was_interrupted_goes_on(
     assert await content(source, slug) == before, "it is served where it was"
     with pytest.raises(Unavailable, match="is being moved"):
         await content(target, slug)
+    async with source.transaction() as here, target.transaction() as there:
+        space = await NamespaceStore(here).by_slug(slug)
+        shown = [await NamespaceStore(one).browse(Page(100), space.id) for one in (here, there)]
+    assert [one.items[0].elsewhere for one in shown] == [None, "arriving"]
     await move_namespace(source, target, MoveRequest(slug, THERE), NOON, heard(said))
 
     after_all = await content(target, slug)
     assert {**after_all, "audit": []} == {**before, "audit": []}
     assert said[after] == "going on with the move that was begun"
+
+
+async def test_what_arrived_of_a_namespace_that_was_deleted_since_is_called_off(
+    databases: tuple[Database, Database],
+) -> None:
+    source, target = databases
+    async with source.transaction() as connection:
+        space = await NamespaceStore(connection).create(NamespaceDraft("short"), None, NOON)
+
+    def say(line: str) -> None:
+        raise Stopped(line)
+
+    with pytest.raises(Stopped):
+        await move_namespace(source, target, MoveRequest("short", THERE), NOON, say)
+    async with source.holding(MoveStore.lock_name(space.id)), source.transaction() as connection:
+        with pytest.raises(Conflict, match="is being moved"):
+            await MoveStore(connection).require_at_rest(space.id)
+    async with source.transaction() as connection:
+        await MoveStore(connection).require_at_rest(space.id)
+        await NamespaceStore(connection).delete(space.id)
+        # One of the same name is another one.
+        await NamespaceStore(connection).create(NamespaceDraft("short"), None, NOON)
+    with pytest.raises(Conflict, match="has begun to arrive"):
+        await move_namespace(source, target, MoveRequest("short", THERE), NOON, heard([]))
+    async with target.holding(f"arrive {space.id}"):
+        with pytest.raises(Conflict, match="another process"):
+            await call_off(source, target, "short", NOON, heard([]))
+    said: list[str] = []
+
+    await call_off(source, target, "short", NOON, heard(said))
+
+    assert "does not have the short" in said[0]
+    with pytest.raises(NotFound):
+        await content(target, "short")
+    assert await content(source, "short"), "the one of the same name stays"
+    async with source.transaction() as connection:
+        await NamespaceStore(connection).delete(
+            (await NamespaceStore(connection).by_slug("short")).id
+        )
+    with pytest.raises(NotFound, match="no such namespace"):
+        await call_off(source, target, "short", NOON, heard([]))
+
+
+async def test_one_database_is_not_two_places(databases: tuple[Database, Database]) -> None:
+    source, _ = databases
+    with pytest.raises(Conflict, match="is the database that the namespace is in"):
+        await move_namespace(source, source, MoveRequest(SLUGS[4], THERE), NOON, heard([]))
 
 
 async def test_what_changes_and_goes_between_two_rounds_is_carried_over_too(
@@ -272,6 +382,18 @@ async def test_a_namespace_with_something_in_it_is_not_written_over(
     assert await content(target, taken.slug)
     with pytest.raises(NotFound):
         await move_namespace(source, target, MoveRequest("nowhere", THERE), NOON, heard([]))
+
+
+async def test_what_jobs_leave_in_a_namespace_that_nobody_used_is_nothing(
+    engine: Engine, operator: Key
+) -> None:
+    call = await a_call(engine, operator, await a_namespace(engine, operator))
+    for job in JOBS:
+        await run_job(engine, call, job.name, JobRequest())
+
+    async with engine.database.transaction(call.namespace.id) as connection:
+        assert await connection.scalar(text("SELECT count(*) FROM health_sample"))
+        assert await RowTarget(connection, call.namespace.id).is_empty()
 
 
 def test_no_table_of_a_namespace_is_forgotten_by_its_move() -> None:

@@ -12,7 +12,9 @@ from memlift_client import MemLift
 
 from memory.kernel.postgres.embedded.ports import find_free_port
 from server.cli import main
-from server.settings import Settings, variable
+from server.cli.namespaces import learning_or_place
+from server.hosting import refuse_too_many_connections
+from server.settings import Settings, load, variable
 
 
 @pytest.fixture(autouse=True)
@@ -73,8 +75,20 @@ def test_more_connections_than_the_embedded_database_has_are_refused(
 
     line = refused_in_one_line(memlift("serve", "--workers", 2, "--port", find_free_port()))
 
-    assert "lower MEMLIFT_POOL_SIZE" in line
+    assert "2 workers may open 50 + 5 connections each, 110 in all" in line
+    assert "1 worker with that pool, or MEMLIFT_POOL_SIZE=40 with so many workers" in line
     assert not (tmp_path / "data").exists()
+
+    monkeypatch.setenv("MEMLIFT_POOL_SIZE", "41")
+    refused_in_one_line(memlift("serve", "--workers", 2, "--port", find_free_port()))
+    refuse_too_many_connections(load({"workers": 2, "pool_size": 40}))
+
+
+def test_a_pause_is_a_number() -> None:
+    moved = memlift("move", "river", "--to", "postgresql://x", "--pause", "nan")
+
+    assert moved.exit_code == 2
+    assert "nan is not a number of seconds" in moved.output
 
 
 def test_a_database_that_does_not_answer_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -211,3 +225,11 @@ def test_a_change_is_foreseen_in_words_that_count_well(monkeypatch: pytest.Monke
     assert said.startswith(
         "1 outcome refolded under paper instead of belief: 0 memories would rise"
     )
+
+
+def test_lists_say_where_a_namespace_is_that_is_not_here() -> None:
+    placed = [None, "arriving", "https://new.example"]
+
+    shown = [learning_or_place(SimpleNamespace(learning="on", elsewhere=one)) for one in placed]  # pyright: ignore[reportArgumentType] - what it reads
+
+    assert shown == ["on", "arriving", "moved to https://new.example"]
