@@ -111,7 +111,7 @@ PAGES: Mapping[str, tuple[str, Sequence[str]]] = {
         "/search?q=invoice",
         (
             *(f"/memories?kind={kind}&text=invoice&limit=8" for kind in KINDS),
-            "/retrievals?state=all&text=invoice&limit=8",
+            "/retrievals?state=all&words=invoice&limit=8",
             "/agents?limit=200",
             "GET /v1/keys?limit=200",
         ),
