@@ -1,5 +1,6 @@
 """Overview: whether memory helps, what needs a hand, what moved; then the numbers behind it."""
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
@@ -62,14 +63,17 @@ class Waiting:
 @router.get("/")
 async def overview(viewer: Reads) -> Response:
     """What memory did, and what learning lacks."""
+    # The health looks through all receipts, which takes as long as all else: it is read beside it.
+    health, classes, measured, days = await asyncio.gather(
+        get_learning_health(viewer.engine, viewer.call),
+        list_worth_by_weight(viewer.engine, viewer.call),
+        list_measured_effects(viewer.engine, viewer.call),
+        list_day_counts(viewer.engine, viewer.call),
+    )
     effects = await list_effects(viewer.engine, viewer.call, None, None)
-    health = await get_learning_health(viewer.engine, viewer.call)
-    classes = await list_worth_by_weight(viewer.engine, viewer.call)
     checks = await _checks(viewer)
     concerns = await list_concerns(viewer.engine, viewer.call)
     free = free_bytes(shared_of(viewer.request).settings.data)
-    measured = await list_measured_effects(viewer.engine, viewer.call)
-    days = await list_day_counts(viewer.engine, viewer.call)
     movers = await get_movers(viewer.engine, viewer.call)
     runs = await list_runs(viewer.engine, viewer.call, Page(LAST_RUNS), newest_first=True)
     return page(
