@@ -48,16 +48,11 @@ def accept_constraints(bench: Bench, slug: str) -> None:
     if (url := bench.server.database_url()) is None:
         return
     with psycopg.connect(url, autocommit=True) as connection:
-        namespace = connection.execute(
-            "SELECT id FROM namespace WHERE slug = %s", [slug]
-        ).fetchone()
-        if namespace is None:
-            raise SystemExit(f"the database at hand has no namespace {slug}")
-        connection.execute("SELECT set_config('memlift.namespace', %s, false)", [str(namespace[0])])
+        namespace_id = _enter(connection, slug)
         connection.execute(
             "UPDATE memory SET status = 'active', status_reason = NULL WHERE namespace_id = %s"
             " AND kind = 'constraint' AND status = 'rejected'",
-            [namespace[0]],
+            [namespace_id],
         )
         connection.execute("ANALYZE memory")
 
@@ -73,20 +68,25 @@ def multiply_receipts(bench: Bench, slug: str) -> None:
     wanted = bench.settings["receipts"]
     bench.say(f"copying receipts until there are {wanted}")
     with psycopg.connect(url, autocommit=True) as connection:
-        namespace = connection.execute(
-            "SELECT id FROM namespace WHERE slug = %s", [slug]
-        ).fetchone()
-        if namespace is None:
-            raise SystemExit(f"the database at hand has no namespace {slug}")
-        # Row-level security binds the owner of the tables too: without this there are no rows.
-        connection.execute("SELECT set_config('memlift.namespace', %s, false)", [str(namespace[0])])
+        namespace_id = _enter(connection, slug)
         copied = _copying(connection)
-        while (missing := wanted - _count(connection, namespace[0])) > 0:
-            made = connection.execute(copied, {"ns": namespace[0], "limit": min(missing, CHUNK)})
+        while (missing := wanted - _count(connection, namespace_id)) > 0:
+            made = connection.execute(copied, {"ns": namespace_id, "limit": min(missing, CHUNK)})
             if not made.rowcount:
                 raise SystemExit("there is no receipt to copy")
         connection.execute("ANALYZE")
-        bench.number("receipts", _count(connection, namespace[0]), "receipts")
+        bench.number("receipts", _count(connection, namespace_id), "receipts")
+
+
+def _enter(connection: "psycopg.Connection[tuple[object, ...]]", slug: str) -> object:
+    """The id of the namespace, whose rows are seen from now on: row-level security binds the owner
+    of the tables too.
+    """
+    found = connection.execute("SELECT id FROM namespace WHERE slug = %s", [slug]).fetchone()
+    if found is None:
+        raise SystemExit(f"the database at hand has no namespace {slug}")
+    connection.execute("SELECT set_config('memlift.namespace', %s, false)", [str(found[0])])
+    return found[0]
 
 
 def _count(connection: "psycopg.Connection[tuple[object, ...]]", namespace: object) -> int:
