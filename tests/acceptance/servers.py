@@ -118,7 +118,7 @@ class Server:
         return self
 
     def await_led(self) -> "Server":
-        """Ready, and some process leads."""
+        """Ready, and some process leads: it may be one that was killed, until its lease is over."""
         self.await_ready().until(lambda: self.leader() != NO_LEADER)
         return self
 
@@ -137,6 +137,11 @@ class Server:
 
     def leads(self) -> bool:
         return self.leader().endswith(f":{self.process.pid}")
+
+    def with_leader(self, other: "Server") -> "tuple[Server, Server]":
+        """These two, the one that leads first: waits until one of them does."""
+        self.until(lambda: self.leads() or other.leads())
+        return (self, other) if self.leads() else (other, self)
 
     def client(
         self, namespace: str = "default", *, key: str | None = None, attempts: int = 5
