@@ -13,7 +13,8 @@ CONSONANTS, VOWELS = "bdfghklmnprstvz", "aeiou"
 WORDS = 14
 SHELF = 60
 """How many memories are followed at once; above it none is added."""
-ASKED_AGAIN = 2
+FOUND = 5
+"""How many memories a question asks for."""
 NEAR = 1e-3
 """How far two answers for a weight may lie apart: it fades as time goes by, and clocks jump."""
 TOLD = frozenset({200, 202})
@@ -37,8 +38,8 @@ def follow(player: Player, ground: Ground) -> None:
     kept = _take(player, ground) or _remember(player, ground)
     if kept is None or not _change(player, ground, kept):
         return
-    for _ in range(ASKED_AGAIN):
-        _look(player, ground, kept)
+    _look(player, ground, kept, by_tag=False)
+    _look(player, ground, kept, by_tag=True)
     if kept.is_there and player.happens(0.3):
         _learn(player, ground, kept)
     if not kept.is_erased:
@@ -57,6 +58,7 @@ def _remember(player: Player, ground: Ground) -> Kept | None:
     situation, lesson = _words(player), _words(player)
     speaker = ground.agents[0]
     body = {"agent": speaker.agent, "situation": situation, "lesson": lesson}
+    body["metadata"] = {"tags": [situation]}
     path = ground.path("/experiences")
     answer = player.does_once("remember, once", NEW, speaker, path, body)
     if not answer.good:
@@ -106,14 +108,17 @@ def _edit(player: Player, ground: Ground, kept: Kept) -> bool:
     return edited.good
 
 
-def _look(player: Player, ground: Ground, kept: Kept) -> None:
-    """A question in its own words finds it as it was acknowledged, or not at all."""
-    answer = _ask(player, ground, kept, purpose="preview", k=5)
+def _look(player: Player, ground: Ground, kept: Kept, *, by_tag: bool) -> None:
+    """A question in its own words finds it as it was acknowledged, or not at all. By its tag it is
+    always found; among all, memories of more weight may take every place.
+    """
+    answer = _ask(player, ground, kept, purpose="preview", by_tag=by_tag)
     if not answer.good:
         return
     found = {memory["memory_id"]: memory for memory in answer.body["memories"]}
     served = found.get(kept.id)
-    if (served is not None) != kept.is_there:
+    outdone = served is None and not by_tag and len(found) == FOUND
+    if (served is not None) != kept.is_there and not outdone:
         said = "is served, and was taken out" if served else "is not found, and is there"
         player.tally.violate(f"memory {kept.id} {said}", STALE)
     if served is not None and kept.is_there and served["lesson"] != kept.lesson:
@@ -140,7 +145,7 @@ def _learn(player: Player, ground: Ground, kept: Kept) -> None:
         return
     weight = ground.path(f"/experiences/{kept.id}/weight?agent={ground.agents[0].agent}")
     stored = player.does("read weight", OK, ground.admin, "GET", weight)
-    served = _ask(player, ground, kept, purpose="preview", k=5)
+    served = _ask(player, ground, kept, purpose="preview", by_tag=True)
     if not stored.good or not served.good:
         return
     for memory in served.body["memories"]:
@@ -154,7 +159,15 @@ def _compare(player: Player, kept: Kept, stored: float, served: float) -> None:
         player.tally.violate(said, STALE)
 
 
-def _ask(player: Player, ground: Ground, kept: Kept, *, purpose: str, k: int) -> Answer:
+def _ask(
+    player: Player,
+    ground: Ground,
+    kept: Kept,
+    *,
+    purpose: str,
+    k: int = FOUND,
+    by_tag: bool = False,
+) -> Answer:
     body: dict[str, Any] = {
         "agent": ground.agents[0].agent,
         "task": {"text": kept.situation},
@@ -163,6 +176,8 @@ def _ask(player: Player, ground: Ground, kept: Kept, *, purpose: str, k: int) ->
         "gates": "off",
         "explore": False,
     }
+    if by_tag:
+        body["filter"] = {"tags": [kept.situation]}
     if purpose != "paired":
         body["arm"] = "on"
     path = ground.path("/retrievals")
