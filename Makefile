@@ -126,6 +126,7 @@ demo: $(STAMP)  ## Watch an agent find out which of its notes are wrong
 
 screenshots: $(STAMP)  ## Draw every page of the dashboard over real data into docs/images
 	$(PYTHON) -m clients.demo.screenshots
+	STORY_PICTURES=docs/images/stories $(PYTHON) -m pytest -n 0 -q tests/browser/test_stories_*.py
 
 bench: $(STAMP)  ## Run a suite: make bench SUITE=loop
 	$(PYTHON) -m benchmarks run $(SUITE) --out out/$(SUITE) $(ARGS)

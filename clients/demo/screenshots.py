@@ -197,7 +197,7 @@ def _drawn(browser: Browser, url: str, key: str, wanted: tuple[str, Sequence[Sho
     )
     page = context.new_page()
     page.goto("/dashboard/login")
-    _kept(page, f"login-{theme}")
+    keep(page, IMAGES / f"login-{theme}.png")
     page.get_by_label("Key").fill(key)
     page.get_by_role("button", name="Log in").click()
     page.wait_for_load_state()
@@ -210,17 +210,17 @@ def _drawn(browser: Browser, url: str, key: str, wanted: tuple[str, Sequence[Sho
         shot.prepare(page)
         if shot.top is not None:
             page.locator(shot.top).evaluate("one => one.scrollIntoView()")
-        _kept(page, f"{shot.name}-{theme}")
+        keep(page, IMAGES / f"{shot.name}-{theme}.png")
     context.close()
 
 
-def _kept(page: Page, name: str) -> None:
+def keep(page: Page, file: Path) -> None:
     """What the window shows, in few colours: texts and lines need no more."""
     drawn = Image.open(BytesIO(page.screenshot(animations="disabled"))).convert("RGB")
     few = drawn.quantize(COLOURS, dither=Image.Dither.NONE)
-    IMAGES.mkdir(parents=True, exist_ok=True)
-    few.save(IMAGES / f"{name}.png", optimize=True)
-    say(f"docs/images/{name}.png")
+    file.parent.mkdir(parents=True, exist_ok=True)
+    few.save(file, optimize=True)
+    say(str(file))
 
 
 def say(line: str) -> None:

@@ -27,6 +27,7 @@ def test_whether_memory_helps_is_said_at_once_and_shown_over_time_with_its_numbe
     expect(page.locator("section[aria-labelledby=over-time]")).to_contain_text(
         "a point needs ten dates"
     )
+    clicks.draw("is-it-helping")
     assert clicks.n == 0
 
 
@@ -38,6 +39,7 @@ def test_what_changed_since_yesterday_leads_to_the_memory_and_the_outcome_behind
     moved = page.locator("section[aria-labelledby=movers]")
     row = moved.locator("table").first.locator("tbody tr", has_text=LESSON[:40])
     expect(row.locator("svg.spark")).to_have_attribute("aria-label", LATELY)
+    clicks.draw("what-changed", moved)
     clicks.on(row.get_by_role("link"))
     expect(page.locator("#trajectory")).to_be_visible()
     clicks.on(page.locator("#events tbody tr", has_text="paired").last.get_by_role("link"))
@@ -62,6 +64,7 @@ def test_why_an_agent_got_its_advice_is_found_by_words_of_its_task(
     expect(page.locator("section[aria-labelledby=memories]")).to_contain_text("similarity")
     expect(page.locator("figure.guideline pre")).to_contain_text(LESSON)
     expect(page.locator("table.waterfall tbody tr")).to_have_count(3)
+    clicks.draw("why-this-advice")
     assert clicks.n == 3
 
 
@@ -79,4 +82,5 @@ def test_why_a_memory_fell_and_what_undoing_it_takes(
     expect(form).to_contain_text("What the corrected one had moved is withdrawn.")
     # One click more does it; test_why_a_memory_fell.py does, and sees the weight come back.
     expect(form.get_by_role("button", name="Yes: correct the outcome")).to_be_visible()
+    clicks.draw("why-it-fell", page.locator("#outcomes"))
     assert clicks.n == MOST - 1

@@ -70,6 +70,7 @@ def test_whether_another_policy_would_have_done_better(page: Page, team: Team) -
     changed = page.locator("section[aria-labelledby=weights] tbody tr")
     expect(changed).to_have_count(2)
     expect(changed.first).to_contain_text("Ask for customs form")
+    clicks.draw("another-policy")
     before = {one.memory_id: one.effective_weight for one in team.memory.list_weights().items}
     clicks.on(changed.first.get_by_role("link"))
     expect(page.locator("#lesson")).to_contain_text("Ask for customs form")
@@ -83,6 +84,7 @@ def test_which_key_is_lying_and_its_word_is_withdrawn(page: Page, team: Team) ->
     clicks.on(page.get_by_role("link", name=LIAR))
     clicks.on_button("Look at what withdrawing it would change")
     expect(page.get_by_role("heading", level=1)).to_have_text("Preview of a rollback")
+    clicks.draw("which-key-is-lying")
     clicks.on_button("Yes: withdraw it")
 
     expect(page.get_by_role("status").first).to_be_visible()
@@ -102,6 +104,7 @@ def test_why_a_job_failed_and_it_runs_again(
     clicks = team.clicks(page)
     clicks.on_alert("job-decay")
     expect(page.locator("main")).to_contain_text(REASON)
+    clicks.draw("why-a-job-failed")
     row = page.locator("tr", has=page.get_by_role("rowheader", name="decay", exact=True))
     clicks.on(row.locator("summary"))
     clicks.on(row.get_by_role("button", name="Yes: run now"))
@@ -119,6 +122,7 @@ def test_a_new_team_gets_a_namespace_and_a_key(page: Page, team: Team) -> None:
     clicks.on_button("Make the key")
 
     token = page.locator("#token").inner_text()
+    clicks.draw("a-new-team")
     assert token.startswith("ml_")
     assert f"a-new-team-{team.width}" in page.url
 
@@ -141,6 +145,7 @@ def test_two_constraints_contradict_and_a_person_decides(page: Page, team: Team)
     clicks.on(page.locator("details.confirm > summary", has_text="Decide"))
     page.get_by_label("Which stays in use").select_option("first")
     page.get_by_label("Reason, kept with it").fill("the carrier weighs them too")
+    clicks.draw("two-contradict")
     clicks.on_button("Yes: decide")
 
     expect(page.get_by_role("status").first).to_have_text("The first stays; the second rests.")
