@@ -29,20 +29,6 @@ BATCH = 256
 AIMS = {2: 1.7, 4: 3.0}
 """By processes, how many times the rate of one is aimed at."""
 WITHIN = 30.0
-_WHOLE = """
-daemon off;
-pid {folder}/nginx.pid;
-error_log {folder}/error.log;
-events {{ worker_connections 4096; }}
-http {{
-    client_body_temp_path {folder}/body;
-    proxy_temp_path {folder}/proxy;
-    fastcgi_temp_path {folder}/fastcgi;
-    uwsgi_temp_path {folder}/uwsgi;
-    scgi_temp_path {folder}/scgi;
-    include {folder}/memlift.conf;
-}}
-"""
 
 
 def run(bench: Bench) -> None:
@@ -120,8 +106,8 @@ def _balanced(nginx: str, urls: Sequence[str]) -> Generator[str]:
     text = f"{before}{lines}    keepalive{after}"
     text = text.replace("listen 8080", f"listen 127.0.0.1:{port}")
     (folder / "memlift.conf").write_text(text.replace("/var/log/nginx", str(folder)))
-    (folder / "nginx.conf").write_text(_WHOLE.format(folder=folder))
-    process = subprocess.Popen([nginx, "-p", str(folder), "-c", str(folder / "nginx.conf")])  # noqa: S603 - found on the path
+    alone = shutil.copy(SHIPPED.with_name("alone.conf"), folder)
+    process = subprocess.Popen([nginx, "-p", f"{folder}/", "-c", alone])  # noqa: S603 - found on the path
     try:
         _await(f"http://127.0.0.1:{port}")
         yield f"http://127.0.0.1:{port}"

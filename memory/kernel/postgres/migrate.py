@@ -53,7 +53,7 @@ def upgrade(url: str, partitions: int | None = None) -> str:
         require_number(partitions)
     with _connected(url, autocommit=True) as waiting:
         _take_turn(waiting)
-        refuse_newer(_current(waiting), "the database")
+        refuse_newer(current(waiting), "the database")
         if partitions is not None:
             require_new(waiting, partitions)
         with _connected(url) as connection:
@@ -78,7 +78,7 @@ def _take_turn(connection: Connection) -> None:
 def heads(url: str) -> tuple[str | None, str]:
     """(the revision the database is at, the newest this code knows)."""
     with _connected(url) as connection:
-        return _current(connection), head()
+        return current(connection), head()
 
 
 @cache
@@ -90,7 +90,7 @@ def head() -> str:
 
 
 def at_head(connection: Connection) -> bool:
-    return _current(connection) == head()
+    return current(connection) == head()
 
 
 @contextmanager
@@ -130,10 +130,6 @@ def _known() -> frozenset[str]:
 
 def current(connection: Connection) -> str | None:
     """The revision of a database that is open."""
-    return _current(connection)
-
-
-def _current(connection: Connection) -> str | None:
     # The session of a pooled server may have been left with another role: read as the login itself.
     return MigrationContext.configure(connection).get_current_revision()
 
