@@ -21,6 +21,7 @@ DOWN_SECONDS = 2.0
 RESTART_SECONDS = 120.0
 ROOM_BYTES = 16 * 1024**3
 """What a full disk has room for otherwise; pages are taken as they are written."""
+FILLINGS = 50
 
 
 @dataclass(slots=True)
@@ -38,23 +39,30 @@ class Room:
             self.refusal = f"no file system of its own can be mounted here: {said}"
 
     def fill(self) -> None:
-        """Nothing more can be written."""
-        disk = os.statvfs(self.folder)
-        used = (disk.f_blocks - disk.f_bfree) * disk.f_frsize
-        self._resize(used)
+        """Nothing more can be written. What is written while it is measured makes the size too
+        small, so it is measured again.
+        """
+        said: str | None = ""
+        for _ in range(FILLINGS):
+            disk = os.statvfs(self.folder)
+            said = self._resize((disk.f_blocks - disk.f_bfree) * disk.f_frsize)
+            if said is None:
+                return
+        raise SystemExit(f"the disk of the soak could not be filled: {said}")
 
     def empty(self) -> None:
         """There is room again."""
-        self._resize(ROOM_BYTES)
+        said = self._resize(ROOM_BYTES)
+        if said is not None:
+            raise SystemExit(f"the disk of the soak could not be emptied: {said}")
 
     def close(self) -> None:
         if not self.refusal:
             subprocess.run(["umount", "--lazy", self.folder], check=False)  # noqa: S603, S607 - our own folder
 
-    def _resize(self, size: int) -> None:
-        said = _mount("-o", f"remount,size={size}", self.folder)
-        if said is not None:
-            raise SystemExit(f"the disk of the soak could not be resized: {said}")
+    def _resize(self, size: int) -> str | None:
+        """None where it went well, else why not."""
+        return _mount("-o", f"remount,size={size}", self.folder)
 
 
 def _mount(*words: object) -> str | None:

@@ -79,7 +79,7 @@ class FeedPlaces:
         if signed is not None and signed[1] != self._cursors.signer:
             raise gone("a server with another secret gave this place")
         try:
-            found = self._cursors.read(signed[2] if signed else text, self._name)
+            found = self._cursors.read(signed[2] if signed else "", self._name)
         except Rejected as fault:
             said = "after is altered, or from the feed of another namespace"
             raise Rejected(said, code=fault.kind, field="after") from fault
