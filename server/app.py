@@ -40,7 +40,7 @@ from server.operator_key import introduce, local_token
 from server.otlp.sink import EvaluationSink
 from server.placement import Placement
 from server.readiness import keep_renewing
-from server.routes import ROUTERS
+from server.routes import BUSY, ROUTERS
 from server.settings import Settings, load
 from server.shared import Shared, shared_of
 from server.worker_pages import told_to_others
@@ -98,6 +98,8 @@ def create_app(
         # fails at times: before Python 3.13 two threads that parse sources disturb each other
         # ("AST constructor recursion depth mismatch").
         app.openapi()
+        # Paths are compared with one route after the other; the contract's order is for readers.
+        app.router.routes.sort(key=lambda one: getattr(one, "original_router", None) not in BUSY)
     return app
 
 
