@@ -11,6 +11,7 @@ from sqlalchemy import column, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from memory.kernel.ports import Embedding
+from memory.kernel.postgres.database import Look, prepared
 from memory.kernel.postgres.rows import RowMapper
 from memory.memories.filter_entities import RetrievalFilter
 from memory.memories.store.filtering import values_of
@@ -191,19 +192,22 @@ _to_pair = RowMapper(
 )
 
 
+async def load_near(
+    look: Look, namespace_id: UUID, wanted: Neighbourhood
+) -> list[NearMetaGuideline]:
+    """The nearest meta-guidelines of each bucket, and how many each bucket holds."""
+    values = wanted.values(namespace_id) | {"nearest": NEAREST}
+    statement = prepared(_near(len(wanted.vectors), past=wanted.past)).of(**values)
+    [rows] = await look([statement])
+    return [_to_near(row) for row in rows]
+
+
 class MetaGuidelineStore:
     """Meta-guidelines of one namespace; they are written as memories are."""
 
     def __init__(self, connection: AsyncConnection, namespace_id: UUID) -> None:
         self._connection = connection
         self._namespace_id = namespace_id
-
-    async def list_near(self, wanted: Neighbourhood) -> list[NearMetaGuideline]:
-        """The nearest of each bucket, and how many each bucket holds."""
-        values = wanted.values(self._namespace_id) | {"nearest": NEAREST}
-        statement = text(_near(len(wanted.vectors), past=wanted.past))
-        rows = await self._connection.execute(statement, values)
-        return [_to_near(row) for row in rows.mappings()]
 
     async def has_any(self) -> bool:
         """Whether one may be chosen now."""

@@ -2,17 +2,18 @@
 namespace.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import cast
+from typing import Any
 from uuid import UUID
 
-from sqlalchemy import RowMapping, column, text
-from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy import column
 
 from memory.constraints.entities import SupportCounts
 from memory.constraints.proof import TASKS
 from memory.constraints.store.support import to_support_counts
+from memory.kernel.postgres.database import Look, Statement, prepared
 from memory.kernel.postgres.rows import RowMapper
 from memory.memories.entities import ANY_AGENT
 from memory.memories.store.filtering import condition_of
@@ -73,36 +74,30 @@ class NearConstraint:
 class NearConstraintStore:
     """Constraints of one namespace, as a retrieval finds them."""
 
-    def __init__(self, connection: AsyncConnection, namespace_id: UUID) -> None:
-        self._connection = connection
+    def __init__(self, look: Look, namespace_id: UUID) -> None:
+        self._look = look
         self._namespace_id = namespace_id
 
     async def near(self, wanted: Neighbourhood) -> list[NearConstraint]:
         """What the agent may see of the three nearest source tasks of each bucket."""
         owners = [ANY_AGENT, str(wanted.agent_id)] if wanted.private else [ANY_AGENT]
         values = wanted.values(self._namespace_id) | {"owners": owners, "tasks": NEAREST_TASKS}
-        await self._connection.execute(_HASH)
-        places = await self._connection.execute(text(_places(wanted)), values)
-        await self._connection.execute(_ANY)
-        found = [dict(row) for row in places.mappings()]
+        places = prepared(_places(wanted)).of(**values)
+        _, found, _ = await self._look([_HASH, places, _ANY])
         if not found:
             return []
         columns = {f"{name}s": [row[name] for row in found] for name in ("id", "version")}
-        content = await self._connection.execute(_CONTENT, values | columns)
-        by_id = {row["id"]: row for row in content.mappings()}
-        return [
-            _to_constraint(cast("RowMapping", {**row, **by_id[row["id"]]}))
-            for row in found
-            if row["id"] in by_id
-        ]
+        [content] = await self._look([_CONTENT.of(**values, **columns)])
+        by_id = {row["id"]: row for row in content}
+        return [_to_constraint({**row, **by_id[row["id"]]}) for row in found if row["id"] in by_id]
 
 
 # Until statistics are taken of a namespace the planner thinks it empty, and would look through all
 # its support for every constraint.
-_HASH = text("SET LOCAL enable_nestloop = off")
+_HASH = Statement(b"SET LOCAL enable_nestloop = off", {})
 
 
-_ANY = text("SET LOCAL enable_nestloop TO DEFAULT")
+_ANY = Statement(b"SET LOCAL enable_nestloop TO DEFAULT", {})
 
 
 _VISIBLE = """m.namespace_id = :ns AND m.kind = 'constraint' AND m.owner = ANY(:owners)
@@ -193,7 +188,7 @@ def _places(wanted: Neighbourhood) -> str:
     """  # noqa: S608 - assembled from the constants above; every value is a parameter
 
 
-_CONTENT = text(f"""
+_CONTENT = prepared(f"""
     WITH same_model AS MATERIALIZED (
         SELECT a.id FROM agent r JOIN agent a ON a.id = r.id OR a.model = r.model
         WHERE r.namespace_id = :ns AND r.id = :agent AND a.namespace_id = :ns
@@ -234,7 +229,7 @@ _COLUMNS = (
 )
 
 
-def _to_sources(row: RowMapping) -> tuple[NearTask, ...]:
+def _to_sources(row: Mapping[str, Any]) -> tuple[NearTask, ...]:
     pairs = zip(row["task_ids"], row["similarities"], strict=True)
     return tuple(NearTask(task_id, similarity) for task_id, similarity in pairs)
 

@@ -11,7 +11,7 @@ import asyncio
 import json
 import os
 import socket
-from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping, Sequence
 from contextlib import (
     AbstractAsyncContextManager,
     asynccontextmanager,
@@ -21,6 +21,7 @@ from contextlib import (
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import lru_cache
 from typing import Any
 from uuid import UUID
 
@@ -155,9 +156,28 @@ def _as_text(value: object) -> str:
     return value.isoformat() if isinstance(value, datetime) else str(value)
 
 
+@lru_cache(maxsize=256)
+def prepared(written: str) -> Prepared:
+    """A statement with values by name, as `:name`."""
+    return Prepared(text(written))
+
+
 async def execute(connection: Connection, statement: Statement) -> None:
     """A statement of the driver, inside a transaction."""
     await connection.exec_driver_sql(statement.text.decode(), dict(statement.values))
+
+
+Look = Callable[[Sequence[Statement]], Awaitable[list[Rows]]]
+"""Asks the database: in one transaction of its own, or inside one that is open."""
+
+
+async def look_inside(connection: Connection, statements: Sequence[Statement]) -> list[Rows]:
+    """The rows of each statement, inside a transaction."""
+    found: list[Rows] = []
+    for one in statements:
+        result = await connection.exec_driver_sql(one.text.decode(), dict(one.values))
+        found.append(list(map(dict, result.mappings())) if result.returns_rows else [])
+    return found
 
 
 async def driver_of(connection: Connection) -> Driver:

@@ -15,10 +15,10 @@ import numpy.typing as npt
 
 from memory.belief.fold import Learned
 from memory.constraints.sharing import Reserve
-from memory.constraints.store.near import NearConstraint
+from memory.constraints.store.near import NearConstraint, NearConstraintStore
 from memory.memories.routing import Place, Router
 from memory.memories.store.centroids import Vector
-from memory.meta_guidelines.store import NearMetaGuideline, Neighbourhood
+from memory.meta_guidelines.store import NearMetaGuideline, Neighbourhood, load_near
 from memory.retrieval.bank import CellKey, SqlBank, SqlDoor
 from memory.retrieval.head import Double
 from memory.retrieval.resident.answers import Question
@@ -153,7 +153,8 @@ class ResidentBank:
         presence = await self._ask(question, lambda bank: bank.sharing.presence())
         if not presence.constraints:
             return ()
-        return await (await self._door.bank()).constraints(near)
+        store = NearConstraintStore(self._door.look(), self._call.namespace.id)
+        return tuple(await store.near(near))
 
     async def guides(self, near: Neighbourhood) -> tuple[NearMetaGuideline, ...]:
         question = Question("guides", None, ("meta_guideline",))
@@ -161,7 +162,7 @@ class ResidentBank:
             question, lambda bank: bank.meta_guidelines.has_any()
         ):
             return ()
-        return await (await self._door.bank()).guides(near)
+        return tuple(await load_near(self._door.look(), self._call.namespace.id, near))
 
     async def count_controls(self, cell: CellKey) -> int:
         question = Question("controls", cell, ("cell",))
