@@ -5,13 +5,14 @@ namespace.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from uuid import UUID
 
 from sqlalchemy import column, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from memory.kernel.ports import Embedding
-from memory.kernel.postgres.database import Look, prepared
+from memory.kernel.postgres.database import Look, look_inside, prepared
 from memory.kernel.postgres.rows import RowMapper
 from memory.memories.filter_entities import RetrievalFilter
 from memory.memories.store.filtering import values_of
@@ -208,6 +209,11 @@ class MetaGuidelineStore:
     def __init__(self, connection: AsyncConnection, namespace_id: UUID) -> None:
         self._connection = connection
         self._namespace_id = namespace_id
+
+    async def list_near(self, wanted: Neighbourhood) -> list[NearMetaGuideline]:
+        """As `load_near`, inside the transaction."""
+        look = partial(look_inside, self._connection)
+        return await load_near(look, self._namespace_id, wanted)
 
     async def has_any(self) -> bool:
         """Whether one may be chosen now."""

@@ -26,9 +26,10 @@ from memory.meta_guidelines.store import (
     MetaGuidelineStore,
     NearMetaGuideline,
     Neighbourhood,
-    load_near,
 )
 from memory.receipts.rebuild import past_states
+from memory.retrieval.constraint_places import place_constraints
+from memory.retrieval.head import margin
 from memory.retrieval.store.search import Head, Probe, Scope, SearchStore
 from memory.tasks.entities import Agent, CategoryIds, CategoryName
 from memory.tasks.service import NameResolver
@@ -160,10 +161,11 @@ class SqlBank:
         if not (await self._surroundings.presence()).constraints:
             return ()
         store = NearConstraintStore(self._look, self._call.namespace.id)
-        return tuple(await store.near(near))
+        links = await store.find(near, margin(len(near.vectors[0].vector)))
+        return tuple(await store.load(near, place_constraints(links, near.vectors)))
 
     async def guides(self, near: Neighbourhood) -> tuple[NearMetaGuideline, ...]:
-        return tuple(await load_near(self._look, self._call.namespace.id, near))
+        return tuple(await self.meta_guidelines.list_near(near))
 
     async def count_controls(self, cell: CellKey) -> int:
         if cell not in self._controls:

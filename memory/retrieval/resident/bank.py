@@ -1,8 +1,9 @@
 """ResidentBank: what a retrieval reads, of the copy where it holds it, else of the database.
 
-The copy knows the present of what every agent sees. The past, what is held back between families,
-constraints and meta-guidelines where there are any, and whatever must be made first are the
-database's; what is small and was asked there is remembered until rows it was read from change.
+The copy knows the present of what every agent sees, and which constraints are near. The past, what
+is held back between families, what constraints say and weigh, meta-guidelines where there are any,
+and whatever must be made first are the database's; what is small and was asked there is remembered
+until rows it was read from change.
 """
 
 import asyncio
@@ -20,10 +21,12 @@ from memory.memories.routing import Place, Router
 from memory.memories.store.centroids import Vector
 from memory.meta_guidelines.store import NearMetaGuideline, Neighbourhood, load_near
 from memory.retrieval.bank import CellKey, SqlBank, SqlDoor
-from memory.retrieval.head import Double
+from memory.retrieval.constraint_places import place_constraints
+from memory.retrieval.head import Double, margin
 from memory.retrieval.resident.answers import Question
+from memory.retrieval.resident.constraints import ResidentConstraints
 from memory.retrieval.resident.namespaces import ResidentNamespace
-from memory.retrieval.store.search import Head, Probe, Scope
+from memory.retrieval.store.search import EVERYTHING, Head, Probe, Scope
 from memory.tasks.entities import OWN_NAMES, Agent, CategoryIds, CategoryName
 from memory.tenancy.entities import Call
 
@@ -154,7 +157,29 @@ class ResidentBank:
         if not presence.constraints:
             return ()
         store = NearConstraintStore(self._door.look(), self._call.namespace.id)
-        return tuple(await store.near(near))
+        bound = margin(len(near.vectors[0].vector))
+        if near.past or near.filter is not None or near.as_of != EVERYTHING:
+            links = await store.find(near, bound)
+        else:
+            links = (await self._load_constraints(store)).near(near, bound)
+        return tuple(await store.load(near, place_constraints(links, near.vectors)))
+
+    async def _load_constraints(self, store: NearConstraintStore) -> ResidentConstraints:
+        """Those of the copy, read anew where they have changed; the vector of a task never does."""
+        copy, answers = self._copy, self._copy.answers
+        question = Question("constraint links", self._model_id, ("constraint", "support"))
+        async with copy.loading:
+            if (known := answers.find(question)) is not None:
+                return cast("ResidentConstraints", known.value)
+            asked = answers.moment(question)
+            links = await store.links(self._model_id)
+            held = {} if copy.constraints is None else copy.constraints.vectors
+            unknown = sorted({link.task_id for link in links} - held.keys())
+            vectors = held | await store.vectors(unknown, self._model_id)
+            found = copy.constraints = ResidentConstraints(links, vectors)
+            if not self._door.has_written:
+                answers.remember(question, found, asked)
+        return found
 
     async def guides(self, near: Neighbourhood) -> tuple[NearMetaGuideline, ...]:
         question = Question("guides", None, ("meta_guideline",))
