@@ -380,7 +380,7 @@ class Foreign:
 
     @property
     def echoes(self) -> EchoStore:
-        return EchoStore(self.connection, self.here)
+        return EchoStore(partial(look_inside, self.connection), self.here)
 
     @property
     def outcomes(self) -> OutcomeStore:
