@@ -158,28 +158,32 @@ class ResidentBank:
             return ()
         store = NearConstraintStore(self._door.look(), self._call.namespace.id)
         bound = margin(len(near.vectors[0].vector))
-        if near.past or near.filter is not None or near.as_of != EVERYTHING:
-            links = await store.find(near, bound)
-        else:
-            links = (await self._load_constraints(store)).near(near, bound)
+        held = None
+        if not near.past and near.filter is None and near.as_of == EVERYTHING:
+            held = await self._load_constraints(store)
+        links = held.near(near, bound) if held is not None else await store.find(near, bound)
         return tuple(await store.load(near, place_constraints(links, near.vectors)))
 
-    async def _load_constraints(self, store: NearConstraintStore) -> ResidentConstraints:
-        """Those of the copy, read anew where they have changed; the vector of a task never does."""
+    async def _load_constraints(self, store: NearConstraintStore) -> ResidentConstraints | None:
+        """Those of the copy, read anew where they have changed; the vector of a task never does.
+        None where there is no room for them.
+        """
         copy, answers = self._copy, self._copy.answers
         question = Question("constraint links", self._model_id, ("constraint", "support"))
         async with copy.loading:
             if (known := answers.find(question)) is not None:
-                return cast("ResidentConstraints", known.value)
+                return cast("ResidentConstraints | None", known.value)
             asked = answers.moment(question)
             links = await store.links(self._model_id)
-            held = {} if copy.constraints is None else copy.constraints.vectors
-            unknown = sorted({link.task_id for link in links} - held.keys())
-            vectors = held | await store.vectors(unknown, self._model_id)
-            found = copy.constraints = ResidentConstraints(links, vectors)
+            stored = {} if copy.constraints is None else copy.constraints.vectors
+            unknown = sorted({link.task_id for link in links} - stored.keys())
+            vectors = stored | await store.vectors(unknown, self._model_id)
+            found = ResidentConstraints(links, vectors)
+            has_room = copy.rows.bytes + found.bytes <= copy.limit
+            copy.constraints = found if has_room else None
             if not self._door.has_written:
-                answers.remember(question, found, asked)
-        return found
+                answers.remember(question, copy.constraints, asked)
+            return copy.constraints
 
     async def guides(self, near: Neighbourhood) -> tuple[NearMetaGuideline, ...]:
         question = Question("guides", None, ("meta_guideline",))

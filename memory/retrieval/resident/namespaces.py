@@ -59,10 +59,14 @@ class ResidentNamespace:
     model_id: UUID
     rows: ResidentRows
     snapshot: SeenTransactions
+    limit: int
+    """The most bytes that it may take."""
     answers: Answers = field(default_factory=Answers)
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     constraints: ResidentConstraints | None = None
-    """As they were read last; whether that still holds, `answers` knows."""
+    """As they were read last, where there is room for them; whether that still holds, `answers`
+    knows.
+    """
     loading: asyncio.Lock = field(default_factory=asyncio.Lock)
     """Of who reads the constraints anew."""
     followed: int = 0
@@ -178,7 +182,7 @@ class ResidentNamespaces:
             if (snapshot := await store.snapshot()) is None:
                 return
             rows = ResidentRows(FIELDS, ResidentWords() if words else None)
-            copy = ResidentNamespace(model_id, rows, snapshot)
+            copy = ResidentNamespace(model_id, rows, snapshot, self._limit)
             last: UUID | None = None
             while True:
                 loaded = await store.load_after(last, FIELDS)

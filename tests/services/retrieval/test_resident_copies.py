@@ -469,6 +469,7 @@ async def test_many_constraints_of_tasks_that_are_alike_agree(pair, operator: Ke
     bound = KeyDraft(role=Role.AGENT, name="bound", namespace=slug, agents=("solver",))
     key, _ = await create_key(pair[0], operator, bound, NOON)
     worlds = [World(pair, reader, slug, 17) for reader in (operator, key)]
+    await worlds[0].create(pair[0])
     for number in range(14):
         writer = worlds[number % 5 == 0]
         draft = ConstraintDraft(
@@ -496,6 +497,17 @@ async def test_many_constraints_of_tasks_that_are_alike_agree(pair, operator: Ke
     [copy] = copies_of(pair[0])._copies.values()
     assert gauges["resident_bytes"] > copy.rows.bytes
 
+    # Where they have no room, the database is asked for them, and the copy stays.
+    pair[0].resident = ResidentNamespaces(pair[0].database, copy.rows.bytes + 1_000)
+    for _ in range(2):
+        found = [await worlds[0].asked(engine, asks, 1.0) for engine in pair]
+        assert found[0] == found[1]
+    assert copies_of(pair[0]).counts.fills == 1
+    assert copies_of(pair[0]).gauges()["resident_constraints"] == 0
+    pair[0].resident = ResidentNamespaces(pair[0].database, BYTES)
+
+    found = [await worlds[0].asked(engine, asks, 1.0) for engine in pair]
+    assert copies_of(pair[0]).gauges()["resident_constraints"] == 14
     # Nothing but the vector of a task goes.
     call = await worlds[0].call(pair[1])
     async with pair[1].database.transaction(call.namespace.id) as connection:
