@@ -57,7 +57,9 @@ class EchoStore:
             texts=ECHO_TEXTS,
         )
         [rows] = await self._look([asked])
-        return [ServedText(**{**row, "status": Status(row["status"])}) for row in rows]
+        for row in rows:
+            row["status"] = Status(row["status"])
+        return [ServedText(**row) for row in rows]
 
 
 _SERVED = prepared("""
