@@ -100,7 +100,7 @@ class Batch:
         return kind(written(shape), status_code=207, media_type=JSON)
 
 
-def batch_of(request: Request) -> Batch:
+async def batch_of(request: Request) -> Batch:
     return Batch(request_id_of(request.scope))
 
 

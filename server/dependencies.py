@@ -1,4 +1,7 @@
-"""What a route may ask for: the engine, who calls, where, and with what permission."""
+"""What a route may ask for: the engine, who calls, where, and with what permission.
+
+All of it is asynchronous, though nothing waits: what is not would be sent to another thread.
+"""
 
 from collections.abc import Awaitable, Callable
 from datetime import datetime
@@ -22,11 +25,15 @@ BEARER = HTTPBearer(
 MAX_VERSION_DIGITS = 18
 
 
-def engine_of(request: Request) -> Engine:
+async def engine_of(request: Request) -> Engine:
     return shared_of(request).opened()
 
 
-def now_of(request: Request) -> datetime:
+async def shared_by(request: Request) -> Shared:
+    return shared_of(request)
+
+
+async def now_of(request: Request) -> datetime:
     """The moment of a request."""
     return authentication.now_of(request.scope)
 
@@ -48,7 +55,7 @@ async def call_of(request: Request) -> Call:
             raise NotFound(
                 f"no such namespace: {asked}", code="namespace_not_found", field="namespace"
             )
-        request.state.call = Call(key, namespace, now_of(request))
+        request.state.call = Call(key, namespace, await now_of(request))
     return request.state.call
 
 
@@ -81,7 +88,7 @@ def holding(act: Act) -> Callable[..., Awaitable[Key]]:
     return key
 
 
-def expected_version(
+async def expected_version(
     if_match: Annotated[str | None, Header(description='the ETag last seen, such as "3"')] = None,
 ) -> int:
     """The version an edit is meant for. Raises PreconditionRequired when it is not said."""
@@ -95,14 +102,14 @@ def expected_version(
     return int(digits)
 
 
-def seen_version(
+async def seen_version(
     if_match: Annotated[str | None, Header(description='the ETag last seen, such as "3"')] = None,
 ) -> int | None:
     """The version an edit is meant for, where its author says so."""
-    return None if if_match is None else expected_version(if_match)
+    return None if if_match is None else await expected_version(if_match)
 
 
-def agent_of(name: Annotated[str, Path(description="the agent's name")]) -> str:
+async def agent_of(name: Annotated[str, Path(description="the agent's name")]) -> str:
     """The agent a path names, cleaned as the stored name was."""
     return cleaned(name, "name", NAME)
 
@@ -116,7 +123,7 @@ async def trace_of(request: Request) -> str | None:
 
 EngineDep = Annotated[Engine, Depends(engine_of)]
 Now = Annotated[datetime, Depends(now_of)]
-SharedDep = Annotated[Shared, Depends(shared_of)]
+SharedDep = Annotated[Shared, Depends(shared_by)]
 TraceDep = Annotated[str | None, Depends(trace_of)]
 Version = Annotated[int, Depends(expected_version)]
 SeenVersion = Annotated[int | None, Depends(seen_version)]

@@ -23,7 +23,9 @@ from memory.kernel.errors import Conflict, MemoryFault, Rejected
 from memory.kernel.postgres.database import DeferredCommit, deferring
 from memory.tenancy import service as idempotency
 from memory.tenancy.entities import Attempt, Recorded
-from server.dependencies import call_of, engine_of, key_of, now_of
+from server.authentication import now_of
+from server.dependencies import call_of, key_of
+from server.shared import shared_of
 
 HEADER = "Idempotency-Key"
 REPLAYED = "Idempotency-Replayed"
@@ -46,7 +48,7 @@ class Idle(Response):
 
 async def once(request: Request, handler: Handler) -> Response:
     """The answer of `handler`, or the one it gave before."""
-    engine = engine_of(request)
+    engine = shared_of(request).opened()
     attempt = await _attempt(request)
     recorded = await idempotency.begin(engine, attempt)
     if recorded is not None:
@@ -98,7 +100,7 @@ async def _attempt(request: Request) -> Attempt:
         idempotency_key=_checked(request.headers[HEADER]),
         body_sha256=sha256(await request.body()).digest(),
         namespace_id=(await call_of(request)).namespace.id if named else None,
-        begun_at=now_of(request),
+        begun_at=now_of(request.scope),
     )
 
 

@@ -8,6 +8,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
 from uuid import UUID
 
 from memory.belief.policy import policy_named
@@ -162,14 +163,12 @@ class _Compared:
 async def _compare_with_served(
     engine: Engine, call: Call, drafts: Sequence[_DatedDraft]
 ) -> _Compared:
-    """With what was served to this key lately, and so may only be repeated; the transaction ends
-    before the words are compared.
-    """
+    """With what was served to this key lately, and so may only be repeated."""
     if not drafts:
         return _Compared()
     since = min(one.learned_at for one in drafts)
-    async with engine.database.transaction(call.namespace.id) as connection:
-        served = await EchoStore(connection, call.namespace.id).list_served(call.key.id, since)
+    look = partial(engine.database.exchange, namespace_id=call.namespace.id)
+    served = await EchoStore(look, call.namespace.id).list_served(call.key.id, since)
     return await asyncio.to_thread(_compare, call, drafts, served) if served else _Compared()
 
 

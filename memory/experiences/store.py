@@ -8,12 +8,12 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 from uuid import UUID
 
-from sqlalchemy import RowMapping, column, text
+from sqlalchemy import RowMapping, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from memory.kernel.identifiers import find_raw_terms
 from memory.kernel.ports import UNKNOWN_LIMIT
-from memory.kernel.postgres.rows import RowMapper
+from memory.kernel.postgres.database import Look, prepared
 from memory.memories.entities import Status, normal_fingerprint
 
 ECHO_SPAN = timedelta(days=30)
@@ -37,17 +37,11 @@ class ServedText:
     lesson: str
 
 
-_to_served = RowMapper(
-    ServedText,
-    [column(n) for n in ("memory_id", "version", "current", "status", "situation", "lesson")],
-)
-
-
 class EchoStore:
     """Texts that a new lesson may only repeat, in one namespace."""
 
-    def __init__(self, connection: AsyncConnection, namespace_id: UUID) -> None:
-        self._connection = connection
+    def __init__(self, look: Look, namespace_id: UUID) -> None:
+        self._look = look
         self._namespace_id = namespace_id
 
     async def list_served(self, key_id: UUID, until: datetime) -> list[ServedText]:
@@ -55,20 +49,20 @@ class EchoStore:
 
         At most 200 receipts and 512 texts, the latest first; what was erased has no words left.
         """
-        rows = await self._connection.execute(
-            _SERVED,
-            {
-                "ns": self._namespace_id,
-                "key": key_id,
-                "since": until - ECHO_SPAN,
-                "receipts": ECHO_RECEIPTS,
-                "texts": ECHO_TEXTS,
-            },
+        asked = _SERVED.of(
+            ns=self._namespace_id,
+            key=key_id,
+            since=until - ECHO_SPAN,
+            receipts=ECHO_RECEIPTS,
+            texts=ECHO_TEXTS,
         )
-        return [_to_served(row) for row in rows.mappings()]
+        [rows] = await self._look([asked])
+        for row in rows:
+            row["status"] = Status(row["status"])
+        return [ServedText(**row) for row in rows]
 
 
-_SERVED = text("""
+_SERVED = prepared("""
     WITH receipt AS (
         SELECT id FROM retrieval
         WHERE namespace_id = :ns AND key_id = :key AND known_at >= :since

@@ -101,6 +101,11 @@ def _words(text: str) -> Iterator[str]:
 
 def _normal_words(written: str) -> Iterator[str]:
     """One word without its clothes; nothing where it was an ornament."""
+    if written.isascii() and written.isalpha():
+        # Most words: they wear nothing but case.
+        plain = written.lower()
+        yield _CONTRACTIONS.get(plain, plain)
+        return
     inner = _strip(written)
     if not inner:
         return

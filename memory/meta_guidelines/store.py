@@ -5,12 +5,14 @@ namespace.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from uuid import UUID
 
 from sqlalchemy import column, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from memory.kernel.ports import Embedding
+from memory.kernel.postgres.database import Look, look_inside, prepared
 from memory.kernel.postgres.rows import RowMapper
 from memory.memories.filter_entities import RetrievalFilter
 from memory.memories.store.filtering import values_of
@@ -191,6 +193,16 @@ _to_pair = RowMapper(
 )
 
 
+async def load_near(
+    look: Look, namespace_id: UUID, wanted: Neighbourhood
+) -> list[NearMetaGuideline]:
+    """The nearest meta-guidelines of each bucket, and how many each bucket holds."""
+    values = wanted.values(namespace_id) | {"nearest": NEAREST}
+    statement = prepared(_near(len(wanted.vectors), past=wanted.past)).of(**values)
+    [rows] = await look([statement])
+    return [_to_near(row) for row in rows]
+
+
 class MetaGuidelineStore:
     """Meta-guidelines of one namespace; they are written as memories are."""
 
@@ -199,11 +211,9 @@ class MetaGuidelineStore:
         self._namespace_id = namespace_id
 
     async def list_near(self, wanted: Neighbourhood) -> list[NearMetaGuideline]:
-        """The nearest of each bucket, and how many each bucket holds."""
-        values = wanted.values(self._namespace_id) | {"nearest": NEAREST}
-        statement = text(_near(len(wanted.vectors), past=wanted.past))
-        rows = await self._connection.execute(statement, values)
-        return [_to_near(row) for row in rows.mappings()]
+        """As `load_near`, inside the transaction."""
+        look = partial(look_inside, self._connection)
+        return await load_near(look, self._namespace_id, wanted)
 
     async def has_any(self) -> bool:
         """Whether one may be chosen now."""

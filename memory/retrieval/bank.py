@@ -7,6 +7,7 @@ holds, and asks a `SqlBank` for the rest. Both give the same answers.
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import AsyncExitStack
 from datetime import datetime
+from functools import partial
 from typing import Protocol
 from uuid import UUID
 
@@ -18,11 +19,17 @@ from memory.constraints.sharing import Reserve, Surroundings
 from memory.constraints.store.near import NearConstraint, NearConstraintStore
 from memory.constraints.store.sharing import SharingStore
 from memory.kernel.engine import Engine
-from memory.kernel.postgres.database import Connection, undone
+from memory.kernel.postgres.database import Connection, Look, look_inside, undone
 from memory.memories.routing import Place, Router
 from memory.memories.store.centroids import CentroidStore
-from memory.meta_guidelines.store import MetaGuidelineStore, NearMetaGuideline, Neighbourhood
+from memory.meta_guidelines.store import (
+    MetaGuidelineStore,
+    NearMetaGuideline,
+    Neighbourhood,
+)
 from memory.receipts.rebuild import past_states
+from memory.retrieval.constraint_places import place_constraints
+from memory.retrieval.head import margin
 from memory.retrieval.store.search import Head, Probe, Scope, SearchStore
 from memory.tasks.entities import Agent, CategoryIds, CategoryName
 from memory.tasks.service import NameResolver
@@ -93,6 +100,7 @@ class SqlBank:
     def __init__(self, connection: Connection, call: Call, model_id: UUID) -> None:
         namespace_id = call.namespace.id
         self._connection = connection
+        self._look = partial(look_inside, connection)
         self._call = call
         self._model_id = model_id
         self.actors = ActorStore(connection, namespace_id)
@@ -152,9 +160,9 @@ class SqlBank:
         """Where the namespace has any."""
         if not (await self._surroundings.presence()).constraints:
             return ()
-        return tuple(
-            await NearConstraintStore(self._connection, self._call.namespace.id).near(near)
-        )
+        store = NearConstraintStore(self._look, self._call.namespace.id)
+        links = await store.find(near, margin(len(near.vectors[0].vector)))
+        return tuple(await store.load(near, place_constraints(links, near.vectors)))
 
     async def guides(self, near: Neighbourhood) -> tuple[NearMetaGuideline, ...]:
         return tuple(await self.meta_guidelines.list_near(near))
@@ -187,6 +195,14 @@ class SqlDoor:
         if self._bank is None:
             self._bank = SqlBank(await self._connected(), self._call, self._model_id)
         return self._bank
+
+    def look(self) -> Look:
+        """For a question that only the database answers: in a transaction of its own and few round
+        trips, unless one is open, which may have made what is asked about.
+        """
+        if self._connection is not None:
+            return partial(look_inside, self._connection)
+        return partial(self._engine.database.exchange, namespace_id=self._call.namespace.id)
 
     async def preview(self, stack: AsyncExitStack) -> SqlBank:
         """A bank whose writes are taken back at the end of `stack`."""

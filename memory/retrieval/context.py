@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Literal, cast
 from uuid import UUID
 
@@ -32,7 +32,14 @@ from memory.retrieval.head import (
 )
 from memory.retrieval.resident.bank import ResidentBank
 from memory.retrieval.resident.namespaces import ResidentNamespace
-from memory.retrieval.store.search import FoundRow, Head, Probe, Scope, names_at_most
+from memory.retrieval.store.search import (
+    EVERYTHING,
+    FoundRow,
+    Head,
+    Probe,
+    Scope,
+    names_at_most,
+)
 from memory.retrieval.words import MOST_TERMS, TaskWords, find_named_by_script
 from memory.tasks.entities import Agent, CategoryIds, CategoryName, Task
 from memory.tasks.service import GENERAL
@@ -56,12 +63,6 @@ NEAR = 5
 
 
 Answer = Advice | MemoryFault
-
-
-EVERYTHING = datetime.max.replace(tzinfo=UTC)
-"""Up to when what is known may be seen by who asks for the present. Another process may be ahead of
-this one's clock: what it wrote and acknowledged is there all the same.
-"""
 
 
 @dataclass(slots=True)

@@ -327,6 +327,8 @@ def _sort_candidates(candidates: Sequence[Candidate], selection: Selection) -> l
     scores = order_scores(selection.ranker, candidates, selection.as_of)
     keyed = [(-score, c.id, c) for score, c in zip(scores, candidates, strict=True)]
     ordered = [candidate for *_, candidate in sorted(keyed, key=itemgetter(0, 1))]
+    if len({c.look_alike for c in candidates}) == len(candidates):
+        return ordered
     alike = _alike(c for c in ordered if selection.bar(c) is None)
     return _speakers_first(ordered, alike) if alike else ordered
 

@@ -123,7 +123,7 @@ async def viewer_of(request: Request) -> PageViewer:
     """Who looks. Raises Unauthenticated without a living session."""
     if (known := getattr(request.state, "viewer", None)) is not None:
         return known
-    session_id, now = session_of(request), now_of(request)
+    session_id, now = session_of(request), await now_of(request)
     key = await key_of_session(request)
     engine = shared_of(request).opened()
     spaces = await list_namespaces(engine, key, Page(SWITCHED))

@@ -56,3 +56,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     tenancy.audit_router,
     webhooks.router,
 )
+
+
+BUSY = (retrieval.retrievals_router, outcomes.router, experiences.experiences_router)
+"""What agents ask for again and again."""

@@ -6,7 +6,7 @@ planned for a superuser, whom no policy binds: only what the statement itself sa
 """
 
 import re
-from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
@@ -20,7 +20,8 @@ from sqlalchemy import event
 from memory.experiences.service import remember
 from memory.inference.service import register_model
 from memory.kernel.engine import Engine
-from memory.kernel.postgres.database import Database, Rows, Statement
+from memory.kernel.postgres import database as database_module
+from memory.kernel.postgres.database import Database, Driver, Rows, Statement, ask_together
 from memory.kernel.postgres.migrate import upgrade
 from memory.outcomes.applying import apply_now
 from memory.outcomes.entities import ReceiptReport
@@ -38,6 +39,7 @@ from tests.fixtures.engine import NOON, RESIDENT_BYTES, a_namespace, an_engine
 
 PARTS = 8
 PART = re.compile(r"(\w+)_p(\d+)")
+Ask = Callable[[Driver, Sequence[Statement]], Awaitable[list[Rows]]]
 NAMES = re.compile(rf"\b({'|'.join(table.name for table in ISOLATED)})\b")
 
 
@@ -51,9 +53,17 @@ class Sent:
         if NAMES.search(statement):
             self.statements.setdefault(statement, values)
 
+    def watching(self, ask: Ask) -> Ask:
+        async def asked(driver: Driver, statements: Sequence[Statement]) -> list[Rows]:
+            for one in statements:
+                self.note(one.text.decode(), one.values)
+            return await ask(driver, statements)
+
+        return asked
+
 
 class Watched(Database):
-    """Keeps what it sends, by either way."""
+    """Keeps what it sends: by SQLAlchemy, and by exchanges."""
 
     def __init__(self, url: str, sent: Sent) -> None:
         super().__init__(url)
@@ -86,9 +96,13 @@ def sent() -> Sent:
 
 @pytest.fixture(params=[RESIDENT_BYTES, 0], ids=["copy", "database"])
 async def watched(
-    spread_url: str, sent: Sent, request: pytest.FixtureRequest
+    spread_url: str,
+    sent: Sent,
+    request: pytest.FixtureRequest,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> AsyncGenerator[Engine]:
     """Over copies of namespaces, and over the database alone."""
+    monkeypatch.setattr(database_module, "ask_together", sent.watching(ask_together))
     database = Watched(spread_url, sent)
     resident = ResidentNamespaces(database, request.param)
     engine = an_engine(spread_url, database=database, resident=resident)

@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, is_dataclass, replace
+from functools import partial
 from inspect import getmembers, isfunction
 from uuid import UUID
 
@@ -43,7 +44,7 @@ from memory.constraints.store.contrasts import (
     PairingStamp,
 )
 from memory.constraints.store.examined import ExaminedRunStore
-from memory.constraints.store.near import NearConstraintStore
+from memory.constraints.store.near import NearConstraintStore, PlacedConstraint
 from memory.constraints.store.relabelling import RelabelQuery, RelabelStore
 from memory.constraints.store.runs import PairingStore
 from memory.constraints.store.sharing import SharingStore
@@ -105,7 +106,7 @@ from memory.kernel.errors import NotFound, Rejected
 from memory.kernel.ids import new_id
 from memory.kernel.paging import Page
 from memory.kernel.ports import Embedding
-from memory.kernel.postgres.database import Connection
+from memory.kernel.postgres.database import Connection, look_inside
 from memory.llm.entities import LlmCall, LlmCallFilter
 from memory.llm.store import LlmCallStore
 from memory.llm.tables import writing
@@ -374,8 +375,12 @@ class Foreign:
         return TwinStore(self.connection, self.here)
 
     @property
+    def near_constraints(self) -> NearConstraintStore:
+        return NearConstraintStore(partial(look_inside, self.connection), self.here)
+
+    @property
     def echoes(self) -> EchoStore:
-        return EchoStore(self.connection, self.here)
+        return EchoStore(partial(look_inside, self.connection), self.here)
 
     @property
     def outcomes(self) -> OutcomeStore:
@@ -718,7 +723,12 @@ FINDS_NOTHING: dict[str, Ask] = {
     ),
     "StatusStore.list_on_probation": lambda f: f.statuses.list_on_probation(),
     "StatusStore.get_origin": lambda f: f.statuses.get_origin(f.memory),
-    "NearConstraintStore.near": lambda f: NearConstraintStore(f.connection, f.here).near(f.near),
+    "NearConstraintStore.find": lambda f: f.near_constraints.find(f.near, 1.0),
+    "NearConstraintStore.load": lambda f: f.near_constraints.load(
+        f.near, [PlacedConstraint(f.memory, 1, 0, 1, ())]
+    ),
+    "NearConstraintStore.links": lambda f: f.near_constraints.links(f.model),
+    "NearConstraintStore.vectors": lambda f: f.near_constraints.vectors([f.task], f.model),
     "BrowsingStore.lines": lambda f: f.browsing.lines(
         Browse(), {f.memory: Snapshot(1, Status.ACTIVE)}
     ),

@@ -2,17 +2,18 @@
 namespace.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import cast
+from operator import itemgetter
 from uuid import UUID
 
-from sqlalchemy import RowMapping, column, text
-from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy import column
 
 from memory.constraints.entities import SupportCounts
 from memory.constraints.proof import TASKS
 from memory.constraints.store.support import to_support_counts
+from memory.kernel.postgres.database import Look, Statement, prepared
 from memory.kernel.postgres.rows import RowMapper
 from memory.memories.entities import ANY_AGENT
 from memory.memories.store.filtering import condition_of
@@ -20,7 +21,7 @@ from memory.memories.tables import LIVING
 from memory.meta_guidelines.store import BUCKET, Neighbourhood
 
 NEAREST_TASKS = 3
-"""The constraints of so many tasks of each bucket are read: no more can be served."""
+"""The constraints of so many tasks of each bucket are looked at: no more can be served."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,48 +71,116 @@ class NearConstraint:
     influence_touched_at: datetime | None
 
 
+@dataclass(frozen=True, slots=True)
+class ConstraintLink:
+    """A constraint that may be served now, whose it is (`*`: everybody's), and a task that leads to
+    it.
+    """
+
+    id: UUID
+    version: int
+    owner: str
+    category_id: UUID
+    subcategory_id: UUID | None
+    task_id: UUID
+
+
+@dataclass(frozen=True, slots=True)
+class NearLink:
+    """A constraint and a task that leads to it, which may be one of the nearest of a bucket; its
+    vector as the database sends it.
+    """
+
+    id: UUID
+    version: int
+    bucket: int
+    held: int
+    task_id: UUID
+    vector: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedConstraint:
+    """A constraint of one of the nearest tasks: as `NearConstraint`."""
+
+    id: UUID
+    version: int
+    bucket: int
+    held: int
+    sources: tuple[NearTask, ...]
+
+
 class NearConstraintStore:
     """Constraints of one namespace, as a retrieval finds them."""
 
-    def __init__(self, connection: AsyncConnection, namespace_id: UUID) -> None:
-        self._connection = connection
+    def __init__(self, look: Look, namespace_id: UUID) -> None:
+        self._look = look
         self._namespace_id = namespace_id
 
-    async def near(self, wanted: Neighbourhood) -> list[NearConstraint]:
-        """What the agent may see of the three nearest source tasks of each bucket."""
+    async def find(self, wanted: Neighbourhood, margin: float) -> list[NearLink]:
+        """What the agent may see of the tasks of each bucket that are within `margin` of the third
+        nearest; of tasks that say the same three are enough.
+        """
         owners = [ANY_AGENT, str(wanted.agent_id)] if wanted.private else [ANY_AGENT]
-        values = wanted.values(self._namespace_id) | {"owners": owners, "tasks": NEAREST_TASKS}
-        await self._connection.execute(_HASH)
-        places = await self._connection.execute(text(_places(wanted)), values)
-        await self._connection.execute(_ANY)
-        found = [dict(row) for row in places.mappings()]
-        if not found:
+        values = wanted.values(self._namespace_id) | {"owners": owners, "margin": margin}
+        places = prepared(_places(wanted)).of(**values)
+        _, found, _ = await self._look([_HASH, places, _ANY])
+        return [NearLink(**row) for row in found]
+
+    async def load(
+        self, wanted: Neighbourhood, places: Sequence[PlacedConstraint]
+    ) -> list[NearConstraint]:
+        """These constraints as they stand; what was erased meanwhile is left out."""
+        if not places:
             return []
-        columns = {f"{name}s": [row[name] for row in found] for name in ("id", "version")}
-        content = await self._connection.execute(_CONTENT, values | columns)
-        by_id = {row["id"]: row for row in content.mappings()}
+        columns = {"ids": [one.id for one in places], "versions": [one.version for one in places]}
+        values = wanted.values(self._namespace_id) | columns
+        [content] = await self._look([_CONTENT.of(**values)])
+        by_id = {row["id"]: row for row in content}
         return [
-            _to_constraint(cast("RowMapping", {**row, **by_id[row["id"]]}))
-            for row in found
-            if row["id"] in by_id
+            _to_constraint({**by_id[one.id], **_of_place(one)}) for one in places if one.id in by_id
         ]
+
+    async def links(self, model_id: UUID) -> list[ConstraintLink]:
+        """Of all constraints that any agent may be served now, where the task has a vector."""
+        values = {"ns": self._namespace_id, "model": model_id}
+        _, found, _ = await self._look([_HASH, _LINKS.of(**values), _ANY])
+        return [ConstraintLink(**row) for row in found]
+
+    async def vectors(self, task_ids: Sequence[UUID], model_id: UUID) -> dict[UUID, bytes]:
+        """Of these tasks, as the database sends them."""
+        if not task_ids:
+            return {}
+        values = {"ns": self._namespace_id, "model": model_id, "ids": list(task_ids)}
+        [found] = await self._look([_VECTORS.of(**values)])
+        return {row["task_id"]: row["vector"] for row in found}
+
+
+def _of_place(one: PlacedConstraint) -> dict[str, object]:
+    return {"bucket": one.bucket, "held": one.held, "sources": one.sources}
 
 
 # Until statistics are taken of a namespace the planner thinks it empty, and would look through all
 # its support for every constraint.
-_HASH = text("SET LOCAL enable_nestloop = off")
+_HASH = Statement(b"SET LOCAL enable_nestloop = off", {})
 
 
-_ANY = text("SET LOCAL enable_nestloop TO DEFAULT")
+_ANY = Statement(b"SET LOCAL enable_nestloop TO DEFAULT", {})
 
 
-_VISIBLE = """m.namespace_id = :ns AND m.kind = 'constraint' AND m.owner = ANY(:owners)
-      AND m.erased_at IS NULL AND m.trust <> 'quarantined' AND m.learned_at <= :as_of"""
+_USABLE = """m.namespace_id = :ns AND m.kind = 'constraint' AND m.erased_at IS NULL
+      AND m.trust <> 'quarantined'"""
+
+
+_VISIBLE = f"{_USABLE} AND m.owner = ANY(:owners) AND m.learned_at <= :as_of"
+
+
+_IN_USE = f"{LIVING} AND m.status IN ('active', 'probation')"
 
 
 # The predicate of the index on living text, so that a bank's experiences are not read through.
 _CURRENT = f"""m.version AS shown FROM memory m
-    WHERE {_VISIBLE} AND {LIVING} AND m.status IN ('active', 'probation')"""
+    WHERE {_VISIBLE} AND {_IN_USE}"""
 
 
 # In the past: what no manager vouches for was no constraint before it was known of enough tasks.
@@ -146,7 +215,8 @@ _SUPPORT = """
 
 # A task leads to what all agents see only where its support counts, or anyone could say where it
 # is served. The distance is taken in a materialised step without an order, so that no index of
-# vectors, which would find only some of the tasks, can serve it.
+# vectors, which would find only some of the tasks, can serve it. Which of them are the nearest is
+# decided in double precision (`memory.retrieval.constraint_places`).
 _PLACED = """
     linked AS MATERIALIZED (
         SELECT DISTINCT s.memory_id, s.task_id FROM seen m JOIN constraint_support s
@@ -162,38 +232,60 @@ _PLACED = """
         SELECT l.memory_id, l.task_id, a.similarity, {bucket}
         FROM seen m JOIN linked l ON l.memory_id = m.id JOIN angle a ON a.task_id = l.task_id
     ),
-    nearest AS (
-        SELECT task_id, row_number() OVER (
-            PARTITION BY bucket ORDER BY similarity DESC, task_id) AS place
+    ranked AS (
+        SELECT bucket, task_id, similarity, nth_value(similarity, {tasks}) OVER (
+            PARTITION BY bucket ORDER BY similarity DESC
+            ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING) AS last
         FROM (SELECT DISTINCT bucket, task_id, similarity FROM place) AS task
     ),
     held AS (SELECT bucket, count(DISTINCT memory_id) AS held FROM place GROUP BY bucket),
-    near AS (
-        SELECT memory_id, bucket,
-            array_agg(task_id ORDER BY similarity DESC, task_id) AS task_ids,
-            array_agg(similarity ORDER BY similarity DESC, task_id) AS similarities
-        FROM place WHERE task_id IN (SELECT task_id FROM nearest WHERE place <= :tasks)
-        GROUP BY memory_id, bucket
+    candidate AS (
+        SELECT r.task_id, row_number() OVER (
+            PARTITION BY r.bucket, e.vector ORDER BY r.task_id) AS twin
+        FROM ranked r JOIN task_embedding e
+        ON e.namespace_id = :ns AND e.model_id = :model AND e.task_id = r.task_id
+        WHERE r.last IS NULL OR r.similarity >= r.last - :margin
     )
 """
 
 
 def _places(wanted: Neighbourhood) -> str:
-    """Which constraints come of the nearest tasks of each bucket, and by which tasks."""
+    """Which constraints may come of the nearest tasks of each bucket, and by which tasks."""
     angles = ", ".join(
         f"1 - (e.vector <=> CAST(:q{i} AS halfvec))" for i in range(len(wanted.vectors))
     )
     seen = (_PAST if wanted.past else _CURRENT) + condition_of(wanted.filter, ":{}")
-    placed = _PLACED.format(angles=angles, bucket=BUCKET)
+    placed = _PLACED.format(angles=angles, bucket=BUCKET, tasks=NEAREST_TASKS)
     return f"""
-    WITH seen AS MATERIALIZED (SELECT m.*, {seen}), {placed}
-    SELECT m.id, m.shown AS version, n.bucket, h.held, n.task_ids, n.similarities
-    FROM near n JOIN held h ON h.bucket = n.bucket JOIN seen m ON m.id = n.memory_id
-    ORDER BY m.id
+    WITH seen AS MATERIALIZED (
+        SELECT m.id, m.owner, m.category_id, m.subcategory_id, {seen}
+    ), {placed}
+    SELECT m.id, m.shown AS version, p.bucket, h.held, p.task_id,
+        halfvec_send(e.vector) AS vector
+    FROM place p JOIN held h ON h.bucket = p.bucket JOIN seen m ON m.id = p.memory_id
+    JOIN task_embedding e
+        ON e.namespace_id = :ns AND e.model_id = :model AND e.task_id = p.task_id
+    WHERE p.task_id IN (SELECT task_id FROM candidate WHERE twin <= {NEAREST_TASKS})
     """  # noqa: S608 - assembled from the constants above; every value is a parameter
 
 
-_CONTENT = text(f"""
+_LINKS = prepared(f"""
+    SELECT DISTINCT m.id, m.version, m.owner, m.category_id, m.subcategory_id, s.task_id
+    FROM memory m JOIN constraint_support s
+    ON s.namespace_id = :ns AND s.memory_id = m.id AND (s.counts OR m.owner <> '*')
+    JOIN task_embedding e
+    ON e.namespace_id = :ns AND e.model_id = :model AND e.task_id = s.task_id
+    WHERE {_USABLE} AND {_IN_USE}
+""")  # noqa: S608 - assembled from the constants above; every value is a parameter
+
+
+_VECTORS = prepared("""
+    SELECT task_id, halfvec_send(vector) AS vector FROM task_embedding
+    WHERE namespace_id = :ns AND model_id = :model AND task_id = ANY(CAST(:ids AS uuid[]))
+""")
+
+
+_CONTENT = prepared(f"""
     WITH same_model AS MATERIALIZED (
         SELECT a.id FROM agent r JOIN agent a ON a.id = r.id OR a.model = r.model
         WHERE r.namespace_id = :ns AND r.id = :agent AND a.namespace_id = :ns
@@ -234,13 +326,8 @@ _COLUMNS = (
 )
 
 
-def _to_sources(row: RowMapping) -> tuple[NearTask, ...]:
-    pairs = zip(row["task_ids"], row["similarities"], strict=True)
-    return tuple(NearTask(task_id, similarity) for task_id, similarity in pairs)
-
-
 _to_constraint = RowMapper(
     NearConstraint,
     map(column, _COLUMNS),
-    computed={"sources": _to_sources, "support": to_support_counts},
+    computed={"sources": itemgetter("sources"), "support": to_support_counts},
 )

@@ -11,7 +11,7 @@ import asyncio
 import json
 import os
 import socket
-from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping, Sequence
 from contextlib import (
     AbstractAsyncContextManager,
     asynccontextmanager,
@@ -21,10 +21,12 @@ from contextlib import (
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import lru_cache
 from typing import Any
 from uuid import UUID
 
 import psycopg
+from psycopg.rows import dict_row
 from sqlalchemy import ClauseElement, Table, text
 from sqlalchemy.dialects.postgresql.psycopg import dialect as psycopg_dialect
 from sqlalchemy.exc import DBAPIError, OperationalError
@@ -155,9 +157,33 @@ def _as_text(value: object) -> str:
     return value.isoformat() if isinstance(value, datetime) else str(value)
 
 
+@lru_cache(maxsize=256)
+def prepared(written: str) -> Prepared:
+    """A statement with values by name, as `:name`."""
+    return Prepared(text(written))
+
+
 async def execute(connection: Connection, statement: Statement) -> None:
     """A statement of the driver, inside a transaction."""
     await connection.exec_driver_sql(statement.text.decode(), dict(statement.values))
+
+
+Look = Callable[[Sequence[Statement]], Awaitable[list[Rows]]]
+"""Asks the database: in one transaction of its own, or inside one that is open."""
+
+
+async def look_inside(connection: Connection, statements: Sequence[Statement]) -> list[Rows]:
+    """The rows of each statement, inside a transaction: one after the other, in one round trip."""
+    return await ask_together(await driver_of(connection), statements)
+
+
+async def ask_together(driver: Driver, statements: Sequence[Statement]) -> list[Rows]:
+    """As `look_inside`, of the driver's connection."""
+    cursors = [driver.cursor(binary=True, row_factory=dict_row) for _ in statements]
+    async with driver.pipeline():
+        for cursor, one in zip(cursors, statements, strict=True):
+            await cursor.execute(one.text, one.values)
+    return [await one.fetchall() if one.description else [] for one in cursors]
 
 
 async def driver_of(connection: Connection) -> Driver:

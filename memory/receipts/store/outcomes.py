@@ -22,6 +22,7 @@ from memory.belief.store.ledger import LAST, OPERATIONS, closed_version
 from memory.belief.tables import weight_event
 from memory.kernel.errors import NotFound
 from memory.kernel.paging import Page
+from memory.kernel.postgres.database import look_inside, prepared
 from memory.kernel.postgres.paging import page_by_id
 from memory.kernel.postgres.rows import RowMapper
 from memory.memories.tables import memory
@@ -124,16 +125,10 @@ class OutcomeStore:
 
     async def of_retrievals(self, retrieval_ids: Sequence[UUID]) -> dict[UUID, list[Outcome]]:
         """All outcomes of these retrievals, each list in order of arrival."""
-        rows = await self._connection.execute(
-            select(outcome)
-            .where(
-                outcome.c.namespace_id == self._namespace_id,
-                outcome.c.retrieval_id.in_(retrieval_ids),
-            )
-            .order_by(outcome.c.id)
-        )
+        asked = _OF_RETRIEVALS.of(ns=self._namespace_id, ids=list(retrieval_ids))
+        [rows] = await look_inside(self._connection, [asked])
         found: dict[UUID, list[Outcome]] = {}
-        for row in rows.mappings():
+        for row in rows:
             found.setdefault(row["retrieval_id"], []).append(_to_outcome(row))
         return found
 
@@ -142,8 +137,8 @@ class OutcomeStore:
         pair: of one agent on one task. Locked in order, against deadlock.
         """
         ids = {"ns": self._namespace_id, "ids": sorted(retrieval_ids)}
-        for lock in (_LOCK_PAIRS, _LOCK, _LOCK_PENDING):
-            await self._connection.execute(lock, ids)
+        locks = [lock.of(**ids) for lock in (_LOCK_PAIRS, _LOCK, _LOCK_PENDING)]
+        await look_inside(self._connection, locks)
 
     async def get(self, outcome_id: UUID) -> Outcome:
         rows = await self._connection.execute(
@@ -400,7 +395,13 @@ _CLAIMS_TOO_MUCH = (
 
 # A report may complete the pair of a retrieval that its caller did not name. In the space of two
 # numbers, where nobody else locks.
-_LOCK_PAIRS = text("""
+_OF_RETRIEVALS = prepared(f"""
+    SELECT {", ".join(outcome.c.keys())} FROM outcome
+    WHERE namespace_id = :ns AND retrieval_id = ANY(CAST(:ids AS uuid[])) ORDER BY id
+""")  # noqa: S608 - names of the schema
+
+
+_LOCK_PAIRS = prepared("""
     WITH runs AS MATERIALIZED (
         SELECT DISTINCT hashtext(agent_id::text || task_id::text) AS run FROM retrieval
         WHERE namespace_id = :ns AND id = ANY(:ids) ORDER BY run
@@ -416,13 +417,13 @@ _OTHERS_TOOK_PART = text("""
 """)
 
 
-_LOCK = text("""
+_LOCK = prepared("""
     SELECT id FROM retrieval WHERE namespace_id = :ns AND id = ANY(:ids) ORDER BY id FOR UPDATE
 """)
 
 
 # In the order in which they are applied: both sides of a pair are written by either.
-_LOCK_PENDING = text("""
+_LOCK_PENDING = prepared("""
     SELECT o.id FROM outcome o
     JOIN retrieval r ON r.namespace_id = o.namespace_id AND r.id = o.retrieval_id
     WHERE o.namespace_id = :ns AND o.applied_at IS NULL AND (r.agent_id, r.task_id) IN (

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from typing import Any
 from uuid import UUID
 
 from sqlalchemy import (
@@ -11,7 +12,6 @@ from sqlalchemy import (
     Select,
     exists,
     func,
-    not_,
     select,
     text,
     true,
@@ -19,11 +19,10 @@ from sqlalchemy import (
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from memory.belief.exposure import ExposedMemory
-from memory.inference.tables import embedding_model
 from memory.kernel.errors import NotFound
 from memory.kernel.metrics import RewardKind
 from memory.kernel.paging import Page
-from memory.kernel.postgres.database import execute
+from memory.kernel.postgres.database import execute, look_inside, prepared
 from memory.kernel.postgres.paging import page_by_id
 from memory.kernel.postgres.rows import RowMapper
 from memory.memories.entities import Kind
@@ -43,7 +42,6 @@ from memory.receipts.search_entities import Search
 from memory.receipts.store.receipt_rows import write_receipts
 from memory.receipts.tables import outcome, retrieval, retrieval_item
 from memory.tasks.tables import agent, category, task
-from memory.tenancy.tables import api_key
 
 _sub = category.alias("sub")
 
@@ -196,25 +194,13 @@ class ReceiptStore:
 
     async def contexts(self, retrieval_ids: Sequence[UUID]) -> dict[UUID, ReceiptContext]:
         """What outcomes of these retrievals need to know, by retrieval id."""
-        rows = await self._connection.execute(
-            select(
-                retrieval,
-                category.c.metric,
-                category.c.reward_kind,
-                embedding_model.c.calibration["q99"].as_float().label("q99"),
-            )
-            .join(
-                category,
-                (category.c.namespace_id == retrieval.c.namespace_id)
-                & (category.c.id == retrieval.c.category_id),
-            )
-            .join(embedding_model, embedding_model.c.id == retrieval.c.model_id)
-            .where(
-                retrieval.c.namespace_id == self._namespace_id, retrieval.c.id.in_(retrieval_ids)
-            )
-        )
-        served = await self._exposed(retrieval_ids)
-        return {row["id"]: _to_context(row, served.get(row["id"], ())) for row in rows.mappings()}
+        ids = {"ns": self._namespace_id, "ids": list(retrieval_ids)}
+        asked = [_CONTEXTS.of(**ids), _EXPOSED.of(**ids)]
+        rows, exposed = await look_inside(self._connection, asked)
+        served: dict[UUID, list[Mapping[str, Any]]] = {}
+        for row in exposed:
+            served.setdefault(row["retrieval_id"], []).append(row)
+        return {row["id"]: _to_context(row, served.get(row["id"], ())) for row in rows}
 
     async def owners(self, retrieval_ids: Sequence[UUID]) -> dict[UUID, ReceiptOwner]:
         """Whose these receipts are, by retrieval id."""
@@ -241,50 +227,6 @@ class ReceiptStore:
         for row in rows:
             found.setdefault(AgentTask(row.agent_id, row.task_id), []).append(row.id)
         return found
-
-    async def _exposed(self, retrieval_ids: Sequence[UUID]) -> dict[UUID, list[RowMapping]]:
-        """What was cited, and the meta-guidelines that coins left out, by rank."""
-        item = retrieval_item.c
-        directs = memory.c.kind == Kind.META_GUIDELINE
-        left_out = item.left_out & item.contender & directs
-        # Live-Evo credits what was retrieved, whatever the budget cut.
-        retrieved = (retrieval.c.policy == "paper-strict") & not_(directs)
-        credited = item.served & (item.cited | retrieved)
-        rows = await self._connection.execute(
-            select(
-                retrieval_item.c.retrieval_id,
-                retrieval_item.c.memory_id,
-                retrieval_item.c.similarity,
-                retrieval_item.c.inclusion,
-                retrieval_item.c.left_out,
-                memory.c.kind,
-                memory.c.key_id,
-                api_key.c.party_id,
-                memory.c.visibility,
-                memory.c.erased_at,
-                (memory.c.version == retrieval_item.c.version).label("current"),
-            )
-            .join(
-                retrieval,
-                (retrieval.c.namespace_id == item.namespace_id)
-                & (retrieval.c.id == item.retrieval_id),
-            )
-            .join(
-                memory,
-                (memory.c.namespace_id == item.namespace_id) & (memory.c.id == item.memory_id),
-            )
-            .outerjoin(api_key, api_key.c.id == memory.c.key_id)
-            .where(
-                item.namespace_id == self._namespace_id,
-                item.retrieval_id.in_(retrieval_ids),
-                credited | left_out,
-            )
-            .order_by(retrieval_item.c.retrieval_id, retrieval_item.c.rank)
-        )
-        served: dict[UUID, list[RowMapping]] = {}
-        for row in rows.mappings():
-            served.setdefault(row["retrieval_id"], []).append(row)
-        return served
 
     async def _items(self, retrieval_id: UUID) -> tuple[Item, ...]:
         rows = await self._connection.execute(
@@ -313,6 +255,34 @@ class ReceiptStore:
             .select_from(_RECEIPTS)
             .where(retrieval.c.namespace_id == self._namespace_id, condition)
         )
+
+
+_CONTEXTS = prepared("""
+    SELECT r.id, r.agent_id, r.agent_model, r.own_information, r.task_id, r.category_id, r.arm,
+        r.propensity, r.purpose, r.ranker, r.rankers, r.same_rankers, r.passed_over, r.all_rankers,
+        r.expires_at, r.key_id, c.metric, c.reward_kind,
+        CAST(e.calibration ->> 'q99' AS double precision) AS q99
+    FROM retrieval r
+    JOIN category c ON c.namespace_id = r.namespace_id AND c.id = r.category_id
+    JOIN embedding_model e ON e.id = r.model_id
+    WHERE r.namespace_id = :ns AND r.id = ANY(CAST(:ids AS uuid[]))
+""")
+
+
+# What was cited, and the meta-guidelines that coins left out, by rank. Live-Evo credits what was
+# retrieved, whatever the budget cut.
+_EXPOSED = prepared("""
+    SELECT i.retrieval_id, i.memory_id, i.similarity, i.inclusion, i.left_out, m.kind, m.key_id,
+        k.party_id, m.visibility, m.erased_at, m.version = i.version AS current
+    FROM retrieval_item i
+    JOIN retrieval r ON r.namespace_id = i.namespace_id AND r.id = i.retrieval_id
+    JOIN memory m ON m.namespace_id = i.namespace_id AND m.id = i.memory_id
+    LEFT JOIN api_key k ON k.id = m.key_id
+    WHERE i.namespace_id = :ns AND i.retrieval_id = ANY(CAST(:ids AS uuid[])) AND (
+        i.served AND (i.cited OR r.policy = 'paper-strict' AND m.kind <> 'meta_guideline')
+        OR i.left_out AND i.contender AND m.kind = 'meta_guideline')
+    ORDER BY i.retrieval_id, i.rank
+""")
 
 
 _OF_ATTEMPTS = text("""
@@ -381,7 +351,7 @@ def expiry(known_at: datetime, expires_in: timedelta | None, default: timedelta)
     return known_at + (expires_in if expires_in is not None else default)
 
 
-def _to_context(row: RowMapping, exposed: Sequence[RowMapping]) -> ReceiptContext:
+def _to_context(row: Mapping[str, Any], exposed: Sequence[Mapping[str, Any]]) -> ReceiptContext:
     served = [item for item in exposed if not item["left_out"]]
     left_out = [item for item in exposed if item["left_out"]]
     return ReceiptContext(
@@ -419,7 +389,7 @@ def _to_context(row: RowMapping, exposed: Sequence[RowMapping]) -> ReceiptContex
     )
 
 
-def _to_exposed(item: RowMapping) -> ExposedMemory:
+def _to_exposed(item: Mapping[str, Any]) -> ExposedMemory:
     return ExposedMemory(
         similarity=item["similarity"],
         directs=item["kind"] == Kind.META_GUIDELINE,

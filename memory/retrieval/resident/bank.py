@@ -1,8 +1,9 @@
 """ResidentBank: what a retrieval reads, of the copy where it holds it, else of the database.
 
-The copy knows the present of what every agent sees. The past, what is held back between families,
-constraints and meta-guidelines where there are any, and whatever must be made first are the
-database's; what is small and was asked there is remembered until rows it was read from change.
+The copy knows the present of what every agent sees, and which constraints are near. The past, what
+is held back between families, what constraints say and weigh, meta-guidelines where there are any,
+and whatever must be made first are the database's; what is small and was asked there is remembered
+until rows it was read from change.
 """
 
 import asyncio
@@ -15,15 +16,17 @@ import numpy.typing as npt
 
 from memory.belief.fold import Learned
 from memory.constraints.sharing import Reserve
-from memory.constraints.store.near import NearConstraint
+from memory.constraints.store.near import NearConstraint, NearConstraintStore
 from memory.memories.routing import Place, Router
 from memory.memories.store.centroids import Vector
-from memory.meta_guidelines.store import NearMetaGuideline, Neighbourhood
+from memory.meta_guidelines.store import NearMetaGuideline, Neighbourhood, load_near
 from memory.retrieval.bank import CellKey, SqlBank, SqlDoor
-from memory.retrieval.head import Double
+from memory.retrieval.constraint_places import place_constraints
+from memory.retrieval.head import Double, margin
 from memory.retrieval.resident.answers import Question
+from memory.retrieval.resident.constraints import ResidentConstraints
 from memory.retrieval.resident.namespaces import ResidentNamespace
-from memory.retrieval.store.search import Head, Probe, Scope
+from memory.retrieval.store.search import EVERYTHING, Head, Probe, Scope
 from memory.tasks.entities import OWN_NAMES, Agent, CategoryIds, CategoryName
 from memory.tenancy.entities import Call
 
@@ -153,7 +156,34 @@ class ResidentBank:
         presence = await self._ask(question, lambda bank: bank.sharing.presence())
         if not presence.constraints:
             return ()
-        return await (await self._door.bank()).constraints(near)
+        store = NearConstraintStore(self._door.look(), self._call.namespace.id)
+        bound = margin(len(near.vectors[0].vector))
+        held = None
+        if not near.past and near.filter is None and near.as_of == EVERYTHING:
+            held = await self._load_constraints(store)
+        links = held.near(near, bound) if held is not None else await store.find(near, bound)
+        return tuple(await store.load(near, place_constraints(links, near.vectors)))
+
+    async def _load_constraints(self, store: NearConstraintStore) -> ResidentConstraints | None:
+        """Those of the copy, read anew where they have changed; the vector of a task never does.
+        None where there is no room for them.
+        """
+        copy, answers = self._copy, self._copy.answers
+        question = Question("constraint links", self._model_id, ("constraint", "support"))
+        async with copy.loading:
+            if (known := answers.find(question)) is not None:
+                return cast("ResidentConstraints | None", known.value)
+            asked = answers.moment(question)
+            links = await store.links(self._model_id)
+            stored = {} if copy.constraints is None else copy.constraints.vectors
+            unknown = sorted({link.task_id for link in links} - stored.keys())
+            vectors = stored | await store.vectors(unknown, self._model_id)
+            found = ResidentConstraints(links, vectors)
+            has_room = copy.rows.bytes + found.bytes <= copy.limit
+            copy.constraints = found if has_room else None
+            if not self._door.has_written:
+                answers.remember(question, copy.constraints, asked)
+            return copy.constraints
 
     async def guides(self, near: Neighbourhood) -> tuple[NearMetaGuideline, ...]:
         question = Question("guides", None, ("meta_guideline",))
@@ -161,7 +191,7 @@ class ResidentBank:
             question, lambda bank: bank.meta_guidelines.has_any()
         ):
             return ()
-        return await (await self._door.bank()).guides(near)
+        return tuple(await load_near(self._door.look(), self._call.namespace.id, near))
 
     async def count_controls(self, cell: CellKey) -> int:
         question = Question("controls", cell, ("cell",))

@@ -18,6 +18,7 @@ from uuid import UUID
 from memory.kernel.errors import MemoryFault
 from memory.kernel.postgres.database import Database
 from memory.retrieval.resident.answers import Answers
+from memory.retrieval.resident.constraints import ResidentConstraints
 from memory.retrieval.resident.rows import ROW_BYTES, ResidentRows, UnequalWidths
 from memory.retrieval.resident.store import (
     FILL,
@@ -58,14 +59,22 @@ class ResidentNamespace:
     model_id: UUID
     rows: ResidentRows
     snapshot: SeenTransactions
+    limit: int
+    """The most bytes that it may take."""
     answers: Answers = field(default_factory=Answers)
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    constraints: ResidentConstraints | None = None
+    """As they were read last, where there is room for them; whether that still holds, `answers`
+    knows.
+    """
+    loading: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """Of who reads the constraints anew."""
     followed: int = 0
     """The turn in which the last look began."""
 
     @property
     def bytes(self) -> int:
-        return self.rows.bytes
+        return self.rows.bytes + (0 if self.constraints is None else self.constraints.bytes)
 
     @property
     def has_words(self) -> bool:
@@ -173,7 +182,7 @@ class ResidentNamespaces:
             if (snapshot := await store.snapshot()) is None:
                 return
             rows = ResidentRows(FIELDS, ResidentWords() if words else None)
-            copy = ResidentNamespace(model_id, rows, snapshot)
+            copy = ResidentNamespace(model_id, rows, snapshot, self._limit)
             last: UUID | None = None
             while True:
                 loaded = await store.load_after(last, FIELDS)
@@ -255,6 +264,7 @@ class ResidentNamespaces:
         return {
             "resident_namespaces": len(copies),
             "resident_memories": sum(len(one.rows) for one in copies),
+            "resident_constraints": sum(len(one.constraints or ()) for one in copies),
             "resident_bytes": sum(one.bytes for one in copies),
             "resident_limit_bytes": self._limit,
             "resident_fills": self.counts.fills,

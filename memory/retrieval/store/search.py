@@ -8,7 +8,7 @@ ranking takes the cosine again in double precision.
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
@@ -34,6 +34,12 @@ from memory.retrieval.store.words import (
 from memory.retrieval.words import SharedWords, TaskWords
 
 Half = npt.NDArray[np.float16]
+
+
+EVERYTHING = datetime.max.replace(tzinfo=UTC)
+"""Up to when what is known may be seen by who asks for the present. Another process may be ahead of
+this one's clock: what it wrote and acknowledged is there all the same.
+"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,9 @@ from uuid import UUID
 import pytest
 from sqlalchemy import event, text
 
+from memory.constraints.bank import add_constraint
+from memory.constraints.entities import ConstraintDraft
+from memory.constraints.store import near
 from memory.curation.entities import StatusChange, TrustChange
 from memory.curation.service import change_status, change_trust, edit_memory
 from memory.erasure.entities import Erasure
@@ -67,7 +70,6 @@ UNFOLLOWED = {
     "contrast": "asked where something is held back",
     "competence": "asked where something is held back",
     "trajectory": "asked where something is held back",
-    "task_embedding": "asked where there are constraints",
     "row_change": "what is followed",
 }
 
@@ -176,6 +178,29 @@ class World:
         await reported(engine, call, answer, reward=reward)
         await apply_now(engine, await self.call(engine))
 
+    async def constrain(self, engine: Engine) -> None:
+        """Tasks of few words are alike, or the same."""
+        draft = ConstraintDraft(
+            agent=self.chance.choice(AGENTS),
+            trigger=f"a report of {phrase(self.chance, 2)} comes in",
+            enforce=f"writing down {phrase(self.chance, 2)} before the next step",
+            task=TaskDraft(
+                phrase(self.chance, self.chance.randint(1, 3)),
+                category=self.chance.choice(("weather", "roads")),
+                subcategory=self.chance.choice((None, "late")),
+            ),
+        )
+        await add_constraint(engine, await self.call(engine), draft)
+
+    async def task(self, engine: Engine) -> None:
+        """One that a constraint came of loses its words."""
+        call = await self.call(engine)
+        async with engine.database.transaction(call.namespace.id) as connection:
+            query = text("SELECT task_id FROM constraint_support ORDER BY task_id")
+            tasks = list((await connection.execute(query)).scalars())
+        if tasks:
+            await erase(engine, call, Erasure(task_id=self.chance.choice(tasks)))
+
     async def later(self, engine: Engine) -> None:
         self.now += DAY * self.chance.random()
 
@@ -242,6 +267,9 @@ FLOWS: tuple[Callable[[World, Engine], Awaitable[None]], ...] = (
     World.erase,
     World.outcome,
     World.outcome,
+    World.constrain,
+    World.constrain,
+    World.task,
     World.later,
     World.job,
     World.category,
@@ -259,6 +287,11 @@ def plainly(answer: Advice | MemoryFault) -> object:
     if explanation is not None:
         explanation = {name: part for name, part in explanation.items() if name != "timings"}
     return whole | {"receipt": receipt, "explanation": explanation}
+
+
+def count_constraints(answers: list[Any]) -> int:
+    """That were served; a request that is refused is answered with its fault."""
+    return sum(len(one["constraints"]) for one in answers if isinstance(one, dict))
 
 
 def copies_of(engine: Engine) -> ResidentNamespaces:
@@ -337,6 +370,8 @@ async def test_all_that_a_retrieval_reads_is_followed(pair, operator: Key, datab
     words = search._near(1, past=False, reserved=False, named=True, worded=True)
     statements = (*search._NEAR.values(), words, search._CONTENT)
     said += [statement.decode() for statement in statements]
+    asked = (near._LINKS, near._VECTORS, near._CONTENT)
+    said += [prepared.of().text.decode() for prepared in asked]
     read = [one for one in said if not re.match(r"\s*(INSERT|UPDATE)", one)]
     named = {
         table
@@ -426,6 +461,61 @@ async def test_after_a_gap_the_copy_is_filled_anew(pair, operator: Key):
 
     assert copies.counts.rebuilds == 1
     assert copies.counts.fills == 2
+
+
+async def test_many_constraints_of_tasks_that_are_alike_agree(pair, operator: Key):
+    """Whose they are, where they apply, and which of equal tasks are the nearest."""
+    slug = await a_namespace(pair[0], operator)
+    bound = KeyDraft(role=Role.AGENT, name="bound", namespace=slug, agents=("solver",))
+    key, _ = await create_key(pair[0], operator, bound, NOON)
+    worlds = [World(pair, reader, slug, 17) for reader in (operator, key)]
+    await worlds[0].create(pair[0])
+    for number in range(14):
+        writer = worlds[number % 5 == 0]
+        draft = ConstraintDraft(
+            agent="solver",
+            trigger=f"a report of {WORDS[number % 10]} number {number} comes in",
+            enforce=f"asking who wrote {WORDS[number % 7]} down before it is read",
+            task=TaskDraft(WORDS[number % 3], category=("weather", "roads")[number % 2]),
+        )
+        await add_constraint(pair[number % 2], await writer.call(pair[number % 2]), draft)
+    asks = [
+        an_ask(agent=agent, task=TaskDraft(said, category=category), gates="off")
+        for agent in ("solver", "helper")  # The bound key is refused as the second.
+        for said in (*WORDS[:3], "rain and snow")
+        for category in (None, "weather", "roads")
+    ]
+    served_at_all = 0
+    for world in worlds:
+        found = [await world.asked(engine, asks, 1.0) for engine in pair]
+        assert found[0] == found[1]
+        served_at_all += count_constraints(found[0])
+    assert served_at_all > len(asks)
+
+    gauges = copies_of(pair[0]).gauges()
+    assert gauges["resident_constraints"] == 14
+    [copy] = copies_of(pair[0])._copies.values()
+    assert gauges["resident_bytes"] > copy.rows.bytes
+
+    # Where they have no room, the database is asked for them, and the copy stays.
+    pair[0].resident = ResidentNamespaces(pair[0].database, copy.rows.bytes + 1_000)
+    for _ in range(2):
+        found = [await worlds[0].asked(engine, asks, 1.0) for engine in pair]
+        assert found[0] == found[1]
+    assert copies_of(pair[0]).counts.fills == 1
+    assert copies_of(pair[0]).gauges()["resident_constraints"] == 0
+    pair[0].resident = ResidentNamespaces(pair[0].database, BYTES)
+
+    found = [await worlds[0].asked(engine, asks, 1.0) for engine in pair]
+    assert copies_of(pair[0]).gauges()["resident_constraints"] == 14
+    # Nothing but the vector of a task goes.
+    call = await worlds[0].call(pair[1])
+    async with pair[1].database.transaction(call.namespace.id) as connection:
+        await connection.execute(text("DELETE FROM task_embedding"))
+    found = [await worlds[0].asked(engine, asks, 1.0) for engine in pair]
+    assert found[0] == found[1]
+    assert count_constraints(found[0]) == 0
+    assert copies_of(pair[0]).gauges()["resident_constraints"] == 0
 
 
 async def test_what_is_not_committed_is_not_remembered(pair, operator: Key):
