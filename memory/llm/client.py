@@ -73,13 +73,13 @@ BYTES_A_TOKEN = 3
 OVERHEAD = 64
 
 
-_stops: ContextVar[list[str] | None] = ContextVar("llm_stops", default=None)
+_stops: ContextVar[list[MemoryFault] | None] = ContextVar("llm_stops", default=None)
 
 
 @contextmanager
-def noting_stops() -> Generator[list[str]]:
-    """What was not asked in the block for want of tokens, in words: for the record of a run."""
-    stops: list[str] = []
+def noting_stops() -> Generator[list[MemoryFault]]:
+    """Why questions in the block were not asked, one of STOPS each: for the record of a run."""
+    stops: list[MemoryFault] = []
     token = _stops.set(stops)
     try:
         yield stops
@@ -262,7 +262,7 @@ async def _reserve(session: LlmSession, prompt: Prompt, number: int, tokens: int
         await store.add(_call_of(session, attempt, 0), session.now)
     session.engine.llm_counters.results[prompt.role, found.kind] += 1
     if (noted := _stops.get()) is not None:
-        noted.append(found.detail)
+        noted.append(found)
     return found.kind
 
 

@@ -102,10 +102,10 @@ class LlmCallStore:
             )
             if taken.first() is not None:
                 return True
-        await self.count_stop(day)
+        await self._count_stop(day)
         return False
 
-    async def count_stop(self, day: date) -> None:
+    async def _count_stop(self, day: date) -> None:
         """One more question that was not asked."""
         await self._connection.execute(
             upsert(writing_budget)
@@ -119,7 +119,7 @@ class LlmCallStore:
     async def give_back(self, day: date, tokens: int, charge: Charge) -> None:
         """What was set aside is used for nothing: the question is not asked after all."""
         await self.settle(day, tokens, 0, (charge, NOTHING))
-        await self.count_stop(day)
+        await self._count_stop(day)
 
     async def settle(
         self,

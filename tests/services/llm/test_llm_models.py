@@ -122,8 +122,11 @@ async def test_where_the_server_has_the_chosen_model_no_longer_no_other_is_asked
     assert not models["own"].asked
     [kept] = await on_record(later, call)
     assert (kept.status, kept.fault, kept.model) == ("stopped", "model_unknown", "local")
-    assert stops == [kept.detail]
-    assert "chosen the model local, which this server does not have; it has: default" in stops[0]
+    assert [one.detail for one in stops] == [kept.detail]
+    assert (
+        "chosen the model local, which this server does not have; it has: default"
+        in stops[0].detail
+    )
     assert later.llm_counters.results["summarise", "model_unknown"] == 1
     [unknown] = (await spent(later, call)).unknown_models
     assert (unknown.role, unknown.name) == ("summarise", "local")

@@ -116,8 +116,10 @@ async def test_a_limit_that_is_reached_says_so_wherever_somebody_looks(
 
     *_, last = await on_record(asking, call)
     assert (last.status, last.fault) == ("stopped", "server_budget_exhausted")
-    assert stops == [last.detail]
-    assert "less is left of the $0.0050 that language models may cost this server" in stops[0]
+    assert [one.detail for one in stops] == [last.detail]
+    assert (
+        "less is left of the $0.0050 that language models may cost this server" in stops[0].detail
+    )
     assert asking.llm_counters.results["summarise", "server_budget_exhausted"] == 2
     found = await spent(asking, call)
     assert (found.server_cost_limit, found.server_cost_reached) == (0.005, True)
