@@ -260,7 +260,9 @@ class Settings(BaseSettings):
         ge=0,
         le=A_MILLION,
         allow_inf_nan=False,
-        description="US dollars that language models may cost all namespaces together in a UTC day",
+        description="US dollars that language models may cost all namespaces together in a UTC day,"
+        " at most 1,000,000; a model whose price is not known is not asked where there is such a"
+        " limit",
     )
     llm_price: str | None = Field(
         None,
