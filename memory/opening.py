@@ -1,5 +1,6 @@
 """Opens the memory: the models that an operator chose, and the engine over them."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -8,7 +9,8 @@ from memory.inference.remote import RemoteChoice, RemoteEmbedder, RemoteReranker
 from memory.inference.reranker import LocalReranker, RerankerPolicy
 from memory.inference.shared import SharedEmbedder, SharedReranker
 from memory.inference.tokens import EmbedderTokenCounter
-from memory.kernel.engine import Engine, EngineSettings
+from memory.kernel.engine import Engine, EngineSettings, FurtherLlms, NamedLlm
+from memory.kernel.ports import RoleName
 from memory.kernel.postgres.database import Database
 from memory.llm.provider import ProviderClient, ProviderPolicy
 from memory.retrieval.resident.namespaces import ResidentNamespaces
@@ -16,9 +18,10 @@ from memory.retrieval.resident.namespaces import ResidentNamespaces
 
 @dataclass(frozen=True, slots=True)
 class Models:
-    """The models to open: an embedder always; a reranker and a language model where named. One that
+    """The models to open: an embedder always; a reranker and language models where named. One that
     runs elsewhere has its server here; its policy then says how it is batched. `owner` is the
     socket of a process that holds those of this machine; without it they are loaded here.
+    `llm_roles` names the further language model that a role has.
     """
 
     embedder: EmbedderPolicy = field(default_factory=EmbedderPolicy)
@@ -26,6 +29,8 @@ class Models:
     reranker: RerankerPolicy | None = None
     reranking_server: RemoteChoice | None = None
     llm: ProviderPolicy | None = None
+    further_llms: Mapping[str, ProviderPolicy] = field(default_factory=dict[str, ProviderPolicy])
+    llm_roles: Mapping[RoleName, str] = field(default_factory=dict[RoleName, str])
     owner: Path | None = None
 
 
@@ -33,10 +38,11 @@ def open_engine(settings: EngineSettings, models: Models) -> Engine:
     """Open the memory; the model loads in the background."""
     embedder = _open_embedder(models)
     reranker = _open_reranker(models, embedder)
-    llm = None
-    if models.llm is not None:
-        llm = ProviderClient(models.llm)
-        llm.start()
+    llm = None if models.llm is None else _open_llm(models.llm)
+    further = {
+        name: NamedLlm(_open_llm(policy), policy.price)
+        for name, policy in models.further_llms.items()
+    }
     database = Database(settings.database_url, settings.pool)
     return Engine(
         settings=settings,
@@ -45,8 +51,15 @@ def open_engine(settings: EngineSettings, models: Models) -> Engine:
         counter=EmbedderTokenCounter(embedder),
         reranker=reranker,
         llm=llm,
+        further_llms=FurtherLlms(further, models.llm_roles),
         resident=ResidentNamespaces(database, settings.resident_bytes),
     )
+
+
+def _open_llm(policy: ProviderPolicy) -> ProviderClient:
+    client = ProviderClient(policy)
+    client.start()
+    return client
 
 
 def _open_embedder(models: Models) -> LocalEmbedder:

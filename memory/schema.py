@@ -32,7 +32,7 @@ from memory.forecasts.tables import (
 from memory.inference.tables import embedding_model
 from memory.insight.tables import health_sample
 from memory.kernel.postgres.tables import change, job_run, lease, metadata, row_change
-from memory.llm.tables import writing, writing_budget
+from memory.llm.tables import server_budget, writing, writing_budget
 from memory.memories.tables import embedding, memory, memory_version
 from memory.receipts.tables import outcome, receipt_tally, retrieval, retrieval_item
 from memory.tasks.tables import agent, category, centroid, task, trajectory
@@ -139,6 +139,7 @@ __all__ = [
     "retrieval",
     "retrieval_item",
     "rollback",
+    "server_budget",
     "settled_window",
     "settlement",
     "strength",

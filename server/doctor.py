@@ -17,13 +17,15 @@ from pathlib import Path
 from typing import TypeVar
 
 from memory.inference.remote import RemoteEmbedder, RemoteReranker
+from memory.kernel.engine import DEFAULT_LLM
 from memory.kernel.errors import MemoryFault, Unavailable
 from memory.kernel.ports import Prompt
 from memory.kernel.postgres import compatibility
 from memory.kernel.postgres.migrate import heads
-from memory.llm.provider import ProviderClient
+from memory.llm.provider import ProviderClient, ProviderPolicy
 from server import hosting, opening
 from server.banner import key_file
+from server.language_models import language_models
 from server.operator_key import FILE, local_token
 from server.settings import Settings, unknown_variables, usable_cores
 
@@ -300,15 +302,21 @@ def _bundled_weights() -> Path:
 
 def check_language_model(settings: Settings) -> str:
     hosting.refuse_missing_library(settings)
-    policy = opening.llm_policy(settings)
-    if policy is None:
+    named = language_models(settings).by_name
+    if not named:
         return "none is configured: guidelines are compiled by rule"
+    return "; ".join(_try_model(name, policy) for name, policy in named.items())
+
+
+def _try_model(name: str, policy: ProviderPolicy) -> str:
+    is_own = name == DEFAULT_LLM
     try:
         took = asyncio.run(_call_once(ProviderClient(policy)))
     except MemoryFault as fault:
         where = "MEMLIFT_LLM_MODEL, MEMLIFT_LLM_API_BASE and MEMLIFT_LLM_API_KEY"
+        where = where if is_own else f"models.{name} of MEMLIFT_LLM_MODELS"
         raise Unavailable(f"{policy.model}: {fault.detail} ({fault.kind}): see {where}") from fault
-    return f"{policy.model} answered in {took:.1f} s"
+    return f"{policy.model} {'' if is_own else f'({name}) '}answered in {took:.1f} s"
 
 
 async def _call_once(client: ProviderClient) -> float:

@@ -197,9 +197,11 @@ def encodable(text: str) -> str:
 
 
 def _path(error: Mapping[str, object]) -> str:
-    """`items.3.reward`; the part of the request comes first in `loc` and is left out."""
+    """`items.3.reward`; the part of the request comes first in `loc` and is left out, and so is the
+    mark that a name is wrong and not what it names.
+    """
     place = error.get("loc")
-    parts = [str(part) for part in place] if isinstance(place, tuple) else []
+    parts = [str(part) for part in place if part != "[key]"] if isinstance(place, tuple) else []
     return encodable(".".join(parts[1:] or parts))[:MAX_FIELD]
 
 

@@ -27,6 +27,7 @@ from memory.llm.provider import library_is_installed
 from server import opening
 from server.banner import Banner, login_link
 from server.connections import BoundedConnection, ConnectionLimits
+from server.language_models import language_models
 from server.operator_key import local_token
 from server.placement import meeting_folder
 from server.settings import Settings, publish
@@ -166,7 +167,10 @@ def refuse_missing_library(settings: Settings) -> None:
 
 
 def refuse_unpinned_models(settings: Settings) -> None:
-    """A model elsewhere that nothing pins is found out before anything starts."""
+    """Models elsewhere that nothing pins, or that cannot be read, are found out before anything
+    starts.
+    """
+    language_models(settings)
     opening.embedding_server(settings)
     opening.reranking_server(settings)
 

@@ -14,8 +14,9 @@ from memory.inference.reranker import LocalReranker, RerankerPolicy
 from memory.kernel.engine import Engine, EngineSettings, LlmLimits
 from memory.kernel.errors import Rejected
 from memory.kernel.postgres.database import PoolSettings
-from memory.llm.provider import ProviderClient, ProviderPolicy
+from memory.llm.provider import ProviderClient
 from memory.opening import Models, open_engine
+from server.language_models import language_models
 from server.settings import Settings
 
 
@@ -46,6 +47,7 @@ async def open_from(settings: Settings, owner: Path | None = None) -> Engine:
         limits=limits,
         cache_bytes=settings.embedding_cache_bytes,
     )
+    llms = language_models(settings)
     reranker = None
     if settings.reranker_model is not None:
         reranker = RerankerPolicy(ModelChoice(settings.reranker_model), limits)
@@ -60,6 +62,7 @@ async def open_from(settings: Settings, owner: Path | None = None) -> Engine:
                 daily_tokens=settings.llm_daily_tokens,
                 daily_cost=settings.llm_daily_cost,
                 price=settings.named_price(),
+                server_daily_cost=settings.llm_server_daily_cost,
             ),
             receipt_expiry=settings.receipt_expiry,
             applier_interval=settings.applier_interval,
@@ -72,7 +75,9 @@ async def open_from(settings: Settings, owner: Path | None = None) -> Engine:
             embedding_server(settings),
             reranker,
             reranking_server(settings),
-            llm_policy(settings),
+            llms.own,
+            llms.further,
+            llms.roles,
             owner,
         ),
     )
@@ -130,14 +135,6 @@ def _secret(key: SecretStr | None) -> str | None:
     return None if key is None else key.get_secret_value()
 
 
-def llm_policy(settings: Settings) -> ProviderPolicy | None:
-    """The language model, where one is named: nobody but the operator says which, or where."""
-    if settings.llm_model is None:
-        return None
-    key = _secret(settings.llm_api_key)
-    return ProviderPolicy(settings.llm_model, settings.llm_api_base, key)
-
-
 def gauges(engine: Engine) -> dict[str, float]:
     """Queues, batches and connections as they are now; where this process leads, the health of
     learning as last sampled.
@@ -153,8 +150,10 @@ def gauges(engine: Engine) -> dict[str, float]:
         numbers |= engine.resident.gauges()
     if isinstance(engine.embedder, LocalEmbedder) and engine.embedder.backend is not None:
         numbers["embedder_packed"] = float(engine.embedder.backend.startswith("packed"))
-    if isinstance(engine.llm, ProviderClient):
-        pause = engine.llm.pause
-        numbers["llm_paused_seconds"] = 0.0 if pause is None else pause.seconds
-        numbers["llm_failures_in_a_row"] = float(engine.llm.failures)
+    clients = [one.client for one in engine.llms.values()]
+    asked = [one for one in clients if isinstance(one, ProviderClient)]
+    if asked:
+        pauses = [one.pause for one in asked]
+        numbers["llm_paused_seconds"] = max(0.0 if one is None else one.seconds for one in pauses)
+        numbers["llm_failures_in_a_row"] = float(max(one.failures for one in asked))
     return numbers | {f"health_{name}": value for name, value in engine.health_gauges.items()}

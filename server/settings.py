@@ -70,6 +70,12 @@ def meant(value: str) -> str:
     return bare
 
 
+def token_prices(text: str) -> tuple[float, float]:
+    """Of one token read and one written, where those of a million of each are written."""
+    read, written = (float(part) / A_MILLION for part in text.split(","))
+    return read, written
+
+
 def seconds(value: object) -> object:
     """A bare number is meant in seconds; anything else is left to pydantic (`PT1M`, `00:01:00`)."""
     try:
@@ -212,6 +218,12 @@ class Settings(BaseSettings):
         None, description="address of a language model server of one's own"
     )
     llm_api_key: SecretStr | None = Field(None, description="key for the language model")
+    llm_models: SecretStr | None = Field(
+        None,
+        description="further language models by name, and the roles that they have, in TOML; most"
+        " likely a file: `MEMLIFT_LLM_MODELS_FILE=/etc/memlift/models.toml` (docs/how-to/"
+        "use-a-language-model.md)",
+    )
     llm_timeout: Duration = Field(
         timedelta(seconds=60),
         gt=timedelta(0),
@@ -242,6 +254,15 @@ class Settings(BaseSettings):
         description="the daily cost limit of each namespace: US dollars that the language model"
         " may cost in a UTC day, at most 1,000,000; a model whose price is not"
         " known is not asked where there is such a limit",
+    )
+    llm_server_daily_cost: float | None = Field(
+        None,
+        ge=0,
+        le=A_MILLION,
+        allow_inf_nan=False,
+        description="US dollars that language models may cost all namespaces together in a UTC day,"
+        " at most 1,000,000; a model whose price is not known is not asked where there is such a"
+        " limit",
     )
     llm_price: str | None = Field(
         None,
@@ -337,10 +358,7 @@ class Settings(BaseSettings):
 
     def named_price(self) -> tuple[float, float] | None:
         """US dollars for a token read and for one written, where the operator says so."""
-        if self.llm_price is None:
-            return None
-        read, written = (float(part) / A_MILLION for part in self.llm_price.split(","))
-        return read, written
+        return None if self.llm_price is None else token_prices(self.llm_price)
 
     @classmethod
     def settings_customise_sources(

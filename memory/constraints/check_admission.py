@@ -169,7 +169,7 @@ async def plan_checks(engine: Engine, namespace: Namespace, times: When) -> Chec
     """Examine what is new, and try the library, and a model's proposals, where something new is."""
     planner = _CheckPlanner(engine, namespace, times[0])
     examined, categories, fresh = await planner.examine_fresh()
-    jury = None if engine.llm is None else Jury(engine, engine.llm, namespace, times[1])
+    jury = None if engine.llm is None else Jury(engine, namespace, times[1])
     trials = [await planner.try_category(one, examined, jury) for one in sorted(categories)]
     return CheckPlan(examined, fresh, tuple(trials), engine)
 

@@ -28,12 +28,12 @@ from memory.constraints.trajectory_entities import Trajectory
 from memory.inference.service import adopt_model, require_model
 from memory.kernel.engine import Engine
 from memory.kernel.errors import MemoryFault, Overloaded, Rejected, Unavailable
-from memory.kernel.ports import LlmClient
 from memory.kernel.postgres.database import Connection
 from memory.kernel.postgres.leadership import Leadership, WorkStore
 from memory.llm.client import (
     NEVER_ASKED,
     STOPPED,
+    STOPS,
     LlmFailure,
     LlmResult,
     LlmSession,
@@ -67,6 +67,7 @@ NO_MODEL = "no_language_model"
 
 PASSING_REASONS = {
     STOPPED: BUDGET,
+    **{stop: stop for stop in sorted(STOPS - {STOPPED})},
     NEVER_ASKED: NEVER_ASKED,
     AWAY: AWAY,
     DEADLINE: DEADLINE,
@@ -80,8 +81,7 @@ async def distil_queue(
     engine: Engine, namespace: Namespace, now: datetime, leadership: Leadership | None
 ) -> None:
     """Distil what is queued, for a while, or until nothing is left that can be done now."""
-    llm = engine.llm
-    if llm is None:
+    if engine.llm is None:
         await _mark_waiting(engine, namespace)
         return
     require_model(engine, namespace)
@@ -89,19 +89,18 @@ async def distil_queue(
         if await ContrastStore(connection, namespace.id).is_paused(now):
             return
     seconds = BY_HAND if leadership is None else BY_LEADER
-    await _drain(QueueRun(engine, namespace, llm, now, time.monotonic(), seconds, leadership))
+    await _drain(QueueRun(engine, namespace, now, time.monotonic(), seconds, leadership))
 
 
 async def distil_now(
     engine: Engine, namespace: Namespace, contrast_ids: Collection[UUID], now: datetime
 ) -> None:
     """Distil these now, as far as the time goes that a language model has; the others stay."""
-    llm = engine.llm
-    if llm is None:
+    if engine.llm is None:
         await _mark_waiting(engine, namespace, contrast_ids)
         return
     seconds = engine.settings.llm.timeout.total_seconds()
-    run = QueueRun(engine, namespace, llm, now, time.monotonic(), seconds, only=contrast_ids)
+    run = QueueRun(engine, namespace, now, time.monotonic(), seconds, only=contrast_ids)
     try:
         require_model(engine, namespace)
         await _drain(run)
@@ -126,7 +125,6 @@ class QueueRun:
 
     engine: Engine
     namespace: Namespace
-    llm: LlmClient
     began: datetime
     started: float
     seconds: float
@@ -230,7 +228,8 @@ async def distil_pair(run: QueueRun, pair: ClaimedPair) -> bool:
         await _save(run, pair, result, duration_ms=duration_ms)
     except Rejected as fault:
         # The bank would not take it, for it is full.
-        await _save(run, pair, LlmFailure(fault.kind), duration_ms=duration_ms)
+        model = result.distiller if isinstance(result, DraftedConstraints) else result.model
+        await _save(run, pair, LlmFailure(fault.kind, model=model), duration_ms=duration_ms)
     return not (isinstance(result, LlmFailure) and result.reason in PASSING_REASONS)
 
 
@@ -268,7 +267,7 @@ async def _draft_constraints(run: QueueRun, pair: ClaimedPair) -> DraftedConstra
         wordings = () if isinstance(again, LlmFailure) else again.value.wordings
         drafts += [one for one in map(draft, wordings) if not one.lint]
     ready = await embed_constraints(run.engine, run.namespace, drafts)
-    return DraftedConstraints(ready, answer.value.rejected, run.llm.name, tokens)
+    return DraftedConstraints(ready, answer.value.rejected, answer.model, tokens)
 
 
 async def _repair(
@@ -278,9 +277,7 @@ async def _repair(
     rests on the same pair.
     """
     seconds = min(run.engine.settings.llm.timeout.total_seconds(), run.seconds_left)
-    session = LlmSession(
-        run.engine, run.llm, run.namespace.id, LlmSubject(task_id=pair.task.id), run.now
-    )
+    session = LlmSession(run.engine, run.namespace.id, LlmSubject(task_id=pair.task.id), run.now)
     told = "\n".join(
         f"{said(one.wording.situation)}, {said(one.wording.lesson)}: {', '.join(one.lint)}"
         for one in refused
@@ -302,7 +299,7 @@ async def _ask_model(
     whole = run.engine.settings.llm.timeout.total_seconds()
     seconds = min(whole, run.seconds_left)
     subject = LlmSubject(task_id=pair.task.id)
-    session = LlmSession(run.engine, run.llm, run.namespace.id, subject, run.now)
+    session = LlmSession(run.engine, run.namespace.id, subject, run.now)
     answer = await ask_or_explain(session, _role_for(material), seconds)
     if isinstance(answer, LlmFailure) and answer.reason == "llm_slow" and seconds < whole:
         # A model that had less than its time did not fail.
@@ -360,7 +357,7 @@ async def _save(
             await store.release(contrast_id, PASSING_REASONS[result.reason], until, result.tokens)
             return
         if isinstance(result, LlmFailure):
-            ended = _failed(run, result, duration_ms)
+            ended = _failed(result, duration_ms)
         else:
             state = await _admit(run, connection, result, counts=pair.supports and reason is None)
             ended = ContrastResult(
@@ -386,8 +383,9 @@ async def _admit(
     return ContrastState.DISTILLED if used else ContrastState.EMPTY
 
 
-def _failed(run: QueueRun, undone: LlmFailure, duration_ms: float) -> ContrastResult:
+def _failed(undone: LlmFailure, duration_ms: float) -> ContrastResult:
     if undone.reason == ContrastState.NO_TEXT:
         return ContrastResult(ContrastState.NO_TEXT, "erased", tokens=undone.tokens)
-    name = run.llm.name
-    return ContrastResult(ContrastState.FAILED, undone.reason, name, (), duration_ms, undone.tokens)
+    return ContrastResult(
+        ContrastState.FAILED, undone.reason, undone.model, (), duration_ms, undone.tokens
+    )

@@ -26,7 +26,6 @@ from memory.constraints.replies import read_answer
 from memory.constraints.store.trajectories import TrajectoryStore
 from memory.constraints.trajectory_entities import Trajectory
 from memory.kernel.engine import Engine
-from memory.kernel.ports import LlmClient
 from memory.llm.client import LlmResult, LlmSession, ask
 from memory.llm.entities import LlmSubject
 from memory.llm.replies import Malformed, read_object
@@ -121,7 +120,6 @@ class Jury:
     """A language model with what it may still be asked in this run of the job."""
 
     engine: Engine
-    llm: LlmClient
     namespace: Namespace
     now: datetime
     calls: int = CALLS
@@ -200,7 +198,7 @@ class Jury:
         self.calls -= 1
         task_id = material.runs[UUID(pair.winner.id)].task_id
         subject = LlmSubject(task_id=task_id)
-        session = LlmSession(self.engine, self.llm, self.namespace.id, subject, self.now)
+        session = LlmSession(self.engine, self.namespace.id, subject, self.now)
         whole = self.engine.settings.llm.timeout.total_seconds()
         return await ask(session, role, min(whole, seconds))
 

@@ -1,7 +1,7 @@
 """What a server looks at to say whether it is ready, and what does not go on beside requests."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from memory.inference.embedder import LocalEmbedder
 from memory.inference.store import ModelStore
@@ -10,7 +10,10 @@ from memory.kernel.errors import MemoryFault
 from memory.kernel.postgres.compatibility import Check, ServerStore
 from memory.kernel.postgres.database import POOL_EXHAUSTED
 from memory.kernel.postgres.leadership import LEASE, FailingJob, WorkStore
+from memory.kernel.text import counted
+from memory.llm.cost_entities import ServerDay
 from memory.llm.provider import ProviderClient
+from memory.llm.store import ServerBudgetStore
 
 
 async def readiness(engine: Engine) -> dict[str, Check]:
@@ -19,8 +22,10 @@ async def readiness(engine: Engine) -> dict[str, Check]:
     Raises Unavailable where every connection is busy: that tells nothing of the database.
     """
     checks = {"embedder": _check_embedder(engine)}
-    if isinstance(engine.llm, ProviderClient):
-        checks["language_model"] = _check_llm(engine.llm)
+    llms = {name: one.client for name, one in engine.llms.items()}
+    asked = {name: one for name, one in llms.items() if isinstance(one, ProviderClient)}
+    if asked:
+        checks["language_model"] = _check_llms(asked)
     try:
         async with engine.database.login() as connection:
             server = ServerStore(connection)
@@ -45,6 +50,16 @@ def _check_embedder(engine: Engine) -> Check:
     return Check(ok=True, detail=engine.registered.identity.name)
 
 
+def _check_llms(clients: Mapping[str, ProviderClient]) -> Check:
+    """Whether the next question to each would be sent; which is which, where there are several."""
+    found = {name: _check_llm(client) for name, client in clients.items()}
+    if len(found) == 1:
+        return next(iter(found.values()))
+    away = {name: one for name, one in found.items() if not one.ok}
+    said = (f"{name}: {one.detail}" for name, one in (away or found).items())
+    return Check(ok=not away, detail="; ".join(said))
+
+
 def _check_llm(client: ProviderClient) -> Check:
     """Whether the next question would be sent to the language model."""
     if client.failure is not None:
@@ -60,6 +75,9 @@ async def _check_inside(engine: Engine) -> dict[str, Check]:
         beat = await WorkStore(connection).last_beat()
         failing = await WorkStore(connection).failing()
         models = await _check_models(engine, ModelStore(connection))
+        limit = engine.settings.llm.server_daily_cost
+        if limit is not None:
+            models["server_cost"] = _check_cost(await ServerBudgetStore(connection).today(), limit)
     led = beat is not None and beat[1] <= LEASE
     leader = Check(ok=led, detail=f"led by {beat[0]}" if beat and led else "no process leads")
     return {"leader": leader, "jobs": _check_jobs(failing), **models}
@@ -80,6 +98,15 @@ async def _check_models(engine: Engine, store: ModelStore) -> dict[str, Check]:
         "model": Check(ok=serves, detail="some namespace is of this model" if serves else there),
         "other_models": Check(ok=not others, detail=there),
     }
+
+
+def _check_cost(today: ServerDay, limit: float) -> Check:
+    """Whether every question was within what all namespaces together may spend today."""
+    spent = today.cost + today.cost_reserved
+    said = f"${spent:.4f} of ${limit:.4f} spent or set aside today (UTC)"
+    if today.stopped:
+        said += f", {counted(today.stopped, 'question')} beyond it not asked"
+    return Check(ok=not today.stopped, detail=said)
 
 
 def _check_jobs(failing: Sequence[FailingJob]) -> Check:

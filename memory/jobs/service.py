@@ -36,7 +36,7 @@ from memory.kernel.postgres.leadership import (
     led_transaction,
 )
 from memory.kernel.turns import Turn, TurnClass, taking_turn
-from memory.llm.client import STOPPED, noting_stops
+from memory.llm.client import noting_stops
 from memory.memories.decay import fade
 from memory.memories.service import hide_private
 from memory.meta_guidelines.admission import write_plan
@@ -111,15 +111,16 @@ class Job:
     plan: Plan | None = None
     follow_up: FollowUp | None = None
     has_work: HasWork | None = None
-    stops: tuple[str, ...] = ()
-    """What its plan did not ask the language model, for want of tokens."""
+    stops: tuple[MemoryFault, ...] = ()
+    """Why its plan did not ask the language model, for each question that was not asked."""
 
     def told(self, done: WorkResult) -> Mapping[str, object]:
         """What a run came to, and what it went without."""
-        if not self.stops:
-            return done.result()
-        unasked = {"questions": len(self.stops), "first": self.stops[0]}
-        return {**done.result(), STOPPED: unasked}
+        unasked: dict[str, object] = {}
+        for kind in dict.fromkeys(stop.kind for stop in self.stops):
+            details = [stop.detail for stop in self.stops if stop.kind == kind]
+            unasked[kind] = {"questions": len(details), "first": details[0]}
+        return {**done.result(), **unasked}
 
     def period(self, now: datetime) -> str:
         """Which run `now` belongs to: computed from the calendar, never from ticks. The day where

@@ -2,7 +2,7 @@
 
 import asyncio
 import random
-from collections import Counter, OrderedDict
+from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -11,7 +11,14 @@ from typing import Protocol, runtime_checkable
 from uuid import UUID
 
 from memory.kernel.errors import Unavailable
-from memory.kernel.ports import Embedder, LlmClient, ModelIdentity, Reranker, TokenCounter
+from memory.kernel.ports import (
+    Embedder,
+    LlmClient,
+    ModelIdentity,
+    Reranker,
+    RoleName,
+    TokenCounter,
+)
 from memory.kernel.postgres.database import Database, PoolSettings
 
 
@@ -94,6 +101,8 @@ class Pause:
             self.slow, self.until = 0, now + PAUSE
 
 
+DEFAULT_LLM = "default"
+"""What the engine's own language model is called where others are named beside it."""
 SLOW_IN_A_ROW = 3
 PAUSE = 60.0
 """Seconds."""
@@ -105,7 +114,7 @@ class LlmLimits:
     tokens and US dollars (None: as many as the tokens cost) a namespace has a UTC day. `price`:
     dollars for a token read and one written, where they are not by the list. `compile` zero leaves
     guidelines to the compiler that needs no model, `queries` zero searches for the task's text
-    alone.
+    alone. `server_daily_cost`: US dollars that all namespaces together have a UTC day.
     """
 
     timeout: timedelta = timedelta(seconds=60)
@@ -114,6 +123,25 @@ class LlmLimits:
     daily_tokens: int = 1_000_000
     daily_cost: float | None = None
     price: tuple[float, float] | None = None
+    server_daily_cost: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NamedLlm:
+    """A language model that the operator has named; `price` as in `LlmLimits`."""
+
+    client: LlmClient
+    price: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FurtherLlms:
+    """Language models beside the engine's own, by name, and the name that a role has where its
+    namespace chooses none.
+    """
+
+    models: Mapping[str, NamedLlm] = field(default_factory=dict[str, NamedLlm])
+    roles: Mapping[RoleName, str] = field(default_factory=dict[RoleName, str])
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +191,8 @@ class Engine:
 
     `registered` is the model this process embeds with, once it is loaded and registered;
     `llm_counters` counts what a language model did and `jobs` runs of jobs, `recent_answers` are
-    some answers of the language model, and `query_pause` is when it is asked for no queries;
+    some answers of the language model, and `query_pauses` is when each is asked for no queries;
+    `llm` is asked wherever none of `further_llms` is chosen;
     `arrived` wakes the applier when an outcome was accepted here; `to_learn_from` are the
     namespaces in which this process applied outcomes that no lesson was drawn from yet; `resident`
     are the copies of namespaces that this process serves from, None where it holds none;
@@ -178,10 +207,11 @@ class Engine:
     counter: TokenCounter
     reranker: Reranker | None = None
     llm: LlmClient | None = None
+    further_llms: FurtherLlms = field(default_factory=FurtherLlms)
     llm_counters: LlmCounters = field(default_factory=LlmCounters)
     jobs: JobCounters = field(default_factory=JobCounters)
     recent_answers: RecentAnswers = field(default_factory=RecentAnswers)
-    query_pause: Pause = field(default_factory=Pause)
+    query_pauses: defaultdict[str, Pause] = field(default_factory=lambda: defaultdict(Pause))
     chance: random.Random = field(default_factory=random.SystemRandom)
     registered: RegisteredModel | None = None
     failure: str | None = None
@@ -200,9 +230,18 @@ class Engine:
             raise Unavailable(why, code="embedder_not_ready", retry_after=2)
         return self.registered
 
+    @property
+    def llms(self) -> dict[str, NamedLlm]:
+        """The language models by name, `default` first; none where none is configured."""
+        if self.llm is None:
+            return {}
+        own = NamedLlm(self.llm, self.settings.llm.price)
+        return {DEFAULT_LLM: own, **self.further_llms.models}
+
     async def close(self) -> None:
         """Answer every waiter, then let go of the model and the database."""
-        for part in (self.resident, self.embedder, self.reranker, self.llm):
+        further = (one.client for one in self.further_llms.models.values())
+        for part in (self.resident, self.embedder, self.reranker, self.llm, *further):
             if isinstance(part, Closable):
                 await part.close()
         await self.database.close()

@@ -10,34 +10,40 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime
 from typing import Generic, TypeVar
 from uuid import UUID
 
-from memory.kernel.engine import Engine
+from memory.kernel.engine import Engine, NamedLlm
 from memory.kernel.errors import MemoryFault, NotFound, Overloaded
 from memory.kernel.ids import new_id
 from memory.kernel.paging import Listed, Page, listed
-from memory.kernel.ports import LlmClient, Prompt, Reply
+from memory.kernel.ports import Prompt, Reply
+from memory.kernel.postgres.database import Connection
 from memory.llm.cost_entities import Charge, TokenPrice
-from memory.llm.entities import LlmCall, LlmCallFilter, LlmSubject, TokenBudget
-from memory.llm.prices import price_in_force
+from memory.llm.entities import LlmCall, LlmCallFilter, LlmSubject
+from memory.llm.models import model_for, name_for
+from memory.llm.prices import price_in_force, read_prices
 from memory.llm.prompts import AGAIN
-from memory.llm.provider import ProviderClient
 from memory.llm.redaction import redacted
 from memory.llm.replies import Malformed
 from memory.llm.roles import LlmRole
-from memory.llm.store import LEASE, LlmCallStore
+from memory.llm.store import LEASE, LlmCallStore, ServerBudgetStore
 from memory.memories.service import hide_private
-from memory.tenancy.entities import Act, Call
+from memory.tenancy.entities import Act, Call, Namespace
 from memory.tenancy.store.namespaces import NamespaceStore
 
 Result = TypeVar("Result")
 
 STOPPED = "budget_exhausted"
 UNPRICED = "price_unknown"
-"""Nobody knows what the model costs, and the namespace has a daily cost limit."""
-DAYS_SHOWN = 90
+"""Nobody knows what the model costs, and there is a daily cost limit."""
+SERVER_STOPPED = "server_budget_exhausted"
+"""All namespaces together have no money left for it today."""
+MODEL_UNKNOWN = "model_unknown"
+"""The server has no model of the name that is chosen for the role."""
+STOPS = frozenset({STOPPED, UNPRICED, SERVER_STOPPED, MODEL_UNKNOWN})
+"""Why nothing was sent: no fault of the question, which may be asked another time."""
 NEVER_ASKED = "off_namespace"
 """The daily token limit of the namespace is 0."""
 UNRECORDED = "unrecorded"
@@ -67,13 +73,13 @@ BYTES_A_TOKEN = 3
 OVERHEAD = 64
 
 
-_stops: ContextVar[list[str] | None] = ContextVar("llm_stops", default=None)
+_stops: ContextVar[list[MemoryFault] | None] = ContextVar("llm_stops", default=None)
 
 
 @contextmanager
-def noting_stops() -> Generator[list[str]]:
-    """What was not asked in the block for want of tokens, in words: for the record of a run."""
-    stops: list[str] = []
+def noting_stops() -> Generator[list[MemoryFault]]:
+    """Why questions in the block were not asked, one of STOPS each: for the record of a run."""
+    stops: list[MemoryFault] = []
     token = _stops.set(stops)
     try:
         yield stops
@@ -83,12 +89,9 @@ def noting_stops() -> Generator[list[str]]:
 
 @dataclass(frozen=True, slots=True)
 class LlmSession:
-    """Where a question is asked: the engine and its model, the namespace, whose text it carries,
-    and when.
-    """
+    """Where a question is asked: the engine, the namespace, whose text it carries, and when."""
 
     engine: Engine
-    client: LlmClient
     namespace_id: UUID
     subject: LlmSubject
     now: datetime
@@ -100,11 +103,15 @@ class LlmSession:
 
 @dataclass(frozen=True, slots=True)
 class Reserved:
-    """What is set aside for an attempt: tokens, and what they cost at most."""
+    """What is set aside for an attempt at a model: tokens, and what they cost at most; where all
+    namespaces together have a limit, of its `server_day` as well.
+    """
 
+    model: NamedLlm
     tokens: int
     price: TokenPrice | None
     charge: Charge
+    server_day: date | None
 
     def pay(self, attempt: "LlmAttempt", tokens: int) -> Charge:
         """What the attempt cost."""
@@ -115,9 +122,10 @@ class Reserved:
 
 @dataclass(frozen=True, slots=True)
 class LlmAttempt:
-    """One attempt: its reply, or what went wrong."""
+    """One attempt at a model: its reply, or what went wrong."""
 
     id: UUID
+    model: str
     prompt: Prompt
     number: int
     reply: Reply
@@ -152,21 +160,24 @@ class LlmAttempt:
 
 @dataclass(frozen=True, slots=True)
 class LlmResult(Generic[Result]):
-    """A checked result, the call that it came of, and the tokens of all its attempts."""
+    """A checked result, the call that it came of, its model, and the tokens of all attempts."""
 
     value: Result
     llm_call_id: UUID
+    model: str
     tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class LlmFailure:
-    """Why there is no result, and what it cost: `budget_exhausted`, `off_namespace` or the last
-    attempt's fault.
+    """Why there is no result, and what it cost: one of STOPS, `off_namespace` or the last attempt's
+    fault.
     """
 
     reason: str
     tokens: int = 0
+    model: str | None = None
+    """Which one failed; None where none was asked."""
 
 
 async def ask_in_background(
@@ -175,7 +186,7 @@ async def ask_in_background(
     """What nobody waits for: the whole time-out is there."""
     if engine.llm is None:
         return None
-    session = LlmSession(engine, engine.llm, namespace_id, subject, now)
+    session = LlmSession(engine, namespace_id, subject, now)
     return await ask(session, role, engine.settings.llm.timeout.total_seconds())
 
 
@@ -209,14 +220,14 @@ async def _ask_until(
         reserved = await _reserve(session, prompt, number, _estimate(prompt))
         if not isinstance(reserved, Reserved):
             return LlmFailure(reserved, tokens)
-        attempt = await _attempt(session, prompt, number, deadline)
+        attempt = await _attempt(reserved.model, prompt, number, deadline)
         value, attempt = await asyncio.to_thread(_read_reply, role, attempt)
         tokens += await _record(session, attempt, reserved)
         if attempt.fault is None:
             assert value is not None
-            return LlmResult(value, attempt.id, tokens)
+            return LlmResult(value, attempt.id, attempt.model, tokens)
         if not await _wait_for_another(attempt, deadline):
-            return LlmFailure(attempt.fault.kind, tokens)
+            return LlmFailure(attempt.fault.kind, tokens, attempt.model)
         prompt, number = _next_prompt(role, attempt.fault), number + 1
 
 
@@ -230,32 +241,80 @@ async def _reserve(session: LlmSession, prompt: Prompt, number: int, tokens: int
     """Set these tokens of the day aside, and what they cost at most; else why nothing may be sent.
     That the day has too few is on record; that a namespace never asks is no event.
     """
-    limits = session.engine.settings.llm
-    price = await asyncio.to_thread(price_in_force, session.client.name, limits.price)
+    await asyncio.to_thread(read_prices)
     async with session.engine.database.transaction(session.namespace_id) as connection:
-        store = LlmCallStore(connection, session.namespace_id)
         namespace = await NamespaceStore(connection).get(session.namespace_id)
-        limit = namespace.settings.daily_tokens(limits.daily_tokens)
         if namespace.settings.llm_daily_tokens == 0:
             return NEVER_ASKED
-        most = namespace.settings.daily_cost(limits.daily_cost)
-        dollars = 0.0 if price is None else price.of(tokens, prompt.max_tokens)
-        charge = Charge(dollars, most)
-        if price is None and most is not None:
-            said = f"the price of {session.client.name} is not known, and the daily cost limit of"
-            stop = Overloaded(f"{said} {_money(most)} could not be held", code=UNPRICED)
-        elif await store.reserve(session.day, tokens, limit, LEASE + limits.timeout, charge):
-            return Reserved(tokens, price, charge)
+        model = model_for(session.engine, namespace.settings, prompt.role)
+        if model is None:
+            named = name_for(session.engine, namespace.settings, prompt.role)
+            found = _unknown(session.engine, named, prompt.role)
         else:
-            said = await _say_left(store, session.day, limit, charge)
-            stop = Overloaded(f"a question of up to {tokens} tokens; {said}", code=STOPPED)
+            named = model.client.name
+            desk = _SettingAside(session, connection, namespace, model)
+            found = await desk.set_aside(prompt, tokens)
+        if isinstance(found, Reserved):
+            return found
         unsent = replace(prompt, system="", material="")
-        attempt = LlmAttempt(new_id(), unsent, number, Reply("", 0), 0.0, stop)
+        attempt = LlmAttempt(new_id(), named, unsent, number, Reply("", 0), 0.0, found)
+        store = LlmCallStore(connection, session.namespace_id)
         await store.add(_call_of(session, attempt, 0), session.now)
-    session.engine.llm_counters.results[prompt.role, stop.kind] += 1
+    session.engine.llm_counters.results[prompt.role, found.kind] += 1
     if (noted := _stops.get()) is not None:
-        noted.append(stop.detail)
-    return stop.kind
+        noted.append(found)
+    return found.kind
+
+
+def _unknown(engine: Engine, name: str, role: str) -> MemoryFault:
+    there = ", ".join(engine.llms)
+    said = f"for {role} the namespace has chosen the model {name}, which this server does not have"
+    return MemoryFault(f"{said}; it has: {there}", code=MODEL_UNKNOWN)
+
+
+@dataclass(frozen=True, slots=True)
+class _SettingAside:
+    """What may be set aside for a question to a model, in one transaction: of the namespace's day
+    and then, where the server has a limit, of the day of all namespaces.
+    """
+
+    session: LlmSession
+    connection: Connection
+    namespace: Namespace
+    model: NamedLlm
+
+    async def set_aside(self, prompt: Prompt, tokens: int) -> Reserved | MemoryFault:
+        limits, settings = self.session.engine.settings.llm, self.namespace.settings
+        name, day = self.model.client.name, self.session.day
+        limit, together = settings.daily_tokens(limits.daily_tokens), limits.server_daily_cost
+        most = settings.daily_cost(limits.daily_cost)
+        price = price_in_force(name, self.model.price)
+        if price is None and (most is not None or together is not None):
+            whose = "server's " if most is None else ""
+            held = together if most is None else most
+            said = f"the price of {name} is not known, and the {whose}daily cost limit of"
+            return Overloaded(f"{said} {_money(held)} could not be held", code=UNPRICED)
+        charge = Charge(0.0 if price is None else price.of(tokens, prompt.max_tokens), most)
+        store = LlmCallStore(self.connection, self.namespace.id)
+        lease = LEASE + limits.timeout
+        if not await store.reserve(day, tokens, limit, lease, charge):
+            said = await _say_left(store, day, limit, charge)
+            return Overloaded(f"a question of up to {tokens} tokens; {said}", code=STOPPED)
+        server_day = None
+        if together is not None and charge.dollars:
+            server = ServerBudgetStore(self.connection)
+            server_day = await server.reserve(charge.dollars, together, lease)
+            if server_day is None:
+                await store.give_back(day, tokens, charge)
+                return Overloaded(_beyond(charge.dollars, together), code=SERVER_STOPPED)
+        return Reserved(self.model, tokens, price, charge, server_day)
+
+
+def _beyond(dollars: float, limit: float) -> str:
+    return (
+        f"a question that costs up to {_money(dollars)}; less is left of the {_money(limit)} that"
+        " language models may cost this server today, all namespaces together"
+    )
 
 
 async def _say_left(store: LlmCallStore, day: date, limit: int, charge: Charge) -> str:
@@ -272,20 +331,20 @@ async def _say_left(store: LlmCallStore, day: date, limit: int, charge: Charge) 
     )
 
 
-def _money(dollars: float) -> str:
-    return f"${dollars:.4f}"
+def _money(dollars: float | None) -> str:
+    return f"${dollars or 0.0:.4f}"
 
 
-async def _attempt(session: LlmSession, prompt: Prompt, number: int, deadline: float) -> LlmAttempt:
+async def _attempt(model: NamedLlm, prompt: Prompt, number: int, deadline: float) -> LlmAttempt:
     """The reply, or the fault; no transaction is open here."""
     began = time.monotonic()
     reply, fault = Reply("", 0), None
     try:
-        reply = await session.client.complete(prompt, max(0.0, deadline - began))
+        reply = await model.client.complete(prompt, max(0.0, deadline - began))
     except MemoryFault as raised:
         fault = raised
     duration = round((time.monotonic() - began) * 1000, 3)
-    return LlmAttempt(new_id(), prompt, number, reply, duration, fault)
+    return LlmAttempt(new_id(), model.client.name, prompt, number, reply, duration, fault)
 
 
 def _read_reply(role: LlmRole[Result], attempt: LlmAttempt) -> tuple[Result | None, LlmAttempt]:
@@ -315,8 +374,11 @@ async def _record(session: LlmSession, attempt: LlmAttempt, aside: Reserved) -> 
             record = replace(record, detail=_joined(oddity, record.detail))
         await store.add(record, session.now)
         # Last, for every attempt of the namespace takes this row.
-        charges = (aside.charge, aside.pay(attempt, tokens))
-        await store.settle(session.day, reserved, tokens, charges)
+        paid = aside.pay(attempt, tokens)
+        await store.settle(session.day, reserved, tokens, (aside.charge, paid))
+        if aside.server_day is not None:
+            server = ServerBudgetStore(connection)
+            await server.settle(aside.server_day, aside.charge.dollars, paid.dollars)
     counters = session.engine.llm_counters
     counters.results[attempt.prompt.role, attempt.fault.kind if attempt.fault else "done"] += 1
     counters.tokens[attempt.prompt.role] += tokens
@@ -335,13 +397,13 @@ def _call_of(session: LlmSession, attempt: LlmAttempt, tokens: int) -> LlmCall:
     return LlmCall(
         id=attempt.id,
         role=attempt.prompt.role,
-        model=session.client.name,
+        model=attempt.model,
         attempt=attempt.number,
         prompt="\n\n".join(part for part in parts if part),
         answer=_storable(attempt.reply.text),
         tokens=tokens,
         duration_ms=attempt.duration_ms,
-        status="stopped" if fault is not None and fault.kind in (STOPPED, UNPRICED) else status,
+        status="stopped" if fault is not None and fault.kind in STOPS else status,
         fault=None if fault is None else fault.kind,
         detail=None if fault is None else _storable(fault.detail),
         retrieval_id=subject.retrieval_id,
@@ -402,34 +464,3 @@ async def get_llm_call(engine: Engine, call: Call, llm_call_id: UUID) -> LlmCall
     if not found.items:
         raise NotFound("no such call of the language model", field="id")
     return found.items[0]
-
-
-async def budget_of(engine: Engine, call: Call) -> TokenBudget:
-    """The tokens and the money of the day that it is now."""
-    call.key.require(Act.INSPECT)
-    day = call.now.astimezone(UTC).date()
-    limit = call.namespace.settings.daily_tokens(engine.settings.llm.daily_tokens)
-    async with engine.database.transaction(call.namespace.id) as connection:
-        store = LlmCallStore(connection, call.namespace.id)
-        spent, reserved, stopped = await store.used(day)
-        cost, cost_reserved = await store.cost_of(day)
-        days = await store.days_since(day - timedelta(days=DAYS_SHOWN - 1))
-    model = None if engine.llm is None else engine.llm.name
-    price = None
-    if model is not None:
-        price = await asyncio.to_thread(price_in_force, model, engine.settings.llm.price)
-    return TokenBudget(
-        model=model,
-        day=day,
-        limit=limit,
-        spent=spent,
-        reserved=reserved,
-        left=max(0, limit - spent - reserved),
-        stopped=stopped,
-        cost_limit=call.namespace.settings.daily_cost(engine.settings.llm.daily_cost),
-        cost=cost,
-        cost_reserved=cost_reserved,
-        price_known=price is not None,
-        days=tuple(days),
-        pause=engine.llm.pause if isinstance(engine.llm, ProviderClient) else None,
-    )

@@ -39,6 +39,18 @@ NOTHING = Charge()
 
 
 @dataclass(frozen=True, slots=True)
+class ServerDay:
+    """US dollars that calls of all namespaces together cost on a UTC day, and that are set aside
+    for calls under way, and the questions that were not asked for want of them; where the server
+    has a limit.
+    """
+
+    cost: float = 0.0
+    cost_reserved: float = 0.0
+    stopped: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class TokenUse:
     """Calls of one UTC day, role and model.
 
@@ -86,8 +98,8 @@ class CostLine:
 class ModelCosts:
     """What the newest days cost in a namespace.
 
-    `left`: the least and the most that the day's remaining tokens can cost with the model that is
-    set; None where its price is not known.
+    `left`: the least and the most that the day's remaining tokens can cost with the models that
+    are asked; None where one's price is not known.
     """
 
     since: date
@@ -95,6 +107,8 @@ class ModelCosts:
     """Newest first; days without calls are left out."""
     roles: Sequence[CostLine]
     """By role and model, the most tokens first."""
+    roles_today: Sequence[CostLine]
+    """The same of the day that it is now."""
     today: CostLine
     total: CostLine
     left: Cost | None

@@ -2,14 +2,14 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from itertools import groupby
-from typing import Any
 
 from memory.kernel.engine import Engine
-from memory.llm.client import budget_of
+from memory.llm.budget import budget_of
 from memory.llm.cost_entities import Cost, CostLine, ModelCosts, TokenPrice, TokenUse
-from memory.llm.prices import price_in_force, price_of, read_prices
+from memory.llm.prices import price_in_force, read_prices
 from memory.llm.store import LlmCallStore
 from memory.tenancy.entities import Act, Call
 
@@ -26,42 +26,62 @@ async def get_model_costs(engine: Engine, call: Call) -> ModelCosts:
         store = LlmCallStore(connection, call.namespace.id)
         used = await store.use_since(datetime.combine(since, time(), UTC))
     listed = await asyncio.to_thread(read_prices)
-    given = engine.settings.llm.price
-    price = None if budget.model is None else price_in_force(budget.model, given)
-    left = None if price is None else cost_of(budget.left, price, None)
-    return sum_up(used, listed, since, budget.day, left)
+    given = {one.client.name: one.price for one in engine.llms.values()}
+    asked = [one.model for one in budget.models if one.roles]
+    known = {name: price_in_force(name, given.get(name)) for name in {one.model for one in used}}
+    left = _cost_left(budget.left, [price_in_force(name, given[name]) for name in asked])
+    return sum_up(used, PriceList(known, is_there=listed is not None), since, budget.day, left)
+
+
+def _cost_left(tokens: int, prices: Sequence[TokenPrice | None]) -> Cost | None:
+    """Of so many tokens by any of the models that are asked; None where a price is not known."""
+    costs = [cost_of(tokens, one, None) for one in prices if one is not None]
+    if not costs or len(costs) < len(prices):
+        return None
+    least, most = min(one.least for one in costs), max(one.most for one in costs)
+    return Cost((least + most) / 2, least, most)
+
+
+@dataclass(frozen=True, slots=True)
+class PriceList:
+    """What models cost, as the operator says or as listed; `is_there`: whether there is a list."""
+
+    prices: Mapping[str, TokenPrice | None]
+    is_there: bool = True
 
 
 def sum_up(
-    used: Sequence[TokenUse],
-    listed: Mapping[str, Any] | None,
-    since: date,
-    today: date,
-    left: Cost | None,
+    used: Sequence[TokenUse], listed: PriceList, since: date, today: date, left: Cost | None
 ) -> ModelCosts:
     """Days newest first, roles and models by their tokens."""
-    prices = {one.model: price_of(one.model, listed or {}) for one in used}
-
-    def by_role(one: TokenUse) -> str:
-        return f"{one.role}, {one.model}"
-
+    prices = listed.prices
     days = sorted(used, key=lambda one: one.day, reverse=True)
-    roles = [
-        _line(title, list(some), prices)
-        for title, some in groupby(sorted(used, key=by_role), by_role)
-    ]
+    now = [one for one in used if one.day == today]
     return ModelCosts(
         since=since,
         days=[
             _line(day.isoformat(), list(some), prices)
             for day, some in groupby(days, lambda one: one.day)
         ],
-        roles=sorted(roles, key=lambda one: -one.tokens),
-        today=_line(today.isoformat(), [one for one in used if one.day == today], prices),
+        roles=_by_role(used, prices),
+        roles_today=_by_role(now, prices),
+        today=_line(today.isoformat(), now, prices),
         total=_line(since.isoformat(), used, prices),
         left=left,
-        are_prices_known=listed is not None,
+        are_prices_known=listed.is_there,
     )
+
+
+def _by_role(
+    used: Sequence[TokenUse], prices: Mapping[str, TokenPrice | None]
+) -> Sequence[CostLine]:
+    def title(one: TokenUse) -> str:
+        return f"{one.role}, {one.model}"
+
+    lines = [
+        _line(name, list(some), prices) for name, some in groupby(sorted(used, key=title), title)
+    ]
+    return sorted(lines, key=lambda one: -one.tokens)
 
 
 def cost_of(tokens: int, price: TokenPrice, written_share: float | None) -> Cost:
@@ -78,7 +98,7 @@ def _line(
     cost: Cost | None = None
     unpriced = 0
     for one in used:
-        price = prices[one.model]
+        price = prices.get(one.model)
         if price is None:
             unpriced += one.tokens
             continue

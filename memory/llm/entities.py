@@ -43,11 +43,13 @@ class LlmCall:
     `revise`, `reflect`, `distil` and `judge` by jobs.
     """
     model: str
-    """The model, as its provider calls it."""
+    """The model, as its provider calls it; where there is none of the chosen name, that name."""
     attempt: int
     """Which attempt at the same question this is, from 1."""
     status: CallStatus
-    """`stopped`: the daily limit of tokens or money was reached, so nothing was sent."""
+    """`stopped`: a daily limit of tokens or money was reached, or the server does not have the
+    model that was chosen, so nothing was sent.
+    """
     fault: str | None
     """Why the answer was not used, or nothing was sent."""
     detail: str | None
@@ -126,6 +128,42 @@ class LlmPause:
 
 
 @dataclass(frozen=True, slots=True)
+class ModelInUse:
+    """A language model of the server, as one namespace sees it."""
+
+    __pydantic_config__ = OUTPUT
+
+    name: str
+    """What the server calls it, as `llm_models` of a namespace names it; `default` is asked for
+    whatever nothing else is chosen for.
+    """
+    model: str
+    """The model, as its provider calls it."""
+    roles: tuple[RoleName, ...]
+    """What it is asked for in this namespace."""
+    price_known: bool
+    """Whether its price is known; where it is not, a daily cost limit stops every question to it
+    (`price_unknown`), for nothing could hold it.
+    """
+    pause: LlmPause | None
+    """Where the provider asked for a pause or failed three times in a row, and the process that
+    answers leaves it alone; null where it would be asked.
+    """
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownModel:
+    """A choice of the namespace that the server cannot follow: nothing is asked in this role."""
+
+    __pydantic_config__ = OUTPUT
+
+    role: RoleName
+    """What it was to be asked for."""
+    name: str
+    """The name that no model of the server has."""
+
+
+@dataclass(frozen=True, slots=True)
 class BudgetDay:
     """What the language model took on one UTC day."""
 
@@ -150,7 +188,9 @@ class TokenBudget:
     __pydantic_config__ = OUTPUT
 
     model: str | None
-    """The language model; null where none is configured."""
+    """The language model that is asked wherever nothing else is chosen; null where none is
+    configured.
+    """
     day: date
     """The day, in UTC."""
     limit: int
@@ -165,6 +205,10 @@ class TokenBudget:
     """What another call may take."""
     stopped: int
     """How many questions were not asked, for want of tokens or money."""
+    models: tuple[ModelInUse, ...]
+    """All that the server has, `default` first."""
+    unknown_models: tuple[UnknownModel, ...]
+    """What the namespace has chosen and the server does not have (any more): `model_unknown`."""
     cost_limit: float | None
     """The daily cost limit in force, in US dollars: that of the namespace, at most the server's;
     null where there is none.
@@ -176,6 +220,18 @@ class TokenBudget:
     price_known: bool
     """Whether the price of the model is known; where it is not, a daily cost limit stops every
     question (`price_unknown`), for nothing could hold it.
+    """
+    server_cost_limit: float | None
+    """What calls of all namespaces together may cost in a UTC day, in US dollars; null where there
+    is no such limit.
+    """
+    server_cost: float | None
+    """What they have cost today or have set aside; null where there is no such limit, and for any
+    key but an operator's.
+    """
+    server_cost_reached: bool
+    """Whether a question of any namespace was not asked today for that limit
+    (`server_budget_exhausted`).
     """
     days: tuple[BudgetDay, ...]
     """What each of the newest 90 days took, the newest first; days without a call are left out."""

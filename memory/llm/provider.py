@@ -62,12 +62,14 @@ _TO_CHANGE = {
 class ProviderPolicy:
     """Which language model, where, and how many calls at once.
 
-    `model` in the library's form, such as `openai/gpt-4.1-mini`; `api_base` a server of one's own.
+    `model` in the library's form, such as `openai/gpt-4.1-mini`; `api_base` a server of one's own;
+    `price` in dollars for a token read and one written, where it is not the listed one.
     """
 
     model: str
     api_base: str | None = None
     api_key: str | None = field(default=None, repr=False)
+    price: tuple[float, float] | None = None
     at_once: int = 8
 
     @property

@@ -1,10 +1,23 @@
-"""LlmCallStore: calls of a language model and their budget, seen through one namespace."""
+"""LlmCallStore: calls of a language model and their budget, seen through one namespace.
+ServerBudgetStore: the money of all namespaces together.
+"""
 
 from dataclasses import replace
 from datetime import date, datetime, timedelta
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, and_, case, cast, exists, func, insert, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Date,
+    and_,
+    case,
+    cast,
+    exists,
+    func,
+    insert,
+    select,
+    update,
+)
 from sqlalchemy.dialects.postgresql import DOUBLE_PRECISION
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -13,9 +26,9 @@ from memory.kernel.ids import first_id_of
 from memory.kernel.paging import Page
 from memory.kernel.postgres.paging import page_by_id
 from memory.kernel.postgres.rows import RowMapper
-from memory.llm.cost_entities import NOTHING, Charge, TokenUse
+from memory.llm.cost_entities import NOTHING, Charge, ServerDay, TokenUse
 from memory.llm.entities import BudgetDay, LlmCall, LlmCallFilter
-from memory.llm.tables import writing, writing_budget
+from memory.llm.tables import server_budget, writing, writing_budget
 from memory.memories.tables import memory
 from memory.tasks.tables import task
 
@@ -27,6 +40,11 @@ _RESERVED = case((writing_budget.c.reserved_until > func.now(), writing_budget.c
 _COST_RESERVED = case(
     (writing_budget.c.reserved_until > func.now(), writing_budget.c.cost_reserved), else_=0.0
 )
+_SERVER_RESERVED = case(
+    (server_budget.c.reserved_until > func.now(), server_budget.c.cost_reserved), else_=0.0
+)
+# A namespace may replay another day; money is spent today.
+_TODAY = cast(func.timezone("UTC", func.now()), Date)
 _STORED = [column for column in writing.c if column.name != "namespace_id"]
 
 CLOCKS_APART = timedelta(hours=1)
@@ -56,7 +74,9 @@ class LlmCallStore:
         nothing has been set aside for the lease.
         """
         left = writing_budget.c.spent + _RESERVED + tokens <= limit
-        most = float("inf") if charge.limit is None else charge.limit
+        # What costs nothing is within any limit, also where a dearer model went beyond it.
+        unlimited = charge.limit is None or not charge.dollars
+        most = float("inf") if charge.limit is None or unlimited else charge.limit
         left &= writing_budget.c.cost + _COST_RESERVED + charge.dollars <= most
         until = func.now() + lease
         if tokens <= limit and charge.dollars <= most:
@@ -82,6 +102,11 @@ class LlmCallStore:
             )
             if taken.first() is not None:
                 return True
+        await self._count_stop(day)
+        return False
+
+    async def _count_stop(self, day: date) -> None:
+        """One more question that was not asked."""
         await self._connection.execute(
             upsert(writing_budget)
             .values(namespace_id=self._namespace_id, day=day, stopped=1)
@@ -90,7 +115,11 @@ class LlmCallStore:
                 set_={"stopped": writing_budget.c.stopped + 1},
             )
         )
-        return False
+
+    async def give_back(self, day: date, tokens: int, charge: Charge) -> None:
+        """What was set aside is used for nothing: the question is not asked after all."""
+        await self.settle(day, tokens, 0, (charge, NOTHING))
+        await self._count_stop(day)
 
     async def settle(
         self,
@@ -241,3 +270,64 @@ class LlmCallStore:
         )
         asked = [column == value for column, value in wishes if value is not None]
         return and_(writing.c.namespace_id == self._namespace_id, *asked)
+
+
+class ServerBudgetStore:
+    """The money of all namespaces together: one row a UTC day, whose lock lets no two processes
+    take the same.
+    """
+
+    def __init__(self, connection: AsyncConnection) -> None:
+        self._connection = connection
+
+    async def reserve(self, dollars: float, limit: float, lease: timedelta) -> date | None:
+        """Sets them aside of the day that it is by the database's clock, and says which; or counts
+        a stop, and says None. What a process that died has set aside comes back when nothing has
+        been set aside for the lease.
+        """
+        until = func.now() + lease
+        if dollars <= limit:
+            taken = await self._connection.execute(
+                upsert(server_budget)
+                .values(day=_TODAY, cost_reserved=dollars, reserved_until=until)
+                .on_conflict_do_update(
+                    index_elements=["day"],
+                    set_={
+                        "cost_reserved": _SERVER_RESERVED + dollars,
+                        "reserved_until": func.greatest(server_budget.c.reserved_until, until),
+                    },
+                    where=server_budget.c.cost + _SERVER_RESERVED + dollars <= limit,
+                )
+                .returning(server_budget.c.day)
+            )
+            if (row := taken.first()) is not None:
+                return row.day
+        await self._connection.execute(
+            upsert(server_budget)
+            .values(day=_TODAY, stopped=1)
+            .on_conflict_do_update(
+                index_elements=["day"], set_={"stopped": server_budget.c.stopped + 1}
+            )
+        )
+        return None
+
+    async def settle(self, day: date, reserved: float, spent: float) -> None:
+        """What was set aside becomes what was paid."""
+        left = func.greatest(0.0, server_budget.c.cost_reserved - reserved)
+        await self._connection.execute(
+            update(server_budget)
+            .where(server_budget.c.day == day)
+            .values(cost_reserved=left, cost=server_budget.c.cost + spent)
+        )
+
+    async def today(self) -> ServerDay:
+        """What was paid and is set aside today, and how many questions were not asked."""
+        rows = await self._connection.execute(
+            select(
+                server_budget.c.cost,
+                _SERVER_RESERVED.label("cost_reserved"),
+                server_budget.c.stopped,
+            ).where(server_budget.c.day == _TODAY)
+        )
+        found = rows.mappings().first()
+        return ServerDay() if found is None else ServerDay(**found)

@@ -50,3 +50,15 @@ writing_budget = Table(
     Column("cost_reserved", DOUBLE_PRECISION, nullable=False, server_default="0"),
     Column("unpriced", BigInteger, nullable=False, server_default="0"),
 )
+
+
+# All namespaces share it: what a server may cost is no namespace's.
+server_budget = Table(
+    "server_budget",
+    metadata,
+    Column("day", Date, primary_key=True),
+    Column("cost", DOUBLE_PRECISION, nullable=False, server_default="0"),
+    Column("cost_reserved", DOUBLE_PRECISION, nullable=False, server_default="0"),
+    moment("reserved_until", nullable=True),
+    Column("stopped", BigInteger, nullable=False, server_default="0"),
+)

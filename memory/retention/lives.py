@@ -37,6 +37,7 @@ KEPT: Mapping[str, str] = MappingProxyType(
         "namespace": "one row a namespace; deleting the namespace deletes all that is in it",
         "namespace_move": "one row a namespace that moves or has moved: it says where to",
         "api_key": "says whose word each row is, also when it is revoked",
+        "server_budget": "one short row a UTC day on which the server's daily cost limit held",
         "audit": "who did what is to be answered years later; one short row an act",
         "agent": "one row an agent",
         "category": "one row a category",

@@ -12,10 +12,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from memory.kernel.engine import Engine
-from memory.kernel.ports import LlmClient
 from memory.llm import prompts
 from memory.llm.client import LlmFailure, LlmSession, ask_or_explain
 from memory.llm.entities import LlmSubject
+from memory.llm.models import name_for
 from memory.llm.replies import Malformed, list_of, object_of, read_object, text_of
 from memory.llm.roles import LlmRole, prompt_of, said
 from memory.receipts.search_entities import NoQueries, QueriesBy, Query, Search, Target
@@ -42,7 +42,8 @@ class _Asking:
     """Whom to ask, for whom, and until when."""
 
     engine: Engine
-    client: LlmClient
+    name: str
+    """Of the model that writes the queries."""
     call: Call
     deadline: float
     places: asyncio.Semaphore
@@ -64,7 +65,8 @@ async def add_active_queries(engine: Engine, call: Call, batch: RequestBatch) ->
         return
     seconds = engine.settings.llm.queries.total_seconds()
     places = asyncio.Semaphore(AT_ONCE)
-    asking = _Asking(engine, engine.llm, call, time.monotonic() + seconds, places)
+    name = name_for(engine, call.namespace.settings, "search")
+    asking = _Asking(engine, name, call, time.monotonic() + seconds, places)
     found = await asyncio.gather(
         *(_search_for(asking, batch, text, some[0]) for text, some in wanted.items())
     )
@@ -95,11 +97,12 @@ def _apply(engine: Engine, batch: RequestBatch, place: int, search: Search) -> N
 async def _search_for(asking: _Asking, batch: RequestBatch, text: str, place: int) -> Search:
     """The queries for a text: as they were written lately, or as the model writes them now."""
     engine, namespace_id = asking.engine, asking.call.namespace.id
-    asked = f"search {asking.client.name} {text}"
+    asked = f"search {asking.name} {text}"
     known = engine.recent_answers.find(namespace_id, asked)
     if known is not None:
         return Search(QueriesBy.MODEL, read_queries(known, text), cached=True)
-    if time.monotonic() < engine.query_pause.until:
+    pause = engine.query_pauses[asking.name]
+    if time.monotonic() < pause.until:
         return Search(QueriesBy.TASK, reason=NoQueries.PAUSED.value)
     async with asking.places:
         left = asking.deadline - time.monotonic()
@@ -108,7 +111,7 @@ async def _search_for(asking: _Asking, batch: RequestBatch, text: str, place: in
         session = _session(asking, batch, place)
         result = await ask_or_explain(session, search_role(text), left)
     failed = result.reason if isinstance(result, LlmFailure) else None
-    engine.query_pause.note(slow=failed == "llm_slow", now=time.monotonic())
+    pause.note(slow=failed == "llm_slow", now=time.monotonic())
     if isinstance(result, LlmFailure):
         return Search(QueriesBy.TASK, reason=result.reason)
     engine.recent_answers.keep(namespace_id, asked, _written(result.value))
@@ -123,7 +126,7 @@ def _session(asking: _Asking, batch: RequestBatch, place: int) -> LlmSession:
         agent=request.agent,
         key_id=call.key.id,
     )
-    return LlmSession(asking.engine, asking.client, call.namespace.id, subject, call.now)
+    return LlmSession(asking.engine, call.namespace.id, subject, call.now)
 
 
 def search_role(task: str) -> LlmRole[tuple[Query, ...]]:

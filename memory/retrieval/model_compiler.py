@@ -85,7 +85,7 @@ async def _rewrite(
         memory_ids=(*(note.id for note in notes), *_instructing(plain)),
         key_id=call.key.id,
     )
-    session = LlmSession(engine, engine.llm, call.namespace.id, subject, call.now)
+    session = LlmSession(engine, call.namespace.id, subject, call.now)
     draft = await ask(session, role, seconds)
     if draft is None:
         return plain
@@ -93,7 +93,7 @@ async def _rewrite(
     text = replace(text, tokens=engine.counter.count(text.text or ""))
     if text.tokens > context.request.max_tokens:
         return plain
-    return _reword(plain, text, engine.llm.name)
+    return _reword(plain, text, draft.model)
 
 
 def _notes(plain: Advice) -> tuple[Note, ...]:

@@ -5,16 +5,17 @@ its namespaces, and what it states has the paper's value; whoever asks for anoth
 for the namespace would no longer be what its name says.
 """
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from collections.abc import Collection, Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
 from enum import StrEnum
 from types import MappingProxyType
-from typing import Annotated
+from typing import Annotated, get_args
 
 from pydantic import Field
 
 from memory.kernel.errors import Rejected
 from memory.kernel.fields import BOTH_WAYS, Flag, Share
+from memory.kernel.ports import RoleName
 
 
 class Taxonomy(StrEnum):
@@ -40,6 +41,9 @@ MIN_KEPT_DAYS, MAX_KEPT_DAYS = 31, 36_500
 
 MAX_COST = 1_000_000
 """US dollars."""
+
+
+LlmName = Annotated[str, Field(min_length=1, max_length=63)]
 
 
 Count = Annotated[int, Field(strict=True, ge=1, le=MAX_COUNT)]
@@ -88,6 +92,10 @@ class NamespaceSettings:
     llm_daily_cost: Annotated[float, Field(strict=True, ge=0, le=MAX_COST)] | None = None
     """The daily cost limit: how many US dollars the language model may cost the namespace in a UTC
     day, by the price list of the server, at most as many as the server allows each.
+    """
+    llm_models: Mapping[RoleName, LlmName] = field(default_factory=dict[RoleName, LlmName])
+    """Which language model is asked for what, by the names that the server has for its models; a
+    role that is left out has the server's. The whole takes the place of what was chosen before.
     """
     rerank: Rerank = Rerank.NONE
     """Whether the words of a task find and order memories beside their meaning."""
@@ -156,12 +164,24 @@ class NamespaceSettings:
                 limit=server,
             )
 
+    def require_llm_models(self, names: Collection[str]) -> None:
+        """Raises Rejected for a model that the server does not have, or a role that is none."""
+        for role, name in self.llm_models.items():
+            path = f"settings.llm_models.{role}"
+            if role not in get_args(RoleName):
+                roles = list(get_args(RoleName))
+                raise Rejected(f"{path}: there is no such role", field=path, limit=roles)
+            if name not in names:
+                there = f"it has {', '.join(names)}" if names else "it has no language model"
+                said = f"{path} is {name}, which is no name of a language model of this server"
+                raise Rejected(f"{said}; {there}", field=path, limit=list(names))
+
     def stored(self) -> dict[str, object]:
         return asdict(self)
 
     @classmethod
     def read(cls, stored: Mapping[str, object]) -> "NamespaceSettings":
-        names = {field.name for field in fields(cls)}
+        names = {one.name for one in fields(cls)}
         known = {name: value for name, value in stored.items() if name in names}
         return cls(**known)  # pyright: ignore[reportArgumentType] - written by `stored`, above
 
@@ -216,7 +236,7 @@ def settle(policy: str, settings: NamespaceSettings) -> NamespaceSettings:
         require_head(settings.rerank, policy, "settings.rerank")
     if policy != STRICT:
         return settings
-    defaults = {field.name: field.default for field in fields(settings)}
+    defaults = {one.name: one.default for one in fields(settings)}
     for name, wanted in STRICT_SETTINGS.items():
         given = getattr(settings, name)
         if given not in (wanted, defaults[name]):
@@ -245,6 +265,6 @@ def change_preset(
     if after == STRICT:
         kept = {name: getattr(current, name) for name in STRICT_SETTINGS}
         return PresetChange(replace(current, **STRICT_SETTINGS), kept)  # pyright: ignore[reportArgumentType] - by name
-    defaults = {field.name: field.default for field in fields(current)}
+    defaults = {one.name: one.default for one in fields(current)}
     again = {name: beneath.get(name, defaults[name]) for name in STRICT_SETTINGS}
     return PresetChange(replace(current, **again), {})  # pyright: ignore[reportArgumentType] - by name

@@ -275,6 +275,7 @@ async def create_namespace(
     key.require(Act.OPERATE)
     draft.settings.require_daily_tokens(engine.settings.llm.daily_tokens)
     draft.settings.require_daily_cost(engine.settings.llm.daily_cost)
+    draft.settings.require_llm_models(engine.llms)
     async with engine.database.effect() as connection:
         made = await NamespaceStore(connection).create(draft, key.id, now)
         event = AuditEvent(
@@ -382,6 +383,8 @@ def merge_settings(
         merged.require_daily_tokens(engine.settings.llm.daily_tokens)
     if "llm_daily_cost" in change:
         merged.require_daily_cost(engine.settings.llm.daily_cost)
+    if "llm_models" in change:
+        merged.require_llm_models(engine.llms)
     return settle(policy, merged)
 
 

@@ -24,7 +24,7 @@ from memory.kernel.text import LESSON, SITUATION
 from memory.llm import prompts
 from memory.llm.client import (
     NEVER_ASKED,
-    STOPPED,
+    STOPS,
     UNRECORDED,
     LlmFailure,
     LlmResult,
@@ -72,7 +72,8 @@ MOST_CHANGES, MOST_NOTES = 4, 12
 
 WAITED_FOR = frozenset(
     {
-        *(STOPPED, NEVER_ASKED, UNRECORDED, "llm_busy", "llm_loading", "llm_failed"),
+        *STOPS,
+        *(NEVER_ASKED, UNRECORDED, "llm_busy", "llm_loading", "llm_failed"),
         *("llm_slow", "llm_denied", "llm_missing"),
     }
 )
@@ -237,7 +238,6 @@ async def _draft(
     """What the model proposes; None where it would propose nothing that can be used. Raises
     Unavailable while it is away, or may be asked nothing more today.
     """
-    assert engine.llm is not None
     first = material.cases[0]
     subject = LlmSubject(
         task_id=first.task_id,
@@ -245,7 +245,7 @@ async def _draft(
         memory_ids=tuple(note.id for note in material.notes),
         key_id=first.key_id,
     )
-    session = LlmSession(engine, engine.llm, namespace.id, subject, now)
+    session = LlmSession(engine, namespace.id, subject, now)
     seconds = engine.settings.llm.timeout.total_seconds()
     reply = await ask_or_explain(session, revise_role(material), seconds)
     if not isinstance(reply, LlmFailure):

@@ -138,7 +138,6 @@ async def _is_current(connection: Connection, namespace: Namespace, repair: Repa
 async def _ask(
     engine: Engine, namespace: Namespace, repair: Repair, now: datetime
 ) -> LlmResult[Summary] | None:
-    assert engine.llm is not None
     case = repair.case
     subject = LlmSubject(
         memory_id=repair.memory.id,
@@ -148,7 +147,7 @@ async def _ask(
         memory_ids=(*case.sources, repair.memory.id),
         key_id=case.key_id,
     )
-    session = LlmSession(engine, engine.llm, namespace.id, subject, now)
+    session = LlmSession(engine, namespace.id, subject, now)
     seconds = engine.settings.llm.timeout.total_seconds()
     reply = await ask_or_explain(session, repair_role(repair), seconds)
     if not isinstance(reply, LlmFailure):

@@ -86,8 +86,9 @@ def settings(
 
     A value is JSON, or else text. null leaves raw_gate, score_floor, control_rate,
     llm_daily_tokens or llm_daily_cost to the server and sets retention_days to for ever; others
-    take no null. With
-    --policy every belief is refolded from the recorded outcomes: look with --dry-run first.
+    take no null. llm_models names a language model of the server by role, the whole at once:
+    'llm_models={"compile":"small"}'. With --policy every belief is refolded from the recorded
+    outcomes: look with --dry-run first.
     """
     change = read_pairs(pairs)
     if dry_run and (policy is None or change):

@@ -117,7 +117,8 @@ def _act(options: MoveOptions, settings: Settings, url: str) -> None:
 
 async def _move(settings: Settings, request: ReembedRequest) -> list[NamespaceMove]:
     """With a model of this process's own, and nothing else that a server would load."""
-    alone = settings.model_copy(update={"reranker_model": None, "llm_model": None})
+    without = {"reranker_model": None, "llm_model": None, "llm_models": None}
+    alone = settings.model_copy(update=without)
     engine = await open_from(alone)
     try:
         await register_model(engine, datetime.now(UTC))

@@ -7,7 +7,8 @@ from uuid import UUID
 from fastapi import Response
 
 from memory.kernel.ports import RoleName
-from memory.llm.client import budget_of, get_llm_call, list_llm_calls
+from memory.llm.budget import budget_of
+from memory.llm.client import get_llm_call, list_llm_calls
 from memory.llm.costs import get_model_costs
 from memory.llm.entities import CallStatus, LlmCallFilter
 from server.dashboard.guarding import guarded_at

@@ -1,15 +1,19 @@
 """Settings of the namespace: what each is now, what it means, and what changes if it is changed."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
+from typing import cast, get_args
 
 from fastapi import Response
 
 from memory.insight.history import what_if
 from memory.insight.what_if_entities import WhatIf, WhatIfResult
 from memory.insight.what_if_wording import WhatIfVerdict, judge_what_if
+from memory.kernel.engine import Engine
 from memory.kernel.errors import MemoryFault, Rejected
+from memory.kernel.ports import RoleName
+from memory.llm.models import name_for
 from memory.outcomes.policy_change import change_namespace
 from memory.tenancy.entities import POLICIES, Learning, NamespaceChange, PolicyName
 from memory.tenancy.namespace_settings import (
@@ -32,6 +36,7 @@ FLAGS = {"on": True, "off": False}
 CHOICES: Mapping[str, type[StrEnum]] = {"taxonomy": Taxonomy, "rerank": Rerank}
 """Kinds of settings that are one of a few words."""
 SHOWN = 20
+LEAST_TO_CHOOSE = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +48,21 @@ class SettingRow:
     default: str
     fixed: bool
     """Whether the namespace's policy settles it."""
+
+
+@dataclass(frozen=True, slots=True)
+class RoleChoice:
+    """Which model is asked in a role, of which there are; `otherwise` where none is chosen."""
+
+    role: RoleName
+    chosen: str
+    names: Sequence[str]
+    otherwise: str
+
+    @property
+    def is_known(self) -> bool:
+        """Whether the server has what is chosen."""
+        return not self.chosen or self.chosen in self.names
 
 
 @router.get("")
@@ -130,18 +150,31 @@ def _page(viewer: PageViewer, fault: MemoryFault | None = None) -> Response:
         status,
         rows=rows_of(viewer.call.namespace.settings, viewer.call.namespace.policy),
         choices=CHOICES,
+        roles=role_choices(viewer.engine, viewer.call.namespace.settings),
         fault=fault,
     )
 
 
+def role_choices(engine: Engine, settings: NamespaceSettings) -> list[RoleChoice]:
+    """For each role, where there is something to choose or was chosen something."""
+    names = tuple(engine.llms)
+    if len(names) < LEAST_TO_CHOOSE and not settings.llm_models:
+        return []
+    plain = NamespaceSettings()
+    return [
+        RoleChoice(role, settings.llm_models.get(role, ""), names, name_for(engine, plain, role))
+        for role in get_args(RoleName)
+    ]
+
+
 def rows_of(settings: NamespaceSettings, policy: str) -> list[SettingRow]:
     """Every setting in the order of its words."""
-    defaults = {field.name: field.default for field in fields(NamespaceSettings)}
+    plain = NamespaceSettings()
     return [
         SettingRow(
             words,
             _written(getattr(settings, words.name)),
-            _written(defaults[words.name]),
+            _written(getattr(plain, words.name)),
             fixed=(policy == STRICT and words.name in STRICT_SETTINGS)
             or (policy in WHOLE_BANK and words.kind == "rerank"),
         )
@@ -154,6 +187,9 @@ def _written(value: object) -> str:
         return ""
     if isinstance(value, bool):
         return "on" if value else "off"
+    if isinstance(value, Mapping):
+        named = cast("Mapping[str, str]", value)
+        return ", ".join(f"{role}: {name}" for role, name in sorted(named.items()))
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
@@ -164,7 +200,14 @@ def _changed(current: NamespaceSettings, form: Form) -> Mapping[str, object]:
         for words in SETTINGS
         if words.name in form.fields
     }
+    if any(_field_of(role) in form.fields for role in get_args(RoleName)):
+        chosen = {role: form.get(_field_of(role)) for role in get_args(RoleName)}
+        wanted["llm_models"] = {role: name for role, name in chosen.items() if name}
     return {name: value for name, value in wanted.items() if value != getattr(current, name)}
+
+
+def _field_of(role: str) -> str:
+    return f"llm_models.{role}"
 
 
 def _read(words: SettingText, text: str) -> object:

@@ -6,7 +6,7 @@ from typing import Literal
 
 from memory.tenancy.entities import PolicyName
 
-Field = Literal["share", "count", "dollars", "flag", "taxonomy", "rerank"]
+Field = Literal["share", "count", "dollars", "flag", "taxonomy", "rerank", "models"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +159,16 @@ SETTINGS = (
         "Lowered, questions beyond it are not asked until 00:00 UTC. Where the price of the model "
         "is not known, none is asked: nothing could hold the limit.",
         otherwise="as many as the server allows each namespace",
+    ),
+    SettingText(
+        "llm_models",
+        "Models by role",
+        "models",
+        "Which language model is asked for what, among those that the operator of this server has "
+        "named.",
+        "The next question in that role goes to the model that is chosen; the daily limits stay. "
+        "Where the server has it no longer, nothing is asked in that role.",
+        otherwise="as the server has it for each role",
     ),
     SettingText(
         "rerank",

@@ -1,6 +1,6 @@
 """Alive, ready, measured."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from fastapi import APIRouter, Depends, Request, Response
 
@@ -17,6 +17,7 @@ from server.shared import shared_of
 from server.worker_pages import page_of_all
 
 router = APIRouter(tags=["health"])
+OF_ALL = frozenset({"server_cost"})
 LIVE = answered(Live()).body
 
 
@@ -30,28 +31,33 @@ async def live() -> Response:
 async def ready(request: Request, shared: SharedDep) -> Response:
     """Whether requests would be served, as of the last second, and what is missing.
 
-    What exactly was found is told on loopback, and to a key that may inspect.
+    What exactly was found is told on loopback, and to a key that may inspect; what all namespaces
+    have cost to an operator's alone.
     """
     checks = shared.readiness.checks()
-    state = Ready.of(checks) if await _may_know(request) else Ready.of(_without_details(checks))
+    state = Ready.of(checks | _without_details(checks, await _withheld(request, checks)))
     return answered(state, status=200 if state.status == "ready" else 503)
 
 
-async def _may_know(request: Request) -> bool:
+async def _withheld(request: Request, checks: Mapping[str, Check]) -> Collection[str]:
+    """The checks of which the caller is told no more than whether they are met."""
     if is_near(request.scope):
-        return True
+        return ()
     if "authorization" not in request.headers:
-        return False
+        return checks.keys()
     try:
-        return (await key_of(request)).may(Act.INSPECT)
+        key = await key_of(request)
     except MemoryFault:
-        return False
+        return checks.keys()
+    if not key.may(Act.INSPECT):
+        return checks.keys()
+    return () if key.may(Act.OPERATE) else OF_ALL & checks.keys()
 
 
-def _without_details(checks: Mapping[str, Check]) -> dict[str, Check]:
+def _without_details(checks: Mapping[str, Check], names: Collection[str]) -> dict[str, Check]:
     return {
-        name: Check(ok=check.ok, detail="met" if check.ok else "not met")
-        for name, check in checks.items()
+        name: Check(ok=checks[name].ok, detail="met" if checks[name].ok else "not met")
+        for name in names
     }
 
 

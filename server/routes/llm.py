@@ -5,6 +5,7 @@ from typing import Annotated
 from fastapi import Query, Response
 
 from memory.llm import client as llm
+from memory.llm.budget import budget_of
 from memory.llm.entities import LlmCall, TokenBudget
 from server.answers import PagesDep, answered
 from server.dependencies import EngineDep, Inspects
@@ -27,4 +28,4 @@ async def list_llm_calls(
 @llm_calls_router.get("/budget", response_model=TokenBudget)
 async def get_llm_budget(engine: EngineDep, call: Inspects) -> Response:
     """The tokens that today has left."""
-    return answered(await llm.budget_of(engine, call))
+    return answered(await budget_of(engine, call))

@@ -16,6 +16,7 @@ DEGRADED = {
     "leader": "no leader",
     "jobs": "jobs fail",
     "language_model": "language model away",
+    "server_cost": "daily cost limit reached",
     "other_models": "namespaces of another model",
     "schema": "newer schema",
 }
@@ -29,8 +30,9 @@ class Ready(Out):
     """Whether requests are served."""
     degraded: list[str]
     """What does not go on beside the requests: `no leader`, `jobs fail`, `language model away`,
-    `namespaces of another model`, which are refused alone; `newer schema`: a newer release has
-    migrated the database, and this process is to be replaced.
+    `daily cost limit reached`: that of all namespaces together, until 00:00 UTC; `namespaces of
+    another model`, which are refused alone; `newer schema`: a newer release has migrated the
+    database, and this process is to be replaced.
     """
     checks: dict[str, Check]
     """What was looked at, by name."""

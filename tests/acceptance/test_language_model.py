@@ -2,9 +2,11 @@
 
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import httpx
 import pytest
+from memlift_client import MemLiftProblem
 
 from tests.acceptance.servers import Home, Server
 from tests.fixtures.language_model import API_KEY, GOOD, Script
@@ -24,6 +26,73 @@ def server(used_home: Home, begin: Begin, language_model: Script) -> Server:
         # A busy machine takes longer than the second that an agent would wait.
         MEMLIFT_LLM_QUERY_TIMEOUT=30,
     )
+
+
+MODELS = """
+[models.small]
+model = "openai/small"
+api_base = "{url}"
+api_key = "{key}"
+price = "0.1,0.4"
+
+[roles]
+search = "small"
+"""
+
+
+def test_a_namespace_asks_the_model_that_it_chose_within_what_the_server_may_cost(
+    used_home: Home, begin: Begin, script: Script, tmp_path: Path
+) -> None:
+    models = tmp_path / "models.toml"
+    models.write_text(MODELS.format(url=script.url, key="sk-small-0123456789"))
+    server = begin(
+        used_home,
+        MEMLIFT_LLM_MODEL="openai/stub",
+        MEMLIFT_LLM_API_BASE=script.url,
+        MEMLIFT_LLM_API_KEY=API_KEY,
+        MEMLIFT_LLM_PRICE="1,4",
+        MEMLIFT_LLM_MODELS_FILE=models,
+        MEMLIFT_LLM_SERVER_DAILY_COST=0.5,
+        MEMLIFT_LLM_QUERY_TIMEOUT=30,
+    )
+    memory = server.await_ready().client()
+    memory.remember(
+        agent="solver",
+        situation="Forecasting whether it snows in Oslo tomorrow during a mild November",
+        lesson="Start from the base rate of the month before the day's forecast.",
+        category="weather",
+    )
+    version = memory.get_namespace().version
+    with pytest.raises(MemLiftProblem) as refused:
+        memory.change_namespace(version, settings={"llm_models": {"compile": "large"}})
+    memory.change_namespace(version, settings={"llm_models": {"compile": "small"}})
+
+    for _ in range(ATTEMPTS):
+        answer = memory.retrieve(
+            agent="solver", task={"text": "Will it snow in Oslo tomorrow?"}, arm="on"
+        )
+        if answer.compiler != "deterministic/1" and answer.search.by == "model":
+            break
+        time.sleep(0.5)
+
+    assert refused.value.field == "settings.llm_models.compile"
+    assert answer.compiler == "model/openai/small"
+    assert {one["model"] for one in script.asked} == {"small"}
+    assert set(script.keys) == {"Bearer sk-small-0123456789"}
+    budget = memory.llm_budget()
+    assert [(one.name, one.price_known) for one in budget.models] == [
+        ("default", True),
+        ("small", True),
+    ]
+    assert {"compile", "search"} <= set(budget.models[1].roles)
+    assert budget.server_cost_limit == 0.5
+    assert budget.server_cost == pytest.approx(budget.cost)
+    assert 0 < budget.cost < 0.01
+    checks = memory.ready().checks
+    assert checks["language_model"].detail == "default: openai/stub; small: openai/small"
+    assert "of $0.5000 spent or set aside today (UTC)" in checks["server_cost"].detail
+    memory.change_namespace(memory.get_namespace().version, settings={"llm_models": {}})
+    assert server.stop() == 0
 
 
 def test_a_guideline_in_the_models_words_comes_over_http_and_its_writing_is_readable(

@@ -1,5 +1,6 @@
 """Alive without asking anyone; ready when everything that is needed is there."""
 
+from memory.kernel.postgres.compatibility import Check
 from server.app import create_app
 from server.settings import Settings
 from tests.fixtures.http import a_client
@@ -63,3 +64,23 @@ async def test_no_metric_names_a_namespace_or_an_agent(client, namespace):
     text = (await client.get("/metrics")).text
     assert namespace not in text
     assert "solver" not in text
+
+
+async def test_what_all_namespaces_cost_is_told_to_an_operator_alone(
+    app, client, namespace, monkeypatch
+):
+    checks = {name: Check(ok=True, detail=f"of {name}") for name in ("server_cost", "leader")}
+    monkeypatch.setattr(type(app.state.shared.readiness), "checks", lambda _: dict(checks))
+    body = {"role": "admin", "name": "test", "namespace": namespace}
+    admin = (await client.post("/v1/keys", json=body)).json()["token"]
+    operator = client.headers["authorization"].removeprefix("Bearer ")
+
+    told: list[tuple[str, str]] = []
+    for token in (operator, admin, None):
+        async with a_client(app, token) as caller:
+            # As a proxy would send it on.
+            answer = await caller.get("/health/ready", headers={"x-forwarded-for": "192.0.2.1"})
+        found = answer.json()["checks"]
+        told.append((found["server_cost"]["detail"], found["leader"]["detail"]))
+
+    assert told == [("of server_cost", "of leader"), ("met", "of leader"), ("met", "met")]

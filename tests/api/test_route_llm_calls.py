@@ -9,13 +9,14 @@ from api_builders import an_experience, inside, problem, remembered, retrieved
 from fastapi import FastAPI
 
 from memory.inference.service import register_model
-from memory.kernel.engine import Engine
+from memory.kernel.engine import Engine, NamedLlm
 from memory.llm.provider import ProviderClient
 from server.app import create_app
 from server.settings import Settings
 from tests.fixtures.engine import NOON, an_engine
 from tests.fixtures.http import a_client
 from tests.fixtures.language_model import TOKENS, Script
+from tests.fixtures.llm_builders import with_llm
 
 
 @pytest.fixture
@@ -153,3 +154,47 @@ async def test_a_filter_that_means_nothing_is_refused(client, namespace):
     answer = await client.get(inside(namespace, "/llm-calls"), params={"role": "poet"})
 
     assert problem(answer) == (422, "rejected", "role")
+
+
+async def test_a_namespace_chooses_a_model_by_name_and_sees_which_there_are(
+    speaking, speaker, namespace, writer
+):
+    shared = speaking.state.shared
+    further = {"small": NamedLlm(writer, (0.0, 0.0))}
+    shared.engine = with_llm(shared.engine, writer, further=further, together=2.5)
+    token = await a_key(speaker, namespace, "admin")
+    place = f"/v1/namespaces/{namespace}"
+
+    async with a_client(speaking, token) as admin:
+
+        async def change(chosen: object) -> httpx.Response:
+            etag = (await admin.get(place)).headers["etag"]
+            body = {"settings": {"llm_models": chosen}}
+            return await admin.patch(place, headers={"If-Match": etag}, json=body)
+
+        refused = [
+            await change({"compile": "large"}),
+            await change({"poet": "small"}),
+            await change({"compile": None}),
+            await change({"compile": {"api_base": "http://elsewhere/v1"}}),
+        ]
+        chosen = await change({"compile": "small"})
+        budget = (await admin.get(inside(namespace, "/llm-calls/budget"))).json()
+
+    path = "settings.llm_models"
+    assert [problem(one) for one in refused] == [
+        (422, "rejected", f"{path}.compile"),
+        (422, "rejected", f"{path}.poet"),
+        (422, "rejected", f"{path}.compile"),
+        (422, "rejected", f"{path}.compile"),
+    ]
+    assert refused[0].json()["limit"] == ["default", "small"]
+    assert "it has default, small" in refused[0].json()["detail"]
+    assert chosen.json()["settings"]["llm_models"] == {"compile": "small"}
+    assert [(one["name"], "compile" in one["roles"]) for one in budget["models"]] == [
+        ("default", False),
+        ("small", True),
+    ]
+    assert budget["unknown_models"] == []
+    assert (budget["server_cost_limit"], budget["server_cost"]) == (2.5, None)
+    assert budget["server_cost_reached"] is False

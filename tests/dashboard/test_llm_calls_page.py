@@ -7,10 +7,11 @@ import httpx
 import pytest
 from dashboard_builders import a_browser, at, token_of
 from fastapi import FastAPI
-from loop_pages import HOSTILE, remembered, served, shown, total
+from loop_pages import HOSTILE, remembered, sent, served, shown, total
 from sqlalchemy import text
 
 from memory.inference.stand_ins import ScriptedLlm
+from memory.kernel.engine import NamedLlm
 from memory.llm.prices import price_of, read_prices
 from memory.llm.provider import ProviderClient
 from server.dashboard.rendering import dollars
@@ -230,3 +231,35 @@ async def test_who_may_not_inspect_has_no_page_of_calls(app, agent_client, names
             page = await shown(browser, namespace, "/llm-calls", status)
         offered = at(namespace, "/llm-calls") in {link["href"] for link in page.of("a")}
         assert offered == (status == 200)
+
+
+async def test_each_model_is_told_with_what_it_is_asked_for_and_what_stops_it(
+    speaking, speaker, operator_token, namespace, writer
+):
+    shared = speaking.state.shared
+    further = {
+        name: NamedLlm(ScriptedLlm([""], f"someone/{name}"), (1e-6, 2e-6)) for name in ("a", "b")
+    }
+    shared.engine = with_llm(shared.engine, writer, further=further, together=0.001)
+    await remembered(speaker, namespace, "look at the base rate")
+    async with a_browser(speaking, operator_token) as browser:
+        page = await shown(browser, namespace, "/settings")
+        form = {"llm_models.compile": "a", "llm_models.judge": "b", "version": "1"}
+        await sent(browser, namespace, "/settings", "/settings", **form)
+        chosen = await shown(browser, namespace, "/settings")
+        await served(speaker, namespace)
+        shared.engine = with_llm(
+            shared.engine, writer, further={"a": further["a"]}, together=0.001, price=(0.0, 0.0)
+        )
+        told = (await shown(browser, namespace, "/llm-calls")).said()
+        gone = await shown(browser, namespace, "/settings")
+
+    assert "compile as the server has it: default default a b" in page.said()
+    selected = [one["value"] for one in chosen.of("option") if "selected" in one and "value" in one]
+    assert {"a", "b"} <= set(selected)
+    assert "Each role has one of the server's 2 language models" in told
+    assert "a someone/a compile would be asked" in told
+    assert "For judge this namespace has chosen the model b , which this server does not" in told
+    assert "for all namespaces together, has kept questions from being asked" in told
+    assert "All namespaces today" in told
+    assert "b: not on this server, so not asked" in gone.said()

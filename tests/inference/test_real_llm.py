@@ -229,6 +229,21 @@ def test_the_doctor_makes_one_call(script: Script) -> None:
     assert len(script.asked) == 1
 
 
+def test_the_doctor_asks_each_model_and_says_where_the_one_that_fails_is_named(
+    script: Script,
+) -> None:
+    table = f'[models.small]\nmodel = "openai/small"\napi_base = "{script.url}"'
+    named = {"llm_model": "openai/stub", "llm_api_base": script.url, "llm_models": table}
+
+    found = check_language_model(Settings(**named))  # pyright: ignore[reportArgumentType] - by name
+
+    assert [one["model"] for one in script.asked] == ["stub", "small"]
+    assert "; openai/small (small) answered in " in found
+    script.say("good", "denied")
+    with pytest.raises(Unavailable, match=r"models\.small of MEMLIFT_LLM_MODELS"):
+        check_language_model(Settings(**named))  # pyright: ignore[reportArgumentType] - by name
+
+
 def test_the_doctor_names_what_is_not_accepted_and_asks_once(script: Script) -> None:
     script.say("denied")
 

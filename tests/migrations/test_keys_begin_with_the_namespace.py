@@ -26,6 +26,7 @@ SHARED = {
     "idempotency": "a call is recognised by its key before it has a namespace",
     "audit": "what was done to keys and namespaces outlives them",
     "namespace_move": "says where a namespace is served, before anything enters it",
+    "server_budget": "what language models may cost all namespaces together",
     "lease": "one process leads them all",
     "job_run": "a run may be of one namespace or of all",
 }

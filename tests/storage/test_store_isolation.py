@@ -107,6 +107,7 @@ from memory.kernel.ids import new_id
 from memory.kernel.paging import Page
 from memory.kernel.ports import Embedding
 from memory.kernel.postgres.database import Connection, look_inside
+from memory.llm.cost_entities import NOTHING
 from memory.llm.entities import LlmCall, LlmCallFilter
 from memory.llm.store import LlmCallStore
 from memory.llm.tables import writing
@@ -1231,6 +1232,7 @@ WRITES_HERE: dict[str, Ask] = {
     "TrajectoryStore.withdraw": lambda f: f.runs.withdraw([f.trajectory], NOON),
     "TrajectoryStore.add": lambda f: f.runs.add([f.run()]),
     "LlmCallStore.add": lambda f: f.writings.add(f.tried(), NOON),
+    "LlmCallStore.give_back": lambda f: f.writings.give_back(NOON.date(), 5, NOTHING),
     "LlmCallStore.reserve": lambda f: f.writings.reserve(NOON.date(), 5, 1_000),
 }
 """These may write rows of their own namespace, or be refused by the database."""

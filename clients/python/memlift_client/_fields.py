@@ -237,6 +237,11 @@ class NamespaceSettingsFields(TypedDict, total=False):
     The daily token limit: how many tokens of the language model the namespace may take in a UTC
     day, at most as many as the server allows each. 0: the model is never asked.
     """
+    llm_models: Mapping[str, str]
+    """
+    Which language model is asked for what, by the names that the server has for its models; a
+    role that is left out has the server's. The whole takes the place of what was chosen before.
+    """
     max_memories: int
     """The quota of living memories."""
     meta_guidelines: bool

@@ -949,7 +949,7 @@ class LlmCall:
     memory_ids: tuple[str, ...]
     """The memories that its prompt tells of; the nil UUID for a private one."""
     model: str
-    """The model, as its provider calls it."""
+    """The model, as its provider calls it; where there is none of the chosen name, that name."""
     private: bool
     """Whether the prompt carries text that one agent alone may see."""
     prompt: str
@@ -966,7 +966,10 @@ class LlmCall:
     `revise`, `reflect`, `distil` and `judge` by jobs.
     """
     status: Literal["done", "failed", "stopped"]
-    """`stopped`: the daily limit of tokens or money was reached, so nothing was sent."""
+    """
+    `stopped`: a daily limit of tokens or money was reached, or the server does not have the
+    model that was chosen, so nothing was sent.
+    """
     task_id: str | None
     """The task that its prompt tells of."""
     ticket_id: str | None
@@ -1199,6 +1202,34 @@ class MetaGuidelineServed:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class ModelInUse:
+    """A language model of the server, as one namespace sees it."""
+
+    model: str
+    """The model, as its provider calls it."""
+    name: str
+    """
+    What the server calls it, as `llm_models` of a namespace names it; `default` is asked for
+    whatever nothing else is chosen for.
+    """
+    pause: LlmPause | None
+    """
+    Where the provider asked for a pause or failed three times in a row, and the process that
+    answers leaves it alone; null where it would be asked.
+    """
+    price_known: bool
+    """
+    Whether its price is known; where it is not, a daily cost limit stops every question to it
+    (`price_unknown`), for nothing could hold it.
+    """
+    roles: tuple[
+        Literal["compile", "reflect", "summarise", "distil", "search", "revise", "repair", "judge"],
+        ...,
+    ]
+    """What it is asked for in this namespace."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class MovedMemory:
     """A memory of others that a party moved, in weight."""
 
@@ -1245,6 +1276,11 @@ class NamespaceSettings:
     """
     The daily token limit: how many tokens of the language model the namespace may take in a UTC
     day, at most as many as the server allows each. 0: the model is never asked.
+    """
+    llm_models: Mapping[str, str]
+    """
+    Which language model is asked for what, by the names that the server has for its models; a
+    role that is left out has the server's. The whole takes the place of what was chosen before.
     """
     max_memories: int
     """The quota of living memories."""
@@ -1586,8 +1622,9 @@ class Ready(HasReadiness):
     degraded: tuple[str, ...]
     """
     What does not go on beside the requests: `no leader`, `jobs fail`, `language model away`,
-    `namespaces of another model`, which are refused alone; `newer schema`: a newer release has
-    migrated the database, and this process is to be replaced.
+    `daily cost limit reached`: that of all namespaces together, until 00:00 UTC; `namespaces of
+    another model`, which are refused alone; `newer schema`: a newer release has migrated the
+    database, and this process is to be replaced.
     """
     status: Literal["ready", "not_ready"]
     """Whether requests are served."""
@@ -1968,50 +2005,6 @@ class Timings:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class TokenBudget:
-    """The tokens of one namespace and UTC day."""
-
-    cost: float
-    """What calls have cost in US dollars, as far as prices are known."""
-    cost_limit: float | None
-    """
-    The daily cost limit in force, in US dollars: that of the namespace, at most the server's;
-    null where there is none.
-    """
-    cost_reserved: float
-    """US dollars that are set aside for calls under way, at most what they can cost."""
-    day: date
-    """The day, in UTC."""
-    days: tuple[BudgetDay, ...]
-    """What each of the newest 90 days took, the newest first; days without a call are left out."""
-    left: int
-    """What another call may take."""
-    limit: int
-    """
-    The daily token limit in force: that of the namespace, at most the server's. 0: the model is
-    never asked.
-    """
-    model: str | None
-    """The language model; null where none is configured."""
-    pause: LlmPause | None
-    """
-    Where the provider asked for a pause or failed three times in a row, and the process that
-    answers leaves it alone; null where it would be asked.
-    """
-    price_known: bool
-    """
-    Whether the price of the model is known; where it is not, a daily cost limit stops every
-    question (`price_unknown`), for nothing could hold it.
-    """
-    reserved: int
-    """What is set aside for calls under way, or for calls whose process died."""
-    spent: int
-    """What calls have cost."""
-    stopped: int
-    """How many questions were not asked, for want of tokens or money."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class Trajectory:
     """A run with its words; they are gone where it was erased."""
 
@@ -2139,6 +2132,18 @@ class TriedApart:
 
     trial: OngoingTrial | None
     """The trial that goes on; null where none does."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class UnknownModel:
+    """A choice of the namespace that the server cannot follow: nothing is asked in this role."""
+
+    name: str
+    """The name that no model of the server has."""
+    role: Literal[
+        "compile", "reflect", "summarise", "distil", "search", "revise", "repair", "judge"
+    ]
+    """What it was to be asked for."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -3342,6 +3347,72 @@ class Ticket:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class TokenBudget:
+    """The tokens of one namespace and UTC day."""
+
+    cost: float
+    """What calls have cost in US dollars, as far as prices are known."""
+    cost_limit: float | None
+    """
+    The daily cost limit in force, in US dollars: that of the namespace, at most the server's;
+    null where there is none.
+    """
+    cost_reserved: float
+    """US dollars that are set aside for calls under way, at most what they can cost."""
+    day: date
+    """The day, in UTC."""
+    days: tuple[BudgetDay, ...]
+    """What each of the newest 90 days took, the newest first; days without a call are left out."""
+    left: int
+    """What another call may take."""
+    limit: int
+    """
+    The daily token limit in force: that of the namespace, at most the server's. 0: the model is
+    never asked.
+    """
+    model: str | None
+    """
+    The language model that is asked wherever nothing else is chosen; null where none is
+    configured.
+    """
+    models: tuple[ModelInUse, ...]
+    """All that the server has, `default` first."""
+    pause: LlmPause | None
+    """
+    Where the provider asked for a pause or failed three times in a row, and the process that
+    answers leaves it alone; null where it would be asked.
+    """
+    price_known: bool
+    """
+    Whether the price of the model is known; where it is not, a daily cost limit stops every
+    question (`price_unknown`), for nothing could hold it.
+    """
+    reserved: int
+    """What is set aside for calls under way, or for calls whose process died."""
+    server_cost: float | None
+    """
+    What they have cost today or have set aside; null where there is no such limit, and for any
+    key but an operator's.
+    """
+    server_cost_limit: float | None
+    """
+    What calls of all namespaces together may cost in a UTC day, in US dollars; null where there
+    is no such limit.
+    """
+    server_cost_reached: bool
+    """
+    Whether a question of any namespace was not asked today for that limit
+    (`server_budget_exhausted`).
+    """
+    spent: int
+    """What calls have cost."""
+    stopped: int
+    """How many questions were not asked, for want of tokens or money."""
+    unknown_models: tuple[UnknownModel, ...]
+    """What the namespace has chosen and the server does not have (any more): `model_unknown`."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class WhatIfResult:
     """What the bank would be under the other policy."""
 
@@ -3426,6 +3497,7 @@ __all__ = [
     "MemoryVersion",
     "MetaGuideline",
     "MetaGuidelineServed",
+    "ModelInUse",
     "MovedMemory",
     "Namespace",
     "NamespaceSettings",
@@ -3478,6 +3550,7 @@ __all__ = [
     "TrajectorySummary",
     "TrialSlot",
     "TriedApart",
+    "UnknownModel",
     "WaitingByAge",
     "Webhook",
     "WebhookCreated",

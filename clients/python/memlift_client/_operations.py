@@ -19,7 +19,7 @@ def live() -> Call[m.Live]:
 
 
 def ready() -> Call[m.Ready]:
-    """Whether requests would be served, as of the last second, and what is missing. What exactly was found is told on loopback, and to a key that may inspect."""
+    """Whether requests would be served, as of the last second, and what is missing. What exactly was found is told on loopback, and to a key that may inspect; what all namespaces have cost to an operator's alone."""
     return call("GET", "/health/ready", one(m.Ready), scoped=False, accepted=frozenset({503}))
 
 

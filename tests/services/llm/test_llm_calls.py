@@ -397,9 +397,9 @@ async def test_a_namespace_has_a_day_of_its_own_and_never_more_than_the_server_a
 
     assert not script.asked
     assert (await spent(asking, call)).limit == 100
-    assert "100 of the daily token limit of 100 are left" in stops[0]
+    assert "100 of the daily token limit of 100 are left" in stops[0].detail
     [stopped] = await on_record(asking, call)
-    assert stopped.detail == stops[0]
+    assert stopped.detail == stops[0].detail
     most = await limited(calls, asking, wall, 100_000)
     assert await a_summary(asking, most) is not None
     for tokens, limit in ((100_001, 100_000), (-1, [0, 10**12])):

@@ -54,7 +54,7 @@ async def test_calls_cost_what_their_tokens_cost_until_the_day_has_no_money_left
     assert (found.cost_reserved, found.stopped, found.price_known) == (0.0, 2, True)
     [day] = found.days
     assert (day.tokens, day.cost, day.unpriced) == (1_100 * llm.asked, found.cost, 0)
-    assert "of the daily cost limit of $0.0100" in stops[0]
+    assert "of the daily cost limit of $0.0100" in stops[0].detail
     *_, last = await on_record(asking, call)
     assert (last.status, last.fault) == ("stopped", "budget_exhausted")
 

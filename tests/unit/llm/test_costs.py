@@ -5,7 +5,7 @@ from datetime import date
 import pytest
 
 from memory.llm.cost_entities import TokenPrice, TokenUse
-from memory.llm.costs import cost_of, sum_up
+from memory.llm.costs import PriceList, cost_of, sum_up
 from memory.llm.prices import price_of
 
 LIST = {
@@ -54,7 +54,8 @@ def test_days_roles_and_the_total_say_the_same_money_and_what_has_no_price():
         TokenUse(SECOND, "compile", "north/small", 1, 2_000_000, 0.0),
         TokenUse(SECOND, "judge", "north/unheard-of", 3, 7, None),
     ]
-    found = sum_up(used, LIST, FIRST, SECOND, None)
+    listed = {one.model: price_of(one.model, LIST) for one in used}
+    found = sum_up(used, PriceList(listed), FIRST, SECOND, None)
 
     assert [(one.title, one.calls, one.tokens, one.unpriced) for one in found.days] == [
         ("2026-03-02", 4, 2_000_007, 7),
@@ -66,13 +67,18 @@ def test_days_roles_and_the_total_say_the_same_money_and_what_has_no_price():
     ]
     assert found.roles[1].cost is None
     assert found.today == found.days[0]
+    assert [(one.title, one.calls) for one in found.roles_today] == [
+        ("compile, north/small", 1),
+        ("judge, north/unheard-of", 3),
+    ]
     assert found.total.cost is not None
     assert found.total.cost.about == pytest.approx(3)
     assert (found.total.calls, found.total.unpriced) == (6, 7)
 
 
 def test_without_a_list_there_are_tokens_and_no_money():
-    found = sum_up([TokenUse(FIRST, "search", "north/small", 1, 9, 0.5)], None, FIRST, FIRST, None)
+    used = [TokenUse(FIRST, "search", "north/small", 1, 9, 0.5)]
+    found = sum_up(used, PriceList({}, is_there=False), FIRST, FIRST, None)
 
     assert not found.are_prices_known
     assert (found.total.tokens, found.total.cost) == (9, None)

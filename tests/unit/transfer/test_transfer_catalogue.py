@@ -16,6 +16,7 @@ OUTSIDE = {
     "embedding_model": "belongs to the database; the manifest says which are named",
     "lease": "belongs to the database",
     "namespace": "is in the manifest",
+    "server_budget": "is what one server may still spend today",
 }
 """Tables without a namespace, and why no file holds them as rows."""
 
