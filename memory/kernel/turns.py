@@ -4,12 +4,15 @@ Queues of what all namespaces share serve them in turn by this. Whoever lets a c
 says it once; what waits further down reads it.
 """
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TypeVar
 from uuid import UUID
+
+Item = TypeVar("Item")
 
 
 class TurnClass(StrEnum):
@@ -48,3 +51,11 @@ def taking_turn(turn: Turn) -> Generator[None]:
         yield
     finally:
         _turn.reset(token)
+
+
+def in_parts(items: Sequence[Item], size: int) -> Iterator[Sequence[Item]]:
+    """The items, so many at a time: work on all of them at once would keep the event loop from
+    others, and between two parts something is waited for.
+    """
+    for start in range(0, len(items), size):
+        yield items[start : start + size]
