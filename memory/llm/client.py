@@ -19,6 +19,7 @@ from memory.kernel.errors import MemoryFault, NotFound, Overloaded
 from memory.kernel.ids import new_id
 from memory.kernel.paging import Listed, Page, listed
 from memory.kernel.ports import LlmClient, Prompt, Reply
+from memory.kernel.turns import aside
 from memory.llm.cost_entities import Charge, TokenPrice
 from memory.llm.entities import LlmCall, LlmCallFilter, LlmSubject, TokenBudget
 from memory.llm.prices import price_in_force
@@ -281,7 +282,8 @@ async def _attempt(session: LlmSession, prompt: Prompt, number: int, deadline: f
     began = time.monotonic()
     reply, fault = Reply("", 0), None
     try:
-        reply = await session.client.complete(prompt, max(0.0, deadline - began))
+        async with aside():
+            reply = await session.client.complete(prompt, max(0.0, deadline - began))
     except MemoryFault as raised:
         fault = raised
     duration = round((time.monotonic() - began) * 1000, 3)
