@@ -88,7 +88,7 @@ def in_parts(items: Sequence[Item], size: int) -> Iterator[Sequence[Item]]:
         yield items[start : start + size]
 
 
-class Place(Protocol):
+class Workplace(Protocol):
     """What a request holds while it is worked on."""
 
     def aside(self) -> AbstractAsyncContextManager[None]:
@@ -96,11 +96,11 @@ class Place(Protocol):
         ...
 
 
-_place: ContextVar[Place | None] = ContextVar("place", default=None)
+_place: ContextVar[Workplace | None] = ContextVar("place", default=None)
 
 
 @contextmanager
-def placed(place: Place) -> Generator[None]:
+def placed(place: Workplace) -> Generator[None]:
     """The block is worked on at that place."""
     token = _place.set(place)
     try:
