@@ -171,7 +171,7 @@ async def _opened(shared: Shared, factory: EngineFactory, *, freezes: bool) -> A
     registering = asyncio.create_task(_register(engine, freezes=freezes))
     try:
         await introduce(engine, shared.settings, datetime.now(UTC))
-        shared.meters.watch(lambda: gauges(engine))
+        shared.meters.watch(lambda: gauges(engine) | shared.bulkheads.gauges())
         shared.meters.watch_llm(engine.llm_counters)
         shared.meters.watch_jobs(engine.jobs)
         shared.meters.watch_webhooks(engine.webhook_results)

@@ -4,8 +4,8 @@ What stands under `/v1`, whatever the path, and `/mcp` need a key. A text that i
 connection; one that nobody has seen is looked up as far as its address may (`callers.py`).
 """
 
-from collections.abc import Mapping
-from contextlib import ExitStack
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import ExitStack, asynccontextmanager
 from datetime import UTC, datetime
 from time import monotonic, perf_counter
 from typing import cast
@@ -125,7 +125,21 @@ async def enter_namespace(scope: Scope, shared: Shared) -> Call:
             field=NAMESPACE,
         ) from fault
     enter_turn(Turn(namespace.id))
+    _state(scope)["namespace"] = namespace
     return Call(key, namespace, now_of(scope))
+
+
+@asynccontextmanager
+async def in_turn(scope: Scope, shared: Shared) -> AsyncGenerator[None]:
+    """The block when it is the turn of the request's namespace, where it has one; its body should
+    have come by then. Raises as `Bulkheads.hold` does.
+    """
+    namespace = namespace_of(scope)
+    if namespace is None:
+        yield
+        return
+    async with shared.bulkheads.hold(namespace.id):
+        yield
 
 
 def namespace_of(scope: Scope) -> Namespace | None:

@@ -12,6 +12,7 @@ from pydantic_core import from_json
 
 from memory.kernel.errors import Rejected
 from memory.kernel.text import NAME
+from server.authentication import in_turn
 from server.dependencies import key_of
 from server.errors import MalformedBody
 from server.idempotency import HEADER, once
@@ -75,10 +76,12 @@ class Route(APIRoute):
 
         async def handler(request: Request) -> Response:
             strict = StrictRequest(request.scope, request.receive)
-            await _read(strict)
-            if strict.method == "POST" and HEADER in strict.headers:
-                return await once(strict, inner)
-            return await inner(strict)
+            await strict.body()
+            async with in_turn(strict.scope, shared_of(strict)):
+                await _read(strict)
+                if strict.method == "POST" and HEADER in strict.headers:
+                    return await once(strict, inner)
+                return await inner(strict)
 
         operation = OPERATIONS.get(self.name)
         return handler if operation is None else _traced(handler, operation)

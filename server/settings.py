@@ -297,6 +297,10 @@ class Settings(BaseSettings):
     pool_timeout: Duration = Field(
         timedelta(seconds=5), description="longest wait for a database connection"
     )
+    turn_timeout: Duration = Field(
+        timedelta(seconds=10),
+        description="longest wait of a request while others of its namespace are worked on",
+    )
     request_rate: float = Field(50.0, gt=0, description="requests per second, per key")
     request_burst: int = Field(100, ge=1, description="requests a key may make at once")
     max_requests: int = Field(

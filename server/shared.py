@@ -8,16 +8,20 @@ from fastapi import Request
 from memory.insight.pulse_entities import Pulse
 from memory.kernel.engine import Engine
 from memory.kernel.errors import Unavailable
+from memory.kernel.postgres.database import PoolSettings
+from server.bulkheads import Bulkheads
 from server.callers import Callers
 from server.cursors import KEY_BYTES, Cursors
 from server.limits import Limits, Places
 from server.metrics import Meters
 from server.placement import Placement
 from server.readiness import Readiness
-from server.settings import Settings
+from server.settings import Settings, usable_cores
 from server.tracing import Tracing, open_tracing
 from server.watching import Watches
 
+TWO = 2
+"""Of two requests one waits for the database while the other computes."""
 FOLLOWED_EVERY = 1.0
 """Seconds between looks whether a namespace that somebody follows has changed."""
 
@@ -39,6 +43,7 @@ class Shared:
     callers: Callers
     logins: Limits
     places: Places
+    bulkheads: Bulkheads
     tracing: Tracing | None = None
     watches: Watches[Pulse] = field(default_factory=Watches[Pulse])
     followers: Watches[int] = field(default_factory=_followers)
@@ -61,6 +66,11 @@ class Shared:
             callers=Callers(settings.unknown_key_rate / share, guesses),
             logins=Limits(settings.login_rate / share, logins, "this address may log in"),
             places=Places(settings.max_requests),
+            bulkheads=Bulkheads(
+                settings.pool_size + PoolSettings().more,
+                max(TWO, usable_cores() // share),
+                settings.turn_timeout.total_seconds(),
+            ),
             tracing=open_tracing(settings),
             placement=placement,
         )

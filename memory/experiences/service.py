@@ -105,6 +105,8 @@ async def remember(engine: Engine, call: Call, drafts: Sequence[ExperienceDraft]
         resolver = _DraftResolver(connection, call, model_id)
         resolved: dict[int, NewMemory] = {}
         for one in embedded:
+            # A draft is some tenths of a millisecond, and there may be 256.
+            await asyncio.sleep(0)
             try:
                 refuted = compared.refuted.get(one.dated.position, ())
                 resolved[one.dated.position] = await resolver.resolve(one, refuted)

@@ -18,7 +18,7 @@ from typing import Generic, NoReturn, TypeVar
 from memory.inference.turns import FairQueue
 from memory.kernel.departure import given_up
 from memory.kernel.errors import MemoryFault, Overloaded, Unavailable
-from memory.kernel.turns import Turn, TurnClass, current_turn
+from memory.kernel.turns import Askers, Turn, TurnClass, aside, current_turn
 
 Item = TypeVar("Item")
 
@@ -31,14 +31,15 @@ class BatchLimits:
     """How much goes into a batch and how much may wait.
 
     `cost` bounds a batch (characters, for texts), `items` bounds its length, `seconds` bounds how
-    long it is expected to take (below `few` items it is not cut for that), `queue` bounds the items
-    that wait, of which one namespace may have three quarters. A caller told to come back gets
-    `retry_after` seconds.
+    long it is expected to take (below `few` items it is not cut for that). Where several namespaces
+    ask, it is `shared_seconds` and half as few. `queue` bounds the items that wait, of which one
+    namespace may have three quarters. A caller told to come back gets `retry_after` seconds.
     """
 
     cost: int = 16_384
     items: int = 64
     seconds: float = 0.05
+    shared_seconds: float = 0.015
     few: int = 4
     queue: int = 2_048
     retry_after: float = 1.0
@@ -104,6 +105,7 @@ class Batcher(Generic[Item, Result]):
         self._limits = limits
         self._worker = worker
         self._queue: FairQueue[_Waiter[Item, Result]] = FairQueue()
+        self._askers: Askers[Turn] = Askers()
         self._pace = _Pace()
         self._serving: asyncio.Task[None] | None = None
         self._closed = False
@@ -121,14 +123,16 @@ class Batcher(Generic[Item, Result]):
         if not waiters:
             return []
         call = deque(waiters)
+        self._askers.note(turn, loop.time())
         self._queue.add(turn, call)
         self._count()
         if self._serving is None or self._serving.done():
             self._serving = loop.create_task(self._serve())
         try:
             answers = [waiter.answer for waiter in waiters]
-            with given_up(*answers):  # pyright: ignore[reportArgumentType] - they only fail by it
-                return list(await asyncio.gather(*answers))
+            async with aside():
+                with given_up(*answers):  # pyright: ignore[reportArgumentType] - they only fail by it
+                    return list(await asyncio.gather(*answers))
         finally:
             # The caller has its answers, or left, or failed with one item: nobody waits for more.
             for waiter in waiters:
@@ -180,10 +184,10 @@ class Batcher(Generic[Item, Result]):
         nobody waits for any more is passed over.
         """
         batch: list[_Waiter[Item, Result]] = []
-        cost = 0
+        cost, several = 0, self._askers.are_several(asyncio.get_running_loop().time())
         while self._queue and len(batch) < self._limits.items:
             cost += self._queue.peek().cost
-            if batch and self._is_full(len(batch), cost):
+            if batch and self._is_full(len(batch), cost, several=several):
                 break
             waiter = self._queue.take(self._queue.peek().cost)
             if waiter.answer.done():
@@ -193,11 +197,15 @@ class Batcher(Generic[Item, Result]):
         self._count()
         return sorted(batch, key=lambda waiter: waiter.cost)
 
-    def _is_full(self, items: int, cost: int) -> bool:
+    def _is_full(self, items: int, cost: int, *, several: bool) -> bool:
         """Whether a batch of so many items is not to grow to that cost."""
-        if cost > self._limits.cost:
+        limits = self._limits
+        if cost > limits.cost:
             return True
-        return items >= self._limits.few and cost * self._pace.seconds > self._limits.seconds
+        few, seconds = limits.few, limits.seconds
+        if several:
+            few, seconds = few // 2, limits.shared_seconds
+        return items >= few and cost * self._pace.seconds > seconds
 
     async def _answer(self, batch: Sequence[_Waiter[Item, Result]]) -> None:
         try:

@@ -20,6 +20,7 @@ from memory.kernel.ids import new_id
 from memory.kernel.paging import Listed, Page, listed
 from memory.kernel.ports import Prompt, Reply
 from memory.kernel.postgres.database import Connection
+from memory.kernel.turns import aside
 from memory.llm.cost_entities import Charge, TokenPrice
 from memory.llm.entities import LlmCall, LlmCallFilter, LlmSubject
 from memory.llm.models import model_for, name_for
@@ -340,7 +341,8 @@ async def _attempt(model: NamedLlm, prompt: Prompt, number: int, deadline: float
     began = time.monotonic()
     reply, fault = Reply("", 0), None
     try:
-        reply = await model.client.complete(prompt, max(0.0, deadline - began))
+        async with aside():
+            reply = await model.client.complete(prompt, max(0.0, deadline - began))
     except MemoryFault as raised:
         fault = raised
     duration = round((time.monotonic() - began) * 1000, 3)

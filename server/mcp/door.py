@@ -20,8 +20,8 @@ from starlette.exceptions import HTTPException
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from memory.kernel.errors import Forbidden, MemoryFault, Rejected, Unavailable
-from server.authentication import MCP, enter_namespace
+from memory.kernel.errors import Forbidden, MemoryFault, Overloaded, Rejected, Unavailable
+from server.authentication import MCP, enter_namespace, in_turn
 from server.errors import fault_response, problem_of_status, problem_response
 from server.hosting import is_loopback as listens_on_loopback
 from server.mcp.calling import CALLER, ToolCaller
@@ -71,8 +71,7 @@ class McpDoor:
             caller = await self._caller(scope)
             protocol = self._opened()
         except MemoryFault as fault:
-            self._shared.meters.faults.labels(fault.kind).inc()
-            await fault_response(fault, request_id_of(scope))(scope, receive, send)
+            await self._refuse(fault, scope, receive, send)
             return
         if scope["method"] != "POST":
             await _only_post(scope, receive, send)
@@ -86,9 +85,16 @@ class McpDoor:
             return
         token = CALLER.set(caller)
         try:
-            await protocol(scope, receive, send)
+            async with in_turn(scope, self._shared):
+                await protocol(scope, receive, send)
+        except (Overloaded, Unavailable) as fault:
+            await self._refuse(fault, scope, receive, send)
         finally:
             CALLER.reset(token)
+
+    async def _refuse(self, fault: MemoryFault, scope: Scope, receive: Receive, send: Send) -> None:
+        self._shared.meters.faults.labels(fault.kind).inc()
+        await fault_response(fault, request_id_of(scope))(scope, receive, send)
 
     def _opened(self) -> ASGIApp:
         if self._protocol is None:

@@ -22,7 +22,7 @@ from memory.kernel.errors import MemoryFault, Overloaded, Rejected, TooLarge, Un
 from memory.outcomes.by_key import report_by_key
 from memory.tenancy.claims import Verifier
 from memory.tenancy.entities import Act, Call
-from server.authentication import enter_namespace
+from server.authentication import enter_namespace, in_turn
 from server.errors import UnsupportedMedia, fault_headers, status_of
 from server.middleware import LOGS, media_type
 from server.otlp.evaluations import LogRecord, read_names, to_report
@@ -73,8 +73,10 @@ class EvaluationSink:
             call = await enter_namespace(scope, self._shared)
             call.key.require(Act.REPORT)
             request = Request(scope, receive)
-            records = await self._records(request, media)
-            taken = await self._take(call, records, request)
+            await request.body()
+            async with in_turn(scope, self._shared):
+                records = await self._records(request, media)
+                taken = await self._take(call, records, request)
         except MemoryFault as fault:
             self._shared.meters.faults.labels(fault.kind).inc()
             # What cannot be read is a bad request here, and nothing else is.

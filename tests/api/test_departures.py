@@ -1,13 +1,15 @@
 """A caller who leaves is noticed where its call waits in a queue."""
 
 import asyncio
+from uuid import UUID
 
 import pytest
 
 from memory.kernel.errors import Unavailable
-from memory.kernel.postgres.shares import PoolShares
+from server.bulkheads import Bulkheads
 from server.departures import Departures
 
+HERE = UUID(int=1)
 SCOPE = {"type": "http"}
 BODY = {"type": "http.request", "body": b"{}", "more_body": False}
 
@@ -34,22 +36,22 @@ async def send(_):
     """Nobody listens."""
 
 
-async def test_a_call_that_waits_for_a_connection_is_dropped_when_its_caller_leaves():
-    shares, caller, faults = PoolShares(1, 3600.0), Caller(), []
+async def test_a_call_that_waits_for_its_turn_is_dropped_when_its_caller_leaves():
+    bulkheads, caller, faults = Bulkheads(1, 1, 3600.0), Caller(), []
 
     async def app(_, receive, __):
         assert await receive() == BODY
         try:
-            async with shares.hold(None):
+            async with bulkheads.hold(HERE):
                 pytest.fail("nobody is there for whom this could be")
         except Unavailable as fault:
             faults.append(fault.kind)
         assert (await receive())["type"] == "http.disconnect"
 
-    async with shares.hold(None):
+    async with bulkheads.hold(HERE):
         call = asyncio.create_task(Departures(app)(SCOPE, caller.receive, send))
         await settle()
-        assert shares.waiting == 1
+        assert bulkheads.waiting == 1
         caller.left.set()
         await call
 
@@ -57,34 +59,34 @@ async def test_a_call_that_waits_for_a_connection_is_dropped_when_its_caller_lea
 
 
 async def test_a_caller_who_stays_is_served_when_its_turn_comes():
-    shares, caller, served = PoolShares(1, 3600.0), Caller(), []
+    bulkheads, caller, served = Bulkheads(1, 1, 3600.0), Caller(), []
 
     async def app(_, receive, __):
         await receive()
-        async with shares.hold(None):
+        async with bulkheads.hold(HERE):
             served.append(True)
 
-    async with shares.hold(None):
+    async with bulkheads.hold(HERE):
         call = asyncio.create_task(Departures(app)(SCOPE, caller.receive, send))
         await settle()
-        assert shares.waiting == 1
+        assert bulkheads.waiting == 1
     await call
 
     assert served == [True]
 
 
 async def test_a_body_that_is_still_coming_is_left_to_who_reads_it():
-    shares, caller, read = PoolShares(1, 3600.0), Caller(), []
+    bulkheads, caller, read = Bulkheads(1, 1, 3600.0), Caller(), []
 
     async def app(_, receive, __):
-        waiting = shares.hold(None)
+        waiting = bulkheads.hold(HERE)
         async with waiting:
             read.append(await receive())
 
-    async with shares.hold(None):
+    async with bulkheads.hold(HERE):
         call = asyncio.create_task(Departures(app)(SCOPE, caller.receive, send))
         await settle()
-        assert shares.waiting == 1
+        assert bulkheads.waiting == 1
         assert caller.body == [BODY]
     await call
 

@@ -37,9 +37,11 @@ from sqlalchemy.pool import QueuePool
 from memory.kernel.errors import MemoryFault, Moved, Overloaded, Unavailable, moving
 from memory.kernel.postgres.migrate import sqlalchemy_url
 from memory.kernel.postgres.pipelines import PipelineConnections, Rows, Statement
-from memory.kernel.postgres.shares import POOL_EXHAUSTED, PoolShares
 
 ROLE = "memlift_app"
+
+
+POOL_EXHAUSTED = "pool_exhausted"
 
 
 _ENTER = text("""
@@ -271,6 +273,11 @@ class PoolSettings:
     def pipelined(self) -> int:
         return max(1, self.overflow - 1)
 
+    @property
+    def more(self) -> int:
+        """Of the others, how many beyond `size`."""
+        return max(0, self.overflow - self.pipelined)
+
 
 class Database:
     """A pool of connections and the one way to use it."""
@@ -278,13 +285,12 @@ class Database:
     def __init__(self, url: str, pool: PoolSettings | None = None) -> None:
         settings = pool or PoolSettings()
         seconds = settings.timeout.total_seconds()
-        self._shares = PoolShares(settings.size + settings.overflow, seconds)
         options = KEEPALIVE | {"application_name": process_name()}
         self._pipelines = PipelineConnections(url, options, settings.pipelined, seconds)
         self._engine = create_async_engine(
             sqlalchemy_url(url),
             pool_size=settings.size,
-            max_overflow=max(0, settings.overflow - settings.pipelined),
+            max_overflow=settings.more,
             pool_timeout=seconds,
             # Faults go into logs, and what was asked or stored does not.
             hide_parameters=True,
@@ -303,7 +309,7 @@ class Database:
         if (deferred := _deferred.get()) is not None:
             deferred.require_free()
         with translated():
-            async with self._shares.hold(namespace_id), self._engine.begin() as connection:
+            async with self._engine.begin() as connection:
                 entering = _ENTER if wherever or namespace_id is None else _ENTER_HERE
                 await connection.execute(
                     entering,
@@ -317,7 +323,7 @@ class Database:
         yet: for reading all of a namespace.
         """
         with translated():
-            async with self._shares.hold(namespace_id), self._engine.connect() as connection:
+            async with self._engine.connect() as connection:
                 await connection.execution_options(isolation_level="REPEATABLE READ")
                 async with connection.begin():
                     await connection.execute(_READ_ONLY)
@@ -337,11 +343,10 @@ class Database:
         enter = _ENTER_DRIVER if namespace_id is None else _ENTER_HERE_DRIVER
         entering = Statement(enter, {"role": ROLE, "namespace": here})
         with translated():
-            async with self._shares.hold(namespace_id):
-                try:
-                    return (await self._pipelines.exchange([entering, *statements]))[1:]
-                except (psycopg.IntegrityError, psycopg.DataError) as fault:
-                    raise Declined from fault
+            try:
+                return (await self._pipelines.exchange([entering, *statements]))[1:]
+            except (psycopg.IntegrityError, psycopg.DataError) as fault:
+                raise Declined from fault
 
     @property
     def is_deferring(self) -> bool:
@@ -378,7 +383,7 @@ class Database:
     async def login(self) -> AsyncGenerator[AsyncConnection]:
         """A transaction as the login itself: for questions about the server, never for memory."""
         with translated():
-            async with self._shares.hold(None), self._engine.begin() as connection:
+            async with self._engine.begin() as connection:
                 yield connection
 
     @asynccontextmanager
@@ -396,17 +401,13 @@ class Database:
                     await _let_go(connection, name)
 
     def gauges(self) -> dict[str, int]:
-        """Connections of the pool: how many are out, how many lie inside, how many callers wait for
-        one, and how often a namespace was refused for what it held itself.
-        """
+        """Connections of the pool: how many are out, how many lie inside, how many it may have."""
         pool = self._engine.pool
         assert isinstance(pool, QueuePool)
         return {
             "checked_out": pool.checkedout() + self._pipelines.out,
             "checked_in": pool.checkedin() + self._pipelines.kept,
             "size": pool.size() + self._pipelines.most,
-            "waiting": self._shares.waiting,
-            "refused_shares": self._shares.refused,
         }
 
     async def close(self) -> None:

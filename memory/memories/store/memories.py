@@ -15,6 +15,7 @@ from memory.kernel.identifiers import find_identifiers, find_raw_terms
 from memory.kernel.ports import Embedding
 from memory.kernel.postgres.database import UniqueTextTaken
 from memory.kernel.postgres.tables import change
+from memory.kernel.turns import in_parts
 from memory.memories.entities import (
     ANY_AGENT,
     ExperienceDraft,
@@ -117,6 +118,8 @@ class Stamp:
     bank_version: int
 
 
+ROWS_AT_ONCE = 16
+"""Memories that are written out for a statement; with more of them, other requests would wait."""
 _TWIN = tuple_(memory.c.owner, memory.c.kind, memory.c.category_id, memory.c.sha256)
 
 
@@ -162,11 +165,11 @@ class MemoryStore:
 
     async def add(self, memories: Sequence[NewMemory], stamp: Stamp) -> set[UUID]:
         """Insert; returns the ids that went in. The index on living text refuses the others."""
-        rows = [self._row(new, stamp) for new in memories]
-        inserted = await self._connection.execute(
-            insert(memory).values(rows).on_conflict_do_nothing().returning(memory.c.id)
-        )
-        kept = {row.id for row in inserted}
+        kept: set[UUID] = set()
+        statement = insert(memory).on_conflict_do_nothing().returning(memory.c.id)
+        for part in in_parts(memories, ROWS_AT_ONCE):
+            rows = [self._row(new, stamp) for new in part]
+            kept.update(row.id for row in await self._connection.execute(statement, rows))
         fresh = [new for new in memories if new.id in kept]
         if fresh:
             await self._add_texts(fresh, stamp)
@@ -203,10 +206,9 @@ class MemoryStore:
         }
 
     async def _add_texts(self, memories: Sequence[NewMemory], stamp: Stamp) -> None:
-        await self._connection.execute(
-            insert(memory_version),
-            [self._version_row(new.first_version, stamp) for new in memories],
-        )
+        for part in in_parts(memories, ROWS_AT_ONCE):
+            rows = [self._version_row(new.first_version, stamp) for new in part]
+            await self._connection.execute(insert(memory_version), rows)
 
     def _version_row(self, new: NewVersion, stamp: Stamp) -> dict[str, object]:
         words = f"{new.situation}\n{new.lesson}"
@@ -238,13 +240,14 @@ class MemoryStore:
 
     async def add_first_vectors(self, memories: Sequence[NewMemory], model_id: UUID) -> None:
         """Vectors of the first version of each new memory."""
-        await self._add_vectors(
-            [
-                self._vector_row(new.id, 1, model_id, field, made)
-                for new in memories
-                for field, made in new.vectors.items()
-            ]
-        )
+        for part in in_parts(memories, ROWS_AT_ONCE):
+            await self._add_vectors(
+                [
+                    self._vector_row(new.id, 1, model_id, field, made)
+                    for new in part
+                    for field, made in new.vectors.items()
+                ]
+            )
 
     async def _add_vectors(self, rows: Sequence[Mapping[str, object]]) -> None:
         if rows:

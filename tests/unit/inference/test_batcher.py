@@ -350,3 +350,22 @@ async def test_a_batch_is_cut_to_what_the_device_does_in_a_moment(worker):
 
     # Slower than it should be it may be found, never faster: so a batch has five at most.
     assert 2 <= max(batches) <= 6
+
+
+async def test_where_several_namespaces_ask_a_batch_is_shorter(worker):
+    batches: list[int] = []
+
+    def slow(texts: Sequence[str]) -> Sequence[str]:
+        batches.append(len(texts))
+        time.sleep(0.02 * len(texts))
+        return texts
+
+    limits = BatchLimits(items=64, seconds=0.2, shared_seconds=0.04, few=4)
+    batcher = Batcher(slow, cost=len, limits=limits, worker=worker)
+    for turn in (LOUD, QUIET):
+        with taking_turn(turn):
+            await batcher.submit(["text"])
+    with taking_turn(LOUD):
+        await batcher.submit(["text"] * 12)
+
+    assert 2 <= max(batches) <= 3
