@@ -371,10 +371,10 @@ class ContextLoader:
             size = wanted = max(wanted, WEIGHTS.head)
         while True:
             head = await self._bank.head(probes, scope, size, bound)
-            prose = request.format.is_prose
             rows = _nearest_rows(head.rows, probes, size)
-            distinct = len({row.look_alike(prose=prose) for row in rows})
-            if 2 * distinct >= wanted or size >= min(head.matching, max(wanted, WIDEST)):
+            if _say_enough(rows, request, wanted) or size >= min(
+                head.matching, max(wanted, WIDEST)
+            ):
                 return head, size
             size = min(WIDENING * size, max(wanted, WIDEST))
 
@@ -424,6 +424,18 @@ def name_by_script(head: Head) -> Head:
     runs = find_named_by_script(head.words, texts, names_at_most(head.matching))
     named = {one: (*head.named.get(one, ()), *some) for one, some in runs.items()}
     return replace(head, named={**head.named, **named})
+
+
+def _say_enough(rows: Sequence[FoundRow], request: RetrievalRequest, wanted: int) -> bool:
+    """Whether they say half as many different things as are wanted; who says enough is not read
+    on.
+    """
+    said = set[str]()
+    for row in rows:
+        said.add(row.look_alike(prose=request.format.is_prose))
+        if 2 * len(said) >= wanted:
+            return True
+    return False
 
 
 def _nearest_rows(

@@ -46,17 +46,17 @@ class SharedWords:
     raw: TermStatistics[str]
     rows: Mapping[UUID, RowWords]
 
-    def score(self, memory_id: UUID) -> float:
-        """BM25 over word pieces and, weighted, over raw terms; 0 where nothing is shared."""
-        row = self.rows.get(memory_id)
-        if row is None:
-            return 0.0
-        pieces = self.pieces.score(self.asked.pieces, row.pieces)
-        return pieces + WEIGHTS.raw * self.raw.score(self.asked.raw, row.raw)
-
     def scores(self, memory_ids: Sequence[UUID]) -> Double:
-        """Of each, in their order."""
-        return np.array([self.score(one) for one in memory_ids], dtype=np.float64)
+        """Of each, in their order: BM25 over word pieces and, weighted, over raw terms; 0 where
+        nothing is shared.
+        """
+        pieces, raw = self.pieces.weigh(self.asked.pieces), self.raw.weigh(self.asked.raw)
+        scores = np.zeros(len(memory_ids))
+        for place, memory_id in enumerate(memory_ids):
+            if (row := self.rows.get(memory_id)) is not None:
+                by_name = WEIGHTS.raw * self.raw.score(raw, row.raw)
+                scores[place] = self.pieces.score(pieces, row.pieces) + by_name
+        return scores
 
 
 def find_best(lexical: Double, size: int) -> list[int]:
