@@ -33,7 +33,7 @@ from memory.retrieval.head import (
 from memory.retrieval.resident.bank import ResidentBank
 from memory.retrieval.resident.namespaces import ResidentNamespace
 from memory.retrieval.store.search import FoundRow, Head, Probe, Scope, names_at_most
-from memory.retrieval.words import MOST_TERMS, TaskWords, find_named_by_script
+from memory.retrieval.words import MOST_TERMS, TaskWords, choose_rerank, find_named_by_script
 from memory.tasks.entities import Agent, CategoryIds, CategoryName, Task
 from memory.tasks.service import GENERAL
 from memory.tenancy.entities import Call, Clock
@@ -301,7 +301,7 @@ class ContextLoader:
 
     def _words(self, batch: RequestBatch, place: int) -> TaskWords | None:
         """The words of the task, or of the caller's own queries, where they count."""
-        wanted = batch.requests[place].rerank or self._call.namespace.settings.rerank
+        wanted = choose_rerank(self._call.namespace, batch.requests[place].rerank)
         if wanted is Rerank.NONE or self._policy.whole_bank:
             return None
         said = _said(batch, place)

@@ -15,6 +15,8 @@ from memory.inference.fusion import WEIGHTS, scale_fused
 from memory.inference.lexical import SharedTerms, TermStatistics
 from memory.kernel.identifiers import find_shared_runs
 from memory.retrieval.head import Double
+from memory.tenancy.entities import Clock, Namespace
+from memory.tenancy.namespace_settings import LEAST_FUSED, MOST_FUSED, WHOLE_BANK, Rerank
 
 MOST_TERMS = 512
 """So many word pieces of a task are looked for, and so many raw terms."""
@@ -57,6 +59,21 @@ class SharedWords:
                 by_name = WEIGHTS.raw * self.raw.score(raw, row.raw)
                 scores[place] = self.pieces.score(pieces, row.pieces) + by_name
         return scores
+
+
+def choose_rerank(namespace: Namespace, asked: Rerank | None) -> Rerank:
+    """As the request says, else the namespace; where that leaves it open, by how many memories
+    there are to tell rare words by.
+    """
+    wanted = asked or namespace.settings.rerank
+    if wanted is not None:
+        return wanted
+    counts = (
+        namespace.policy not in WHOLE_BANK
+        and namespace.clock is Clock.WALL
+        and LEAST_FUSED <= namespace.n_memories <= MOST_FUSED
+    )
+    return Rerank.FUSED if counts else Rerank.NONE
 
 
 def find_best(lexical: Double, size: int) -> list[int]:

@@ -89,8 +89,10 @@ class NamespaceSettings:
     """The daily cost limit: how many US dollars the language model may cost the namespace in a UTC
     day, by the price list of the server, at most as many as the server allows each.
     """
-    rerank: Rerank = Rerank.NONE
-    """Whether the words of a task find and order memories beside their meaning."""
+    rerank: Rerank | None = None
+    """Whether the words of a task find and order memories beside their meaning; null: they do in
+    a namespace of 300 to 20,000 memories, on the wall clock, whose policy ranks what is near.
+    """
     retention_days: (
         Annotated[int, Field(strict=True, ge=MIN_KEPT_DAYS, le=MAX_KEPT_DAYS)] | None
     ) = 400
@@ -100,7 +102,8 @@ class NamespaceSettings:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "categories", Taxonomy(self.categories))
-        object.__setattr__(self, "rerank", Rerank(self.rerank))
+        if self.rerank is not None:
+            object.__setattr__(self, "rerank", Rerank(self.rerank))
         shares = {
             "raw_gate": self.raw_gate,
             "score_floor": self.score_floor,
@@ -163,6 +166,8 @@ class NamespaceSettings:
     def read(cls, stored: Mapping[str, object]) -> "NamespaceSettings":
         names = {field.name for field in fields(cls)}
         known = {name: value for name, value in stored.items() if name in names}
+        # Who was there before words counted keeps the order it had.
+        known.setdefault("rerank", Rerank.NONE)
         return cls(**known)  # pyright: ignore[reportArgumentType] - written by `stored`, above
 
 
@@ -191,6 +196,12 @@ STRICT_SETTINGS: Mapping[str, object] = MappingProxyType(
     }
 )
 """The settings of a namespace with policy `paper-strict`."""
+
+
+LEAST_FUSED, MOST_FUSED = 300, 20_000
+"""Words count, where nobody says, among so many memories. Among fewer a chance word in common is
+rare; of more a copy may not fit, and the database takes ten times as long to count them.
+"""
 
 
 WHOLE_BANK = ("paper", STRICT)
