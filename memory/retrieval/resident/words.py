@@ -212,8 +212,7 @@ def _count(
     if len(hits.slots):
         norms = K1 * (1 - B + B * lengths * size / total)
         gains = hits.counts * (K1 + 1) / (hits.counts + norms[hits.slots])
-        scores = np.bincount(
-            hits.slots, gains * np.array(weights)[hits.places], minlength=len(among)
-        )
+        parts = gains * np.array(weights)[hits.places]
+        scores += np.bincount(hits.slots, parts, minlength=len(among))
     holders = {term: n for term, n in zip(terms, held, strict=True) if n}
     return CountedTerms(scores, TermStatistics(size, total, holders), terms, hits)
