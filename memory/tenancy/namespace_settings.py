@@ -160,7 +160,11 @@ class NamespaceSettings:
             )
 
     def stored(self) -> dict[str, object]:
-        return asdict(self)
+        """As a process of the version before reads it too, which knows no null of `rerank`."""
+        stored = asdict(self)
+        if self.rerank is None:
+            stored |= {"rerank": Rerank.NONE.value, "rerank_is_left": True}
+        return stored
 
     @classmethod
     def read(cls, stored: Mapping[str, object]) -> "NamespaceSettings":
@@ -168,6 +172,8 @@ class NamespaceSettings:
         known = {name: value for name, value in stored.items() if name in names}
         # Who was there before words counted keeps the order it had.
         known.setdefault("rerank", Rerank.NONE)
+        if stored.get("rerank_is_left"):
+            known["rerank"] = None
         return cls(**known)  # pyright: ignore[reportArgumentType] - written by `stored`, above
 
 

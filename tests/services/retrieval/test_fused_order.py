@@ -137,6 +137,8 @@ def test_a_namespace_from_before_keeps_its_order():
     assert NamespaceSettings().rerank is None
     assert NamespaceSettings.read({"slot_rate": 0.0}).rerank is Rerank.NONE
     assert NamespaceSettings.read(NamespaceSettings().stored()).rerank is None
+    # A process of the version before knows two values.
+    assert NamespaceSettings().stored()["rerank"] in list(Rerank)
 
 
 async def test_without_it_nothing_is_counted_or_moved(engine: Engine, call: Call):
