@@ -44,15 +44,25 @@ class TermStatistics(Generic[Term]):
     total: int
     holders: Mapping[Term, int]
 
-    def score(self, query: Sequence[Term], text: SharedTerms[Term]) -> float:
-        """The same to the last bit for texts that share the same with it; 0 where nothing."""
+    def weigh(self, query: Sequence[Term]) -> Mapping[Term, float]:
+        """What each term of a query that a text holds weighs."""
+        times = Counter(query)
+        return {
+            term: n * rarity(self.holders[term], self.size)
+            for term, n in times.items()
+            if term in self.holders
+        }
+
+    def score(self, weights: Mapping[Term, float], text: SharedTerms[Term]) -> float:
+        """The same to the last bit for texts that share the same with a query; 0 where nothing."""
+        if not text.counts:
+            return 0.0
         score = 0.0
-        for term, times in Counter(query).items():
+        # A text has a term, so not all of them are empty.
+        length = K1 * (1 - B + B * text.length * self.size / self.total)
+        for term, weight in weights.items():
             if count := text.counts.get(term, 0):
-                # A text has a term, so not all of them are empty.
-                length = K1 * (1 - B + B * text.length * self.size / self.total)
-                gain = count * (K1 + 1) / (count + length)
-                score += times * rarity(self.holders[term], self.size) * gain
+                score += weight * (count * (K1 + 1) / (count + length))
         return score
 
 

@@ -101,10 +101,9 @@ def _words(text: str) -> Iterator[str]:
 
 def _normal_words(written: str) -> Iterator[str]:
     """One word without its clothes; nothing where it was an ornament."""
-    if written.isascii() and written.isalpha():
-        # Most words: they wear nothing but case.
-        plain = written.lower()
-        yield _CONTRACTIONS.get(plain, plain)
+    # Most words wear none.
+    if written.isalnum():
+        yield _expand(written.casefold())
         return
     inner = _strip(written)
     if not inner:
@@ -132,6 +131,8 @@ def _strip(written: str) -> str:
 def _expand(word: str) -> str:
     if word in _CONTRACTIONS:
         return _CONTRACTIONS[word]
+    if "'" not in word:
+        return word
     for ending, whole in _ENDINGS:
         if word.endswith(ending):
             return word.removesuffix(ending) + whole

@@ -40,7 +40,7 @@ from memory.retrieval.store.search import (
     Scope,
     names_at_most,
 )
-from memory.retrieval.words import MOST_TERMS, TaskWords, find_named_by_script
+from memory.retrieval.words import MOST_TERMS, TaskWords, choose_rerank, find_named_by_script
 from memory.tasks.entities import Agent, CategoryIds, CategoryName, Task
 from memory.tasks.service import GENERAL
 from memory.tenancy.entities import Call, Clock
@@ -302,7 +302,7 @@ class ContextLoader:
 
     def _words(self, batch: RequestBatch, place: int) -> TaskWords | None:
         """The words of the task, or of the caller's own queries, where they count."""
-        wanted = batch.requests[place].rerank or self._call.namespace.settings.rerank
+        wanted = choose_rerank(self._call.namespace, batch.requests[place].rerank)
         if wanted is Rerank.NONE or self._policy.whole_bank:
             return None
         said = _said(batch, place)
@@ -372,10 +372,10 @@ class ContextLoader:
             size = wanted = max(wanted, WEIGHTS.head)
         while True:
             head = await self._bank.head(probes, scope, size, bound)
-            prose = request.format.is_prose
             rows = _nearest_rows(head.rows, probes, size)
-            distinct = len({row.look_alike(prose=prose) for row in rows})
-            if 2 * distinct >= wanted or size >= min(head.matching, max(wanted, WIDEST)):
+            if _say_enough(rows, request, wanted) or size >= min(
+                head.matching, max(wanted, WIDEST)
+            ):
                 return head, size
             size = min(WIDENING * size, max(wanted, WIDEST))
 
@@ -425,6 +425,18 @@ def name_by_script(head: Head) -> Head:
     runs = find_named_by_script(head.words, texts, names_at_most(head.matching))
     named = {one: (*head.named.get(one, ()), *some) for one, some in runs.items()}
     return replace(head, named={**head.named, **named})
+
+
+def _say_enough(rows: Sequence[FoundRow], request: RetrievalRequest, wanted: int) -> bool:
+    """Whether they say half as many different things as are wanted; who says enough is not read
+    on.
+    """
+    said = set[str]()
+    for row in rows:
+        said.add(row.look_alike(prose=request.format.is_prose))
+        if 2 * len(said) >= wanted:
+            return True
+    return False
 
 
 def _nearest_rows(

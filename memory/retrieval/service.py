@@ -39,6 +39,7 @@ from memory.retrieval.past_errors import (
 )
 from memory.retrieval.ranking import HeadRanker, Ranking
 from memory.retrieval.resident.namespaces import ResidentNamespace, ResidentNamespaces
+from memory.retrieval.words import choose_rerank
 from memory.tasks.entities import TaskDraft
 from memory.tasks.store.tasks import Provenance, TaskStore, new_task, task_row, write_tasks
 from memory.tenancy.entities import Act, Call, Clock, utc
@@ -157,8 +158,8 @@ async def follow(engine: Engine, call: Call, batch: RequestBatch) -> ResidentNam
     copies, namespace = engine.resident, call.namespace
     if not isinstance(copies, ResidentNamespaces):
         return None
-    own = namespace.settings.rerank
-    words = any((one.rerank or own) is Rerank.FUSED for one in batch.requests.values())
+    wanted = {choose_rerank(namespace, one.rerank) for one in batch.requests.values()}
+    words = Rerank.FUSED in wanted
     return await copies.current(namespace.id, engine.model.id, namespace.n_memories, words=words)
 
 

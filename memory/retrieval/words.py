@@ -15,6 +15,8 @@ from memory.inference.fusion import WEIGHTS, scale_fused
 from memory.inference.lexical import SharedTerms, TermStatistics
 from memory.kernel.identifiers import find_shared_runs
 from memory.retrieval.head import Double
+from memory.tenancy.entities import Clock, Namespace
+from memory.tenancy.namespace_settings import LEAST_FUSED, MOST_FUSED, WHOLE_BANK, Rerank
 
 MOST_TERMS = 512
 """So many word pieces of a task are looked for, and so many raw terms."""
@@ -46,17 +48,32 @@ class SharedWords:
     raw: TermStatistics[str]
     rows: Mapping[UUID, RowWords]
 
-    def score(self, memory_id: UUID) -> float:
-        """BM25 over word pieces and, weighted, over raw terms; 0 where nothing is shared."""
-        row = self.rows.get(memory_id)
-        if row is None:
-            return 0.0
-        pieces = self.pieces.score(self.asked.pieces, row.pieces)
-        return pieces + WEIGHTS.raw * self.raw.score(self.asked.raw, row.raw)
-
     def scores(self, memory_ids: Sequence[UUID]) -> Double:
-        """Of each, in their order."""
-        return np.array([self.score(one) for one in memory_ids], dtype=np.float64)
+        """Of each, in their order: BM25 over word pieces and, weighted, over raw terms; 0 where
+        nothing is shared.
+        """
+        pieces, raw = self.pieces.weigh(self.asked.pieces), self.raw.weigh(self.asked.raw)
+        scores = np.zeros(len(memory_ids))
+        for place, memory_id in enumerate(memory_ids):
+            if (row := self.rows.get(memory_id)) is not None:
+                by_name = WEIGHTS.raw * self.raw.score(raw, row.raw)
+                scores[place] = self.pieces.score(pieces, row.pieces) + by_name
+        return scores
+
+
+def choose_rerank(namespace: Namespace, asked: Rerank | None) -> Rerank:
+    """As the request says, else the namespace; where that leaves it open, by how many memories
+    there are to tell rare words by.
+    """
+    wanted = asked or namespace.settings.rerank
+    if wanted is not None:
+        return wanted
+    counts = (
+        namespace.policy not in WHOLE_BANK
+        and namespace.clock is Clock.WALL
+        and LEAST_FUSED <= namespace.n_memories <= MOST_FUSED
+    )
+    return Rerank.FUSED if counts else Rerank.NONE
 
 
 def find_best(lexical: Double, size: int) -> list[int]:

@@ -467,8 +467,8 @@ class NamespaceChange:
     learning: Learning | None = None
     """Whether outcomes move anything."""
     settings: Annotated[Mapping[str, object], PartOf(NamespaceSettings)] | None = None
-    """Merged over those in force. Null: `raw_gate`, `score_floor`, `control_rate` and
-    `llm_daily_tokens` are left to the server, `retention_days` is for ever; no other takes it."""
+    """Merged over those in force. Null: `raw_gate`, `score_floor`, `control_rate`, `rerank`
+    and the daily limits are left to the server, `retention_days` is for ever; no other takes it."""
     policy: PolicyName | None = None
     """The rule by which it learns from now on: every belief is refolded from the recorded
     outcomes, as `what-if` foresees. Refused where older outcomes are kept as their result alone.

@@ -97,8 +97,10 @@ class NamespaceSettings:
     """Which language model is asked for what, by the names that the server has for its models; a
     role that is left out has the server's. The whole takes the place of what was chosen before.
     """
-    rerank: Rerank = Rerank.NONE
-    """Whether the words of a task find and order memories beside their meaning."""
+    rerank: Rerank | None = None
+    """Whether the words of a task find and order memories beside their meaning; null: they do in
+    a namespace of 300 to 20,000 memories, on the wall clock, whose policy ranks what is near.
+    """
     retention_days: (
         Annotated[int, Field(strict=True, ge=MIN_KEPT_DAYS, le=MAX_KEPT_DAYS)] | None
     ) = 400
@@ -108,7 +110,8 @@ class NamespaceSettings:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "categories", Taxonomy(self.categories))
-        object.__setattr__(self, "rerank", Rerank(self.rerank))
+        if self.rerank is not None:
+            object.__setattr__(self, "rerank", Rerank(self.rerank))
         shares = {
             "raw_gate": self.raw_gate,
             "score_floor": self.score_floor,
@@ -177,12 +180,20 @@ class NamespaceSettings:
                 raise Rejected(f"{said}; {there}", field=path, limit=list(names))
 
     def stored(self) -> dict[str, object]:
-        return asdict(self)
+        """As a process of the version before reads it too, which knows no null of `rerank`."""
+        stored = asdict(self)
+        if self.rerank is None:
+            stored |= {"rerank": Rerank.NONE.value, "rerank_is_left": True}
+        return stored
 
     @classmethod
     def read(cls, stored: Mapping[str, object]) -> "NamespaceSettings":
         names = {one.name for one in fields(cls)}
         known = {name: value for name, value in stored.items() if name in names}
+        # Who was there before words counted keeps the order it had.
+        known.setdefault("rerank", Rerank.NONE)
+        if stored.get("rerank_is_left"):
+            known["rerank"] = None
         return cls(**known)  # pyright: ignore[reportArgumentType] - written by `stored`, above
 
 
@@ -211,6 +222,12 @@ STRICT_SETTINGS: Mapping[str, object] = MappingProxyType(
     }
 )
 """The settings of a namespace with policy `paper-strict`."""
+
+
+LEAST_FUSED, MOST_FUSED = 300, 20_000
+"""Words count, where nobody says, among so many memories. Among fewer a chance word in common is
+rare; of more a copy may not fit, and the database takes ten times as long to count them.
+"""
 
 
 WHOLE_BANK = ("paper", STRICT)

@@ -22,6 +22,7 @@ from memory.retrieval.entities import (
 )
 from memory.retrieval.explanation import WHY_CUT
 from memory.retrieval.service import retrieve
+from memory.retrieval.words import choose_rerank
 from memory.tasks.entities import TaskDraft
 from memory.tasks.service import list_agents, list_categories
 from memory.tenancy.entities import Clock
@@ -123,7 +124,7 @@ async def _show(
         limits=(MAX_K, MAX_TOKENS),
         ROUTED_BY=ROUTED_BY,
         reranks=[one.value for one in Rerank],
-        rerank=viewer.call.namespace.settings.rerank.value,
+        rerank=choose_rerank(viewer.call.namespace, None).value,
         replay=viewer.call.namespace.clock is Clock.REPLAY,
     )
 

@@ -173,13 +173,19 @@ def rows_of(settings: NamespaceSettings, policy: str) -> list[SettingRow]:
     return [
         SettingRow(
             words,
-            _written(getattr(settings, words.name)),
+            _in_force(settings, words, policy),
             _written(getattr(plain, words.name)),
             fixed=(policy == STRICT and words.name in STRICT_SETTINGS)
             or (policy in WHOLE_BANK and words.kind == "rerank"),
         )
         for words in SETTINGS
     ]
+
+
+def _in_force(settings: NamespaceSettings, words: SettingText, policy: str) -> str:
+    value = getattr(settings, words.name)
+    left_open = words.kind == "rerank" and value is None
+    return Rerank.NONE.value if left_open and policy in WHOLE_BANK else _written(value)
 
 
 def _written(value: object) -> str:
@@ -217,13 +223,13 @@ def _read(words: SettingText, text: str) -> object:
         if text not in FLAGS:
             raise Rejected(f"{path} is on or off", field=path, limit=list(FLAGS))
         return FLAGS[text]
+    if not text and words.otherwise:
+        return None
     if (choice := CHOICES.get(words.kind)) is not None:
         if text not in set(choice):
             named = " or ".join(choice)
             raise Rejected(f"{path} is {named}", field=path, limit=list(choice))
         return choice(text)
-    if not text and words.otherwise:
-        return None
     try:
         return float(text) if words.kind in ("share", "dollars") else int(text)
     except ValueError as fault:

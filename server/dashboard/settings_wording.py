@@ -178,6 +178,7 @@ SETTINGS = (
         "they share with the task (fused), which needs no model.",
         "Fused, a memory that shares rare words with the task is found and moves up, and one that "
         "is only alike moves down; what may be served at all, the gates, stays.",
+        otherwise="fused from 300 to 20,000 memories, else none",
     ),
     SettingText(
         "retention_days",

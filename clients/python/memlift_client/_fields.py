@@ -248,8 +248,11 @@ class NamespaceSettingsFields(TypedDict, total=False):
     """Whether guidelines are compiled under meta-guidelines, and `reflect` makes new ones."""
     raw_gate: float | None
     """The least cosine at which a memory is considered; 0 switches the gate off."""
-    rerank: Literal["none", "fused"]
-    """Whether the words of a task find and order memories beside their meaning."""
+    rerank: Literal["none", "fused"] | None
+    """
+    Whether the words of a task find and order memories beside their meaning; null: they do in
+    a namespace of 300 to 20,000 memories, on the wall clock, whose policy ranks what is near.
+    """
     retention_days: int | None
     """
     How many days receipts, outcomes, texts of runs and calls of the language model are kept;
@@ -657,8 +660,8 @@ class NamespaceChangeFields(TypedDict, total=False):
     """
     settings: NamespaceSettingsFields | None
     """
-    Merged over those in force. Null: `raw_gate`, `score_floor`, `control_rate` and
-    `llm_daily_tokens` are left to the server, `retention_days` is for ever; no other takes it.
+    Merged over those in force. Null: `raw_gate`, `score_floor`, `control_rate`, `rerank`
+    and the daily limits are left to the server, `retention_days` is for ever; no other takes it.
     """
 
 

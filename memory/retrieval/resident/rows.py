@@ -273,7 +273,8 @@ class ResidentRows:
         counted = None
         if scope.words is not None and self.words is not None:
             counted = self.words.count(scope.words, matches)
-            places = np.union1d(places, self._best(counted, size or self._size))
+            best = np.array(self._best(counted, size or self._size), dtype=np.intp)
+            places = np.union1d(places, best)
         rows = tuple(self._found(int(slot), fields, scope) for slot in places)
         by_name = {self._id(slot): names for slot, names in named.items()}
         shared = None if counted is None else self._share(scope.words, counted, places)
@@ -289,8 +290,10 @@ class ResidentRows:
     ) -> SharedWords:
         assert asked is not None
         assert self.words is not None
-        rows = {self._id(int(slot)): self.words.shared(int(slot), asked) for slot in places}
-        return SharedWords(asked, counted.pieces, counted.raw, rows)
+        slots = places.tolist()
+        shared = zip(map(self._id, slots), self.words.shared(slots, counted), strict=True)
+        pieces, raw = counted.pieces.statistics, counted.raw.statistics
+        return SharedWords(asked, pieces, raw, dict(shared))
 
     def _named(
         self, names: Sequence[str], among: npt.NDArray[np.bool_], most: int

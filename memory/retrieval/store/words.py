@@ -59,7 +59,7 @@ def _score(name: str, kind: str, weight: float) -> str:
     """
     size = "(SELECT size FROM everything)"
     total = f"(SELECT sum(length)::double precision FROM {name}_length)"  # noqa: S608 - a constant
-    norm = f"{K1} * (1 - {BY_LENGTH} + {BY_LENGTH} * l.length * {size} / {total})"
+    norm = f"{K1} * ({1 - BY_LENGTH} + l.length * ({BY_LENGTH} * {size} / {total}))"
     return f"""
         SELECT h.id, q.factor * h.times * {K1 + 1} / (h.times + {norm}) AS part
         FROM {name}_hit h
@@ -116,9 +116,10 @@ IN_HEAD = "UNION SELECT n.id, n.version FROM near n JOIN best_worded b ON b.id =
 
 
 def _counts(name: str) -> str:
+    """By an array of the head: a join would sort all that was hit."""
     return f"""(
-            SELECT c.id, jsonb_object_agg(c.term, c.times) AS counts
-            FROM {name}_hit c JOIN head USING (id) GROUP BY c.id
+            SELECT id, jsonb_object_agg(term, times) AS counts FROM {name}_hit
+            WHERE id = ANY(ARRAY(SELECT id FROM head)) GROUP BY id
         )"""  # noqa: S608 - a constant
 
 

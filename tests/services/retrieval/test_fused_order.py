@@ -20,7 +20,7 @@ from memory.retrieval.entities import Advice
 from memory.retrieval.service import get_receipt, retrieve
 from memory.tasks.entities import TaskDraft
 from memory.tenancy.entities import Call, Clock, Key
-from memory.tenancy.namespace_settings import Rerank
+from memory.tenancy.namespace_settings import NamespaceSettings, Rerank
 from tests.fixtures.builders import a_draft, an_ask
 from tests.fixtures.engine import DAY, NOON, OPEN, a_namespace
 from tests.storage.steps import a_call, remembered, reported, served
@@ -104,6 +104,41 @@ async def test_a_namespace_has_it_and_a_call_has_its_own(engine: Engine, operato
     assert wanted not in ids(own)
     assert own.receipt.search is not None
     assert own.receipt.search.rerank is Rerank.NONE
+
+
+@pytest.mark.parametrize(
+    ("changes", "memories", "rerank"),
+    [
+        ({}, 299, Rerank.NONE),
+        ({}, 300, Rerank.FUSED),
+        ({}, 20_000, Rerank.FUSED),
+        ({}, 20_001, Rerank.NONE),
+        ({"clock": Clock.REPLAY}, 300, Rerank.NONE),
+        ({"policy": "paper"}, 300, Rerank.NONE),
+    ],
+)
+async def test_where_nobody_says_it_goes_by_how_many_memories_there_are(
+    engine: Engine, operator: Key, changes: dict[str, object], memories: int, rerank: Rerank
+):
+    slug = await a_namespace(engine, operator, settings=WIDE, **changes)
+    call = await a_call(engine, operator, slug)
+    replayed = "clock" in changes
+    await keep(engine, call, *CROWD[:2], **({"learned_at": NOON} if replayed else {}))
+    call = replace(call, namespace=replace(call.namespace, n_memories=memories))
+
+    as_of = NOON if replayed else None
+    answer = await asked(engine, call, "deploying", rerank=None, as_of=as_of)
+
+    assert answer.receipt.search is not None
+    assert answer.receipt.search.rerank is rerank
+
+
+def test_a_namespace_from_before_keeps_its_order():
+    assert NamespaceSettings().rerank is None
+    assert NamespaceSettings.read({"slot_rate": 0.0}).rerank is Rerank.NONE
+    assert NamespaceSettings.read(NamespaceSettings().stored()).rerank is None
+    # A process of the version before knows two values.
+    assert NamespaceSettings().stored()["rerank"] in list(Rerank)
 
 
 async def test_without_it_nothing_is_counted_or_moved(engine: Engine, call: Call):

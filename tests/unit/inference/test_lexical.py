@@ -37,7 +37,8 @@ def test_scores_are_those_of_the_formula(texts: list[list[int]], query: list[int
 def test_counts_give_the_same_scores(texts: list[list[int]], query: list[int]):
     holders = {term: sum(term in text for text in texts) for term in query}
     statistics = TermStatistics(len(texts), sum(map(len, texts)), holders)
-    scores = [statistics.score(query, SharedTerms(len(t), Counter(t))) for t in texts]
+    weights = statistics.weigh(query)
+    scores = [statistics.score(weights, SharedTerms(len(t), Counter(t))) for t in texts]
     assert scores == pytest.approx(by_the_formula(texts, query))
 
 
