@@ -181,10 +181,8 @@ class NamespaceSettings:
 
     def stored(self) -> dict[str, object]:
         """As a process of the version before reads it too, which knows no null of `rerank`."""
-        stored = asdict(self)
-        if self.rerank is None:
-            stored |= {"rerank": Rerank.NONE.value, "rerank_is_left": True}
-        return stored
+        rerank = Rerank.NONE if self.rerank is None else self.rerank
+        return asdict(self) | {"rerank": rerank.value, "rerank_is_left": self.rerank is None}
 
     @classmethod
     def read(cls, stored: Mapping[str, object]) -> "NamespaceSettings":
