@@ -57,7 +57,7 @@ def _take(player: Player, ground: Ground) -> Kept | None:
 def _remember(player: Player, ground: Ground) -> Kept | None:
     situation, lesson = _words(player), _words(player)
     speaker = ground.agents[0]
-    body = {"agent": speaker.agent, "situation": situation, "lesson": lesson}
+    body: dict[str, Any] = {"agent": speaker.agent, "situation": situation, "lesson": lesson}
     body["metadata"] = {"tags": [situation]}
     path = ground.path("/experiences")
     answer = player.does_once("remember, once", NEW, speaker, path, body)

@@ -71,8 +71,8 @@ class Watched(Database):
         event.listen(self._engine.sync_engine, "before_cursor_execute", self._note)
 
     def _note(self, *args: Any) -> None:
-        _, _, statement, values, _, many = args
-        self.sent.note(statement, values[0] if many else values)
+        _, _, statement, values, _, _ = args
+        self.sent.note(statement, values[0] if isinstance(values, list) else values)
 
     async def exchange(
         self, statements: Sequence[Statement], namespace_id: UUID | None = None
