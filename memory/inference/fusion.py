@@ -74,8 +74,8 @@ def order_head(
 
 def standardise(scores: Scores) -> Scores:
     """Deviations from the mean in standard deviations; zeros where all are equal."""
-    # Of equal numbers the deviation need not come out as zero.
-    if len(scores) == 0 or scores.min() == scores.max():
+    # Of equal numbers the deviation need not come out as zero, and of tiny ones it may.
+    if len(scores) == 0 or scores.min() == scores.max() or not scores.std():
         return np.zeros(len(scores))
     return (scores - scores.mean()) / scores.std()
 

@@ -164,10 +164,13 @@ async def follow(engine: Engine, call: Call, batch: RequestBatch) -> ResidentNam
 
 
 async def rerank(engine: Engine, call: Call, context: Context) -> Mapping[UUID, float]:
-    """The reranker's opinion of the head; nothing without one, and no transaction is open."""
-    rows = context.head.rows
-    literal = policy_named(call.namespace.policy).literal
-    if engine.reranker is None or not rows or literal:
+    """The reranker's opinion of the head; nothing without one, or where the call or its namespace
+    says `none`. No transaction is open.
+    """
+    rows, namespace = context.head.rows, call.namespace
+    literal = policy_named(namespace.policy).literal
+    refused = (context.request.rerank or namespace.settings.rerank) is Rerank.NONE
+    if engine.reranker is None or not rows or literal or refused:
         return {}
     texts = [f"{row.situation}\n{row.lesson}" for row in rows]
     scores = await engine.reranker.relevance(context.text, texts)

@@ -26,8 +26,9 @@ class Taxonomy(StrEnum):
 
 
 class Rerank(StrEnum):
-    """`none`: near memories are ordered by relevance alone. `fused`: by relevance and by the words
-    that they share with the task, which also find memories beside the nearest.
+    """`none`: near memories are ordered by their cosine alone, a reranker is not asked. `fused`: by
+    relevance and by the words that they share with the task, which also find memories beside the
+    nearest.
     """
 
     NONE = "none"

@@ -56,6 +56,13 @@ async def test_a_retrieval_is_embedded_and_reranked_elsewhere_and_says_when_it_c
                 ask = {"agent": "ada", "task": {"text": TASK}, "format": "memories"}
                 served = await client.post(f"{path}/retrievals", json=ask)
                 asked = {where for where, _ in models.asked}
+                models.asked.clear()
+                plain = await client.post(f"{path}/retrievals", json=ask | {"rerank": "none"})
+                settings_path, none = f"/v1/namespaces/{slug}", {"settings": {"rerank": "none"}}
+                etag = (await client.get(settings_path)).headers["etag"]
+                kept = await client.patch(settings_path, json=none, headers={"If-Match": etag})
+                by_setting = await client.post(f"{path}/retrievals", json=ask)
+                asked_plain = {where for where, _ in models.asked}
                 models.statuses = [503] * 99
                 ask["task"] = {"text": "another task"}
                 failed = await client.post(f"{path}/retrievals", json=ask)
@@ -65,6 +72,12 @@ async def test_a_retrieval_is_embedded_and_reranked_elsewhere_and_says_when_it_c
     assert served.status_code == 201, served.text
     assert [item["relevance"] for item in served.json()["memories"]] == [1.0]
     assert asked == {"/v1/embeddings", "/rerank"}
+    assert kept.status_code == 200, kept.text
+    for one in (plain, by_setting):
+        assert [item["relevance"] for item in one.json()["memories"]] == [
+            item["similarity"] for item in one.json()["memories"]
+        ]
+    assert "/rerank" not in asked_plain
     assert failed.status_code == 503
     assert failed.json()["code"] == "model_server_failed"
     assert "The embedding server answered 503" in failed.json()["detail"]

@@ -92,6 +92,13 @@ def test_fused_scores_lie_as_relevances_do(relevance, lexical):
             assert fused.std() == pytest.approx(relevance.std(), rel=1e-6)
 
 
+def test_scores_that_differ_by_too_little_for_a_deviation_are_alike():
+    tiny = np.array([9e-304, 0.0, 0.0])
+
+    assert not standardise(tiny).any()
+    assert scale_fused(np.zeros(3), tiny).tolist() == [0, 0, 0]
+
+
 @given(relevance=SCORES, same=st.floats(0, 9))
 def test_where_all_share_alike_it_is_the_relevance(relevance, same: float):
     assert scale_fused(relevance, np.full(12, same)).tolist() == relevance.tolist()
