@@ -182,8 +182,10 @@ class NamespaceSettings:
 
     def stored(self) -> dict[str, object]:
         """As a process of the version before reads it too, which knows no null of `rerank`."""
-        rerank = Rerank.NONE if self.rerank is None else self.rerank
-        return asdict(self) | {"rerank": rerank.value, "rerank_is_left": self.rerank is None}
+        stored: dict[str, object] = asdict(self)
+        stored["rerank"] = (self.rerank or Rerank.NONE).value
+        stored["rerank_is_left"] = self.rerank is None
+        return stored
 
     @classmethod
     def read(cls, stored: Mapping[str, object]) -> "NamespaceSettings":
