@@ -113,7 +113,7 @@ class KeyFields(TypedDict, total=False):
     agents: Sequence[str] | None
     """The agents it speaks for; without them it speaks for any."""
     expires_at: datetime | None
-    """From then on it opens nothing."""
+    """In the future: from then on it opens nothing."""
     name: Required[str]
     """Its name among people."""
     namespace: str | None
