@@ -725,7 +725,7 @@ class RetrievalFields(TypedDict, total=False):
     as_of: datetime | None
     """The time to answer for; in `replay` namespaces it is required."""
     expires_in: float | None
-    """Seconds after which the outcome moves nothing."""
+    """Seconds, from a minute to 400 days (34560000): an outcome that comes later moves nothing."""
     explain: bool
     """Show how it came about; with purpose act or preview."""
     explore: bool
