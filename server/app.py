@@ -41,6 +41,7 @@ from server.otlp.sink import EvaluationSink
 from server.placement import Placement
 from server.readiness import keep_renewing
 from server.routes import BUSY, ROUTERS
+from server.routing import refused_by_router
 from server.settings import Settings, load
 from server.shared import Shared, shared_of
 from server.worker_pages import told_to_others
@@ -158,7 +159,7 @@ async def _on_shape(request: Request, fault: Exception) -> Response:
 
 
 async def _on_status(request: Request, fault: Exception) -> Response:
-    status = cast("HTTPException", fault)
+    status = refused_by_router(request, cast("HTTPException", fault))
     problem = problem_of_status(status, request_id_of(request.scope))
     shared_of(request).meters.faults.labels(problem.code).inc()
     return problem_response(problem, status.headers)

@@ -3,12 +3,15 @@
 import asyncio
 import json
 from collections.abc import Callable, Coroutine, Sequence
+from http import HTTPStatus
 from typing import Any
 from urllib.parse import unquote_plus, unquote_to_bytes
 
 from fastapi import APIRouter, Request, Response
 from fastapi.routing import APIRoute
 from pydantic_core import from_json
+from starlette.exceptions import HTTPException
+from starlette.routing import Match
 
 from memory.kernel.errors import Rejected
 from memory.kernel.text import NAME
@@ -21,6 +24,9 @@ from server.tracing import OPERATIONS, attributes_of
 
 # Bytes that are parsed between two other requests; more would let them wait.
 PARSED_HERE = 64 * 1024
+METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
+# Characters of a path that a refusal repeats.
+PATH_SHOWN = 200
 INSIDE = "/v1/namespaces/{namespace}"
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 
@@ -56,6 +62,24 @@ def parsed(body: bytes) -> object:
         return json.loads(body, object_pairs_hook=_with_each_name_once)
     except (ValueError, RecursionError) as fault:
         raise MalformedBody(f"the body is not JSON: {reason}", field="body") from fault
+
+
+def refused_by_router(request: Request, fault: HTTPException) -> HTTPException:
+    """The router's refusal of a path, or of a method, with the words that it leaves out."""
+    path = request.url.path[:PATH_SHOWN]
+    if fault.status_code == HTTPStatus.NOT_FOUND:
+        return HTTPException(HTTPStatus.NOT_FOUND, f"there is no {path} here", fault.headers)
+    if fault.status_code != HTTPStatus.METHOD_NOT_ALLOWED:
+        return fault
+    # A path may have a route for each method, of which the router names one.
+    named = ", ".join(one for one in METHODS if _takes(request, one))
+    why = f"{path} does not take {request.method}, but {named}"
+    return HTTPException(HTTPStatus.METHOD_NOT_ALLOWED, why, {"Allow": named})
+
+
+def _takes(request: Request, method: str) -> bool:
+    asked = {**request.scope, "method": method}
+    return any(route.matches(asked)[0] is Match.FULL for route in request.app.routes)
 
 
 def _with_each_name_once(pairs: Sequence[Any]) -> dict[str, object]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from memory.kernel.engine import Engine
-from memory.kernel.errors import MemoryFault, Overloaded, Unavailable, explain
+from memory.kernel.errors import MemoryFault, Moved, NotFound, Overloaded, Unavailable, explain
 from memory.kernel.postgres.database import DATABASE, POOL_EXHAUSTED
 from memory.kernel.postgres.leadership import (
     NOT_LEADER,
@@ -21,9 +21,17 @@ from memory.kernel.postgres.leadership import (
 )
 from memory.kernel.turns import Turn, TurnClass, taking_turn
 from memory.tenancy.entities import Call, Namespace
+from memory.tenancy.store.namespaces import NamespaceStore
 from memory.webhooks.store import Outbox
 
 log = logging.getLogger(__name__)
+
+
+NOT_READY, MODEL_LOADING, MODEL_MISMATCH = (
+    "embedder_not_ready",
+    "model_loading",
+    "model_mismatch",
+)
 
 
 QUARANTINED = f"{QUARANTINED_AFTER} failures in a row: it is tried again when it is run by hand"
@@ -59,10 +67,14 @@ class Attempts:
             if fault.kind in EVERYBODYS:
                 raise
             self._count(draft, "paused")
-            log.warning("job %s of %s paused: %s", draft.job, self.namespace.slug, fault.detail)
+            level = self._level_of(fault)
+            log.log(level, "job %s of %s paused: %s", draft.job, self.namespace.slug, fault.detail)
         except Exception as fault:
             if isinstance(fault, MemoryFault) and fault.kind in EVERYBODYS:
                 raise
+            if await self._is_gone():
+                log.info("job %s of %s ended with it", draft.job, self.namespace.slug)
+                return
             await self.fail(draft, fault)
 
     async def fail(self, draft: RunDraft, fault: Exception) -> None:
@@ -84,6 +96,29 @@ class Attempts:
             await outbox.put("job.failed", told)
             if failures == QUARANTINED_AFTER:
                 await outbox.put("job.quarantined", told)
+
+    def _level_of(self, fault: MemoryFault) -> int:
+        """Every server loads its model for a while at its start; that a namespace is on another
+        model, with what can be done about it, is said once of each.
+        """
+        is_loading = fault.kind == NOT_READY and self.engine.failure is None
+        if is_loading or fault.kind == MODEL_LOADING:
+            return logging.INFO
+        told = self.engine.jobs.on_other_models
+        if fault.kind == MODEL_MISMATCH:
+            if self.namespace.id in told:
+                return logging.DEBUG
+            told.add(self.namespace.id)
+        return logging.WARNING
+
+    async def _is_gone(self) -> bool:
+        """Whether the namespace was deleted, or has moved, since the job began."""
+        try:
+            async with self.engine.database.transaction(self.namespace.id) as connection:
+                await NamespaceStore(connection).get(self.namespace.id)
+        except (NotFound, Moved):
+            return True
+        return False
 
     def _count(self, draft: RunDraft, status: str) -> None:
         self.engine.jobs.runs[draft.job, status] += 1

@@ -47,6 +47,8 @@ class JobCounters:
     failing: Counter[str] = field(default_factory=Counter[str])
     quarantined: Counter[str] = field(default_factory=Counter[str])
     last_good: dict[str, datetime] = field(default_factory=dict[str, datetime])
+    on_other_models: set[UUID] = field(default_factory=set[UUID])
+    """Namespaces whose jobs were said to wait, as they are on another embedding model."""
 
     def forget(self) -> None:
         """What is only known to who leads."""

@@ -128,7 +128,18 @@ class Unavailable(MemoryFault):
 def moving() -> Unavailable:
     """Of a namespace that is between two deployments, for seconds."""
     return Unavailable(
-        "the namespace is being moved to another deployment: ask again",
+        "the namespace is being moved from one deployment to another: ask again",
+        code="namespace_moving",
+        retry_after=1,
+    )
+
+
+def arriving() -> Unavailable:
+    """Of a namespace that is not here yet as a whole: seconds, or until somebody ends its move."""
+    return Unavailable(
+        "the namespace is being moved here from another deployment, which serves it meanwhile: "
+        "ask again when `memlift move` has ended; if that was stopped, run it again, or end the "
+        "move by `memlift move … --call-off`",
         code="namespace_moving",
         retry_after=1,
     )

@@ -8,6 +8,7 @@ for ever to sort. Limits are measured after cleaning; what is read back is the c
 import json
 import math
 import re
+import sys
 import unicodedata
 from collections.abc import Mapping
 from typing import cast
@@ -222,8 +223,8 @@ def cleaned_json(
     *,
     longest: int = METADATA_BYTES,
 ) -> dict[str, object]:
-    """Free JSON: cleaned strings of at most `longest` characters, finite numbers, at most 6 levels
-    and `limit` bytes. A fault names the path of the value.
+    """Free JSON: cleaned strings of at most `longest` characters, numbers that a double can hold,
+    at most 6 levels and `limit` bytes. A fault names the path of the value.
     """
     clean = cast("dict[str, object]", _clean_value(value, field, METADATA_DEPTH, longest))
     size = len(json.dumps(clean, ensure_ascii=False).encode())
@@ -242,6 +243,8 @@ def _clean_value(value: object, field: str, depth: int, longest: int) -> object:
             return _clean_string(value, field, longest)
         case float() if not math.isfinite(value):
             raise Rejected(f"{field} contains a number that is not finite", field=field)
+        case int() if abs(value) > sys.float_info.max:
+            raise Rejected(f"{field} contains a number beyond {sys.float_info.max}", field=field)
         case Mapping():
             members = cast("Mapping[str, object]", value)
             clean = {

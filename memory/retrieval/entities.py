@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Annotated, Literal
 from uuid import UUID
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from memory.constraints.entities import ServedConstraint
 from memory.guidelines.entities import Entry, Guidance
@@ -53,6 +53,20 @@ MIN_EXPIRY, MAX_EXPIRY = 60, 400 * 24 * 60 * 60
 """Seconds: one minute to 400 days."""
 
 
+def _in_seconds(value: object) -> object:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValueError("must be a number of seconds")  # noqa: TRY004 - as pydantic takes it
+    return value
+
+
+Seconds = Annotated[
+    Number,
+    BeforeValidator(_in_seconds),
+    Field(json_schema_extra={"minimum": MIN_EXPIRY, "maximum": MAX_EXPIRY}),
+]
+"""How long a receipt takes outcomes that teach."""
+
+
 @dataclass(frozen=True, slots=True)
 class RetrievalRequest:
     """What an agent asks before it acts; it names exactly one of `task` and `task_id`."""
@@ -91,8 +105,8 @@ class RetrievalRequest:
     """Whether to show what went wrong when this agent tried a task like this one."""
     as_of: Moment | None = None
     """The time to answer for; in `replay` namespaces it is required."""
-    expires_in: Annotated[Number, Field(ge=MIN_EXPIRY, le=MAX_EXPIRY)] | None = None
-    """Seconds after which the outcome moves nothing."""
+    expires_in: Seconds | None = None
+    """Seconds, from a minute to 400 days (34560000): an outcome that comes later moves nothing."""
     gates: Literal["on", "off"] = "on"
     """Whether the floors keep memories out; off gives the k that come first."""
     explore: Flag = True
@@ -127,7 +141,7 @@ class RetrievalRequest:
         if self.explain and self.purpose not in EXPLAINABLE:
             raise Rejected("only act and preview are explained", field="explain")
         if self.expires_in is not None:
-            _require_within("expires_in", self.expires_in, MIN_EXPIRY, MAX_EXPIRY)
+            _require_expiry(self.expires_in)
 
     def within_trace(self, trace_id: str | None) -> "RetrievalRequest":
         """The same in this trace, where it names none itself."""
@@ -152,6 +166,15 @@ def _require_one_of(field_name: str, value: str, choices: tuple[str, ...]) -> No
         named = ", ".join(choices)
         raise Rejected(
             f"{field_name} must be one of {named}", field=field_name, limit=[*map(str, choices)]
+        )
+
+
+def _require_expiry(seconds: float) -> None:
+    if not MIN_EXPIRY <= seconds <= MAX_EXPIRY:
+        raise Rejected(
+            f"expires_in must be from {MIN_EXPIRY} to {MAX_EXPIRY} seconds, a minute to 400 days",
+            field="expires_in",
+            limit=[MIN_EXPIRY, MAX_EXPIRY],
         )
 
 

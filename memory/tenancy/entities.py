@@ -200,7 +200,7 @@ class KeyDraft:
     agents: Annotated[tuple[Name, ...], Field(min_length=1, max_length=MAX_AGENTS)] | None = None
     """The agents it speaks for; without them it speaks for any."""
     expires_at: Moment | None = None
-    """From then on it opens nothing."""
+    """In the future: from then on it opens nothing."""
     verifies: Verifier | None = None
     """The highest verifier that it may claim for a result; without one, what its role has:
     `self` for agents and readers, `test` for evaluators, `human` for admins and operators.

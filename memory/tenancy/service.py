@@ -157,9 +157,11 @@ async def recover_operator_key(
 
 async def create_key(engine: Engine, key: Key, draft: KeyDraft, now: datetime) -> tuple[Key, Token]:
     """A new key and its token, which nobody can read again. Nobody grants a higher claim than
-    their own.
+    their own. Raises Rejected for a key that has ended before it begins.
     """
     key.require(Act.MANAGE)
+    if draft.expires_at is not None and draft.expires_at <= now:
+        raise Rejected("expires_at must lie in the future", field="expires_at")
     namespace_id = None
     if draft.namespace is not None:
         async with engine.database.transaction() as connection:
@@ -168,7 +170,12 @@ async def create_key(engine: Engine, key: Key, draft: KeyDraft, now: datetime) -
         _require_may_grant(key, draft, namespace_id)
         key.require_claim(draft.highest_claim, "verifies")
         made, token = await KeyStore(connection).add(draft, namespace_id, key.id, now)
-        named = {"role": made.role, "name": made.name, "verifies": made.verifies}
+        named: dict[str, object] = {
+            "role": made.role,
+            "name": made.name,
+            "verifies": made.verifies,
+            "expires_at": None if made.expires_at is None else made.expires_at.isoformat(),
+        }
         event = AuditEvent("key.create", str(made.id), named)
         await CallStore(connection).record(event, key.id, namespace_id, now)
     return made, token

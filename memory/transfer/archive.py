@@ -122,8 +122,7 @@ class Archive:
             number += 1
             line = self._line(min(left, MAX_LINE_BYTES + 1))
             if not line.endswith(b"\n"):
-                why = "has no end" if len(line) <= MAX_LINE_BYTES else _too_long()
-                raise fault_at(member, number, why)
+                raise _unended(member, number, line, left)
             if number > member.rows:
                 raise fault_at(member, number, f"is beyond the {member.rows} of the manifest")
             digest.update(line)
@@ -150,6 +149,11 @@ class Archive:
         self._skip_padding(size)
         try:
             told = json.loads(text)
+            if isinstance(told, dict) and "dump" in told:
+                raise Rejected(
+                    "the file is a backup of a whole database, not an export of a namespace: "
+                    "`memlift restore` reads it"
+                )
             found = told.get("format") if isinstance(told, dict) else None
             if found != FORMAT:
                 raise Rejected(
@@ -168,10 +172,17 @@ class Archive:
     def _enter(self, name: str, size: int | None) -> int:
         """Read the header of the next member, which has to be a plain file of this name."""
         header = self._read(BLOCK)
+        if not any(header):
+            raise Rejected(f"the file ends where {name} should be: it was cut short")
+        if header[257:262] != b"ustar":
+            raise Rejected("the file is no export: it is no tar, or a damaged one")
         told = header[:100].rstrip(b"\0")
-        if told != name.encode() or header[156:157] not in (b"0", b"\0"):
+        if told != name.encode():
             what = told.decode("ascii", "replace")[:60]
             raise Rejected(f"where {name} should be, the file has {what!r}")
+        if header[156:157] not in (b"0", b"\0"):
+            what = "a link" if header[156:157] in (b"1", b"2") else "no plain file"
+            raise Rejected(f"{name} is {what}: an export holds plain files alone")
         if int(sum(header[:148]) + sum(header[156:]) + 8 * 32) != _octal(header[148:156], name):
             raise Rejected(f"the header of {name} is damaged")
         found = _size(header[124:136], name)
@@ -201,6 +212,14 @@ class Archive:
         return line
 
 
+def _unended(member: MemberFacts, number: int, line: bytes, left: int) -> Rejected:
+    if len(line) > MAX_LINE_BYTES:
+        return fault_at(member, number, f"has more than {MAX_LINE_BYTES} bytes")
+    if len(line) < left:
+        return fault_at(member, number, "the file ends within it: it was cut short")
+    return fault_at(member, number, "does not end in a line break")
+
+
 def exhaust(lines: Iterator[NumberedLine]) -> None:
     """Read all lines, so that they are checked against the manifest."""
     for _ in lines:
@@ -217,6 +236,8 @@ def open_archive(path: Path) -> Generator[Archive]:
     except OSError as fault:
         raise Unavailable(f"{path} cannot be read: {fault.strerror}") from fault
     with file:
+        if not file.peek(1):
+            raise Rejected("the file is empty")
         packed = file.peek(2)[:2] == b"\x1f\x8b"
         yield Archive(gzip.GzipFile(fileobj=file) if packed else file)
 
@@ -226,19 +247,17 @@ def fault_at(member: MemberFacts, number: int, why: str) -> Rejected:
     return Rejected(f"{member.name}, line {number}: {why}", field=member.name)
 
 
-def _too_long() -> str:
-    return f"has more than {MAX_LINE_BYTES} bytes"
-
-
 def _cut_off() -> Rejected:
-    return Rejected("the file ends before its manifest says so")
+    return Rejected("the file ends before all of it was read: it was cut short")
 
 
 @contextmanager
 def _unpacking() -> Generator[None]:
     try:
         yield
-    except (EOFError, zlib.error, gzip.BadGzipFile) as fault:
+    except EOFError as fault:
+        raise _cut_off() from fault
+    except (zlib.error, gzip.BadGzipFile) as fault:
         raise Rejected(f"the file is damaged: {fault}") from fault
 
 

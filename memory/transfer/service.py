@@ -236,7 +236,8 @@ class _Reading:
         """Only `skip` adds to what is there, and only to a namespace that learns alike."""
         if not self.skips:
             raise Conflict(
-                f"namespace {self.slug} is not empty: name another one, or skip what is there",
+                f"namespace {self.slug} is not empty: name another one by --namespace, or read in "
+                "what it does not have by --conflict skip",
                 code="namespace_not_empty",
                 field="namespace",
             )
@@ -314,8 +315,13 @@ class _Reading:
         told = fault_at(member, fault.line, fault.why)
         if not fault.conflict:
             return told
-        hint = "" if self.names.salt is not None else "; with new_ids every row gets a new id"
-        return Conflict(f"{told.detail}{hint}", code="id_taken", field=member.name)
+        why = told.detail
+        if fault.owner is not None:
+            why = (
+                f"the ids of this file belong to namespace {fault.owner}: make a copy with ids of "
+                "its own, in a new namespace, by --conflict new_ids"
+            )
+        return Conflict(why, code="id_taken", field=member.name)
 
     async def end(self) -> Imported:
         """The namespace says what its rows say, all of them can be read, and learning comes to what

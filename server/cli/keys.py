@@ -24,7 +24,7 @@ VERIFIERS = ("human", "test", "judge", "self")
     type=click.Choice(VERIFIERS),
     help="The highest verifier that its reports may name.",
 )
-@click.option("--expires", type=click.DateTime(), help="Ends then (UTC).")
+@click.option("--expires", type=click.DateTime(), help="Ends then (UTC), in the future.")
 @speaking
 def create(
     server: ServerOptions, *, namespace: str | None, expires: datetime | None, **given: Any

@@ -65,7 +65,7 @@ def learning_or_place(found: Namespace) -> str:
     """Whether it learns here; of one that is not served here, where it is."""
     if found.elsewhere is None:
         return found.learning
-    return "arriving" if found.elsewhere == "arriving" else f"moved to {found.elsewhere}"
+    return "being moved here" if found.elsewhere == "arriving" else f"moved to {found.elsewhere}"
 
 
 @namespace.command()

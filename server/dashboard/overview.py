@@ -221,7 +221,7 @@ def first_calls(viewer: PageViewer) -> Sequence[tuple[str, str, str]]:
             "report",
             _curl(
                 f"{inside}/retrievals/RETRIEVAL_ID/outcome",
-                f'{{"reward": 0.9, "verifier": "test"{learned.replace("learned_at", "known_at")}}}',
+                f'{{"reward": 0.9{learned.replace("learned_at", "known_at")}}}',
             ),
         ),
     )

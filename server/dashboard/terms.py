@@ -176,7 +176,9 @@ COLUMNS: dict[str, str] = {
     "deviation": "how one agent's belief about a memory differs from everyone's",
     "residual": "the part of a reward that neither the baseline nor the other memories explain",
     "ranking weight": (
-        "the effective weight plus half a standard deviation, so that untested memories are tried"
+        "what candidates are ordered by: the weight, with half a standard deviation of doubt in the"
+        " memory's favour, so that one of which little is known is tried again. So it may lie above"
+        " 1 while the weight lies below; the two meet as outcomes come"
     ),
     "at a bound": "an effective weight of at most .12, or at least 1.95",
     "suspended": "served without memory, because strength fell below .05",

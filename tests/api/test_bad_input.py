@@ -49,6 +49,27 @@ async def test_what_cannot_be_stored_is_refused_by_field_and_nothing_is_kept(
     assert (await client.get(inside(namespace, "/experiences"))).json()["total"] == 0
 
 
+@pytest.mark.parametrize("number", [10**400, -(10**309)])
+async def test_a_number_that_no_client_can_read_back_is_refused_where_it_stands(
+    client, namespace, number
+):
+    answer = await client.post(
+        inside(namespace, "/experiences"), json=an_experience(metadata={"a": [1, number]})
+    )
+
+    assert problem(answer) == (422, "rejected", "metadata.a.1")
+
+
+async def test_the_router_names_the_path_and_the_methods_that_it_takes(client, namespace):
+    path = inside(namespace, "")
+    nothing = await client.get(f"{path}/nothing")
+    method = await client.put(path)
+
+    assert nothing.json()["detail"] == f"there is no {path}/nothing here"
+    assert method.json()["detail"] == f"{path} does not take PUT, but GET, PATCH, DELETE"
+    assert method.headers["allow"] == "GET, PATCH, DELETE"
+
+
 @pytest.mark.parametrize("body", ["", "null", "[]", '"Start from the base rate"', "7", "{}"])
 async def test_a_body_of_another_shape_is_refused(client, namespace, body):
     answer = await client.post(inside(namespace, "/experiences"), content=body, headers=JSON)

@@ -51,6 +51,7 @@ async def test_a_key_that_is_not_there_cannot_be_revoked(client):
         ({"agents": []}, "agents"),
         ({"agents": "solver"}, "agents"),
         ({"expires_at": "tomorrow"}, "expires_at"),
+        ({"expires_at": "2020-01-01T00:00:00Z"}, "expires_at"),
         ({"expires_at": "2030-01-01T00:00:00"}, "expires_at"),
     ],
 )
@@ -58,6 +59,20 @@ async def test_a_key_that_cannot_be_is_refused_by_field(client, namespace, chang
     body = {"role": "agent", "name": "ci", "namespace": namespace} | change
 
     assert problem(await client.post("/v1/keys", json=body)) == (422, "rejected", field)
+
+
+async def test_a_key_that_ends_says_so_in_the_audit_and_one_that_has_ended_is_not_made(
+    client, namespace
+):
+    body = {"role": "agent", "name": "ends", "namespace": namespace}
+    over = await client.post("/v1/keys", json=body | {"expires_at": "2020-01-01T00:00:00Z"})
+    made = await client.post("/v1/keys", json=body | {"expires_at": "2090-01-01T00:00:00Z"})
+
+    assert over.json()["detail"] == "expires_at must lie in the future"
+    assert made.status_code == 201
+    entries = await everything(client, inside(namespace, "/audit"))
+    ends = [one["detail"]["expires_at"] for one in entries if one["action"] == "key.create"]
+    assert ends == ["2090-01-01T00:00:00+00:00"]
 
 
 async def test_an_admin_makes_keys_for_its_own_namespace_alone(agent_client, namespace, replay):

@@ -1,9 +1,12 @@
 """Namespaces over HTTP."""
 
-from uuid import uuid4
+from datetime import UTC, datetime
+from uuid import UUID, uuid4
 
 import pytest
 from api_builders import inside, problem, remembered
+
+from memory.tenancy.store.moves import MoveStore
 
 
 def a_slug() -> str:
@@ -142,3 +145,19 @@ async def test_the_audit_tells_what_was_done(client, namespace):
     body = (await client.get(inside(namespace, "/audit"))).json()
 
     assert "namespace.create" in [item["action"] for item in body["items"]]
+
+
+async def test_a_namespace_that_is_being_moved_here_says_so_and_what_to_do(
+    client, namespace, engine
+):
+    space = UUID((await client.get(inside(namespace, ""))).json()["id"])
+    async with engine.database.transaction() as connection:
+        await MoveStore(connection).arrive(space, "https://here.example", datetime.now(UTC))
+
+    refused = await client.get(inside(namespace, "/memories"))
+
+    async with engine.database.transaction() as connection:
+        await MoveStore(connection).open(space)
+    assert problem(refused) == (503, "namespace_moving", None)
+    assert "is being moved here from another deployment" in refused.json()["detail"]
+    assert "--call-off" in refused.json()["detail"]

@@ -251,6 +251,8 @@ async def test_in_replay_a_retrieval_says_when_and_sees_only_what_was_known(clie
         ({"queries": [{"text": "a"}] * 4}, "queries"),
         ({"queries": [{"text": "a", "target": "x"}]}, "queries.0.target"),
         ({"expires_in": 1}, "expires_in"),
+        ({"expires_in": 0}, "expires_in"),
+        ({"expires_in": "P9D"}, "expires_in"),
         ({"expires_in": 1e300}, "expires_in"),
         ({"as_of": "2026-03-01"}, "as_of"),
         ({"as_of": "9999-12-31T23:59:59-14:00"}, "as_of"),

@@ -62,16 +62,44 @@ async def follow_the_calls(app, client, token: str, slug: str) -> str:
         return (await browser.get(at(slug))).text
 
 
-async def test_the_calls_that_are_named_fill_a_namespace(app, client, operator_token, namespace):
-    after = await follow_the_calls(app, client, operator_token, namespace)
+async def test_the_calls_that_are_named_fill_a_namespace_with_a_new_key_of_an_agent(
+    app, agent_client, operator_token, namespace
+):
+    agent = await agent_client("agent")
+
+    after = await follow_the_calls(app, agent, operator_token, namespace)
 
     assert "Nothing is here yet" not in after
 
 
 async def test_the_calls_say_when_where_the_clock_is_the_callers(
-    app, client, operator_token, replay
+    app, agent_client, operator_token, replay
 ):
-    assert "Nothing is here yet" not in await follow_the_calls(app, client, operator_token, replay)
+    agent = await agent_client("agent", slug=replay)
+
+    after = await follow_the_calls(app, agent, operator_token, replay)
+
+    assert "Nothing is here yet" not in after
+
+
+async def test_the_runs_that_pages_show_are_taken_from_a_new_key_of_an_agent(
+    app, agent_client, operator_token, namespace, replay
+):
+    for slug, when in ((namespace, {}), (replay, {"learned_at": "2026-03-01T12:00:00Z"})):
+        agent = await agent_client("agent", slug=slug)
+        inside = f"/v1/namespaces/{slug}"
+        assert (await agent.post(f"{inside}/experiences", json=BODY | when)).status_code == 201
+        async with a_browser(app, operator_token) as browser:
+            pages = [
+                said(await browser.get(at(slug, page)))
+                for page in ("/runs", "/agents/solver", "/constraints")
+            ]
+
+        for page in pages:
+            body = page.partition("curl -X POST ")[2].partition("-d '")[2].partition("'")[0]
+            told = {"content-type": "application/json"}
+            answer = await agent.post(f"{inside}/trajectories", content=body, headers=told)
+            assert answer.status_code == 201, answer.text
 
 
 async def test_the_overview_tells_lift_with_n_and_what_is_missing(

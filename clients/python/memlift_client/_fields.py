@@ -113,7 +113,7 @@ class KeyFields(TypedDict, total=False):
     agents: Sequence[str] | None
     """The agents it speaks for; without them it speaks for any."""
     expires_at: datetime | None
-    """From then on it opens nothing."""
+    """In the future: from then on it opens nothing."""
     name: Required[str]
     """Its name among people."""
     namespace: str | None
@@ -725,7 +725,7 @@ class RetrievalFields(TypedDict, total=False):
     as_of: datetime | None
     """The time to answer for; in `replay` namespaces it is required."""
     expires_in: float | None
-    """Seconds after which the outcome moves nothing."""
+    """Seconds, from a minute to 400 days (34560000): an outcome that comes later moves nothing."""
     explain: bool
     """Show how it came about; with purpose act or preview."""
     explore: bool

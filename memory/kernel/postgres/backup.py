@@ -39,6 +39,8 @@ FORMAT = 1
 MANIFEST, DUMP = "manifest.json", "database.dump"
 MAX_MANIFEST_BYTES = 1024 * 1024
 AT_A_TIME = 1024 * 1024
+# An export may be packed so, a backup never is.
+GZIP = b"\x1f\x8b"
 
 Connection = psycopg.Connection[tuple[Any, ...]]
 
@@ -357,6 +359,9 @@ def _snapshot(url: str) -> Generator[Connection]:
 @contextmanager
 def _opened(file: Path) -> Generator[tarfile.TarFile]:
     try:
+        with file.open("rb") as packed:
+            if packed.read(2) == GZIP:
+                raise _an_export(file)
         with tarfile.open(file, "r:") as tar:
             yield tar
     except (tarfile.TarError, EOFError) as fault:
@@ -383,7 +388,10 @@ def _read_manifest(tar: tarfile.TarFile) -> BackupManifest:
     with _member(tar, MANIFEST) as member:
         text = member.read(MAX_MANIFEST_BYTES)
     try:
-        form = json.loads(text)["format"]
+        told = json.loads(text)
+        if "members" in told:
+            raise _an_export(tar.name)
+        form = told["format"]
         if form != FORMAT:
             raise Rejected(
                 f"{tar.name} is of format {form}, and this version reads {FORMAT}",
@@ -393,8 +401,15 @@ def _read_manifest(tar: tarfile.TarFile) -> BackupManifest:
         return TypeAdapter(BackupManifest).validate_json(text)
     except (ValueError, TypeError, KeyError, RecursionError, ValidationError) as fault:
         raise Rejected(
-            f"{tar.name} is no backup: its manifest is not JSON", field="file"
+            f"{tar.name} is no backup: its manifest is not that of one", field="file"
         ) from fault
+
+
+def _an_export(file: object) -> Rejected:
+    return Rejected(
+        f"{file} is an export of a namespace, not a backup: `memlift import` reads it",
+        field="file",
+    )
 
 
 def _add(tar: tarfile.TarFile, name: str, text: bytes) -> None:

@@ -10,7 +10,7 @@ from sqlalchemy import cast, delete, func, insert, select, text, update
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from memory.kernel.errors import Conflict, MemoryFault, Moved, moving
+from memory.kernel.errors import Conflict, MemoryFault, Moved, arriving, moving
 from memory.kernel.postgres.database import Rows, Statement
 from memory.kernel.postgres.rows import RowMapper
 from memory.tenancy.tables import namespace_move
@@ -52,7 +52,9 @@ def why_elsewhere(rows: Rows) -> MemoryFault | None:
     """Why the namespace of that statement is not served here; None where it is."""
     if not rows:
         return None
-    return Moved(rows[0]["url"]) if rows[0]["state"] == "moved" else moving()
+    if rows[0]["state"] == "moved":
+        return Moved(rows[0]["url"])
+    return arriving() if rows[0]["state"] == "arriving" else moving()
 
 
 _HOLD = text("SELECT pg_try_advisory_xact_lock(hashtextextended(:name, 0))")

@@ -27,11 +27,15 @@ _NOT_CONTENT = ("api_key", "audit")
 
 
 class LineFault(Exception):
-    """What the database has against a line; `conflict` where the key of its row is taken."""
+    """What the database has against a line; `conflict` where its row is there already, `owner`
+    where that is of another namespace, which bears this name.
+    """
 
-    def __init__(self, line: int, why: str, *, conflict: bool = False) -> None:
+    def __init__(
+        self, line: int, why: str, *, conflict: bool = False, owner: str | None = None
+    ) -> None:
         super().__init__(why)
-        self.line, self.why, self.conflict = line, why, conflict
+        self.line, self.why, self.conflict, self.owner = line, why, conflict, owner
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,7 +240,23 @@ class ImportStore:
                 else:
                     high, why = middle, found
             await savepoint.rollback()
-        return LineFault(low, _told(why), conflict=_state(why) == _UNIQUE)
+        taken = _state(why) == _UNIQUE
+        owner = await self._find_owner(table, low) if taken else None
+        return LineFault(low, _told(why), conflict=taken, owner=owner)
+
+    async def _find_owner(self, table: TransferTable, line: int) -> str | None:
+        """The other namespace that has the row of this line."""
+        if table.in_namespace:
+            return None
+        same = " AND ".join(f"t.{name} = s.{name}" for name in table.keys)
+        return await self._connection.scalar(
+            text(
+                f"SELECT n.slug FROM pg_temp.{STAGE} s JOIN {table.name} t ON {same}"  # noqa: S608 - names of the schema
+                " JOIN namespace n ON n.id = t.namespace_id"
+                " WHERE s.line = :line AND n.id <> :ns"
+            ),
+            {"ns": self._namespace_id, "line": line},
+        )
 
     async def _require_all(self, table: TransferTable) -> None:
         """A row that was passed over has to be in this namespace, not in another one."""
@@ -249,7 +269,8 @@ class ImportStore:
             {"ns": self._namespace_id},
         )
         if line is not None:
-            raise LineFault(line, "another namespace has a row with its key", conflict=True)
+            owner = await self._find_owner(table, line)
+            raise LineFault(line, "is of another namespace", conflict=True, owner=owner)
 
 
 def _primary_key(table: TransferTable) -> tuple[str, ...]:
@@ -266,8 +287,7 @@ def _state(fault: Exception) -> str | None:
 def _told(fault: Exception) -> str:
     if _state(fault) != _UNIQUE:
         return _first_line(fault)
-    diagnosis = getattr(getattr(fault, "orig", None), "diag", None)
-    return f"a row with its key is there already ({getattr(diagnosis, 'constraint_name', None)})"
+    return "shares its id, or another key, with another row of the file or of the namespace"
 
 
 def _first_line(fault: Exception) -> str:

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 import pytest
 from sqlalchemy import text
 
-from memory.jobs.attempts import QUARANTINED, list_failing
+from memory.jobs.attempts import QUARANTINED, Attempts, list_failing
 from memory.jobs.checks import readiness
 from memory.jobs.service import Job, JobRequest, job_named, list_runs, run_job
 from memory.jobs.timetable import Timetable
@@ -17,8 +17,10 @@ from memory.kernel.engine import Engine
 from memory.kernel.errors import Unavailable
 from memory.kernel.paging import Page
 from memory.kernel.postgres.database import Connection
-from memory.kernel.postgres.leadership import FIRST_PAUSE, JobRun
+from memory.kernel.postgres.leadership import FIRST_PAUSE, JobRun, RunDraft
+from memory.outcomes.applying import apply_pending
 from memory.tenancy.entities import Key, Namespace
+from memory.tenancy.store.namespaces import NamespaceStore
 from tests.fixtures.engine import DAY, NOON, a_namespace
 from tests.fixtures.replicas import a_term
 from tests.storage.steps import a_call
@@ -183,6 +185,50 @@ async def test_what_passes_by_itself_pauses_a_job_and_is_no_failure(
     assert scene.faulty.tries.count(scene.slugs[0]) == 7
     assert scene.engine.jobs.runs["decay", "paused"] == 7
     assert [run.job for run in await scene.runs(scene.slugs[0])] == ["health"]
+
+
+@pytest.mark.parametrize(
+    ("code", "levels"),
+    [
+        ("embedder_not_ready", ["INFO", "INFO"]),
+        ("model_mismatch", ["WARNING", "DEBUG"]),
+        ("llm_failed", ["WARNING", "WARNING"]),
+    ],
+)
+async def test_a_warning_is_for_what_somebody_can_mend_and_advice_is_given_once(
+    replicas: Replicas,
+    chief: Key,
+    caplog: pytest.LogCaptureFixture,
+    code: str,
+    levels: list[str],
+) -> None:
+    caplog.set_level("DEBUG", "memory.jobs.attempts")
+    scene = await a_scene(replicas, chief, Unavailable("the model is away", code=code))
+
+    for _ in levels:
+        await scene.look(timedelta(minutes=1))
+
+    said = [one.levelname for one in caplog.records if "paused" in one.message]
+    assert said == levels
+
+
+async def test_a_job_of_a_namespace_that_is_gone_has_not_failed(
+    replicas: Replicas, chief: Key, caplog: pytest.LogCaptureFixture
+) -> None:
+    engine = replicas[0]
+    call = await a_call(engine, chief, await a_namespace(engine, chief))
+    gone = call.namespace
+    async with engine.database.transaction() as connection:
+        await NamespaceStore(connection).delete(gone.id)
+    engine.jobs.runs.clear()
+
+    async with Attempts(engine, gone, None).of(
+        RunDraft("apply", gone.id, NOON.isoformat(), NOON, None, None)
+    ):
+        await apply_pending(engine, gone.id, NOON, None)
+
+    assert [one for one in caplog.records if one.levelname != "INFO"] == []
+    assert engine.jobs.runs == {}
 
 
 async def test_what_a_run_leaves_to_be_done_and_cannot_be_is_a_failure_too(

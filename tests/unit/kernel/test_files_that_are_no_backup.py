@@ -51,3 +51,13 @@ def test_a_file_with_another_member_in_a_place_is_refused(
 
     assert refused.value.field == "file"
     assert "is no backup" in refused.value.detail
+
+
+@pytest.mark.parametrize("mode", ["w", "w:gz"])
+def test_an_export_is_told_from_a_backup(tmp_path: Path, mode: Any) -> None:
+    file = tmp_path / "shop.tar"
+    with tarfile.open(file, mode) as tar:
+        tar.addfile(*a_file(MANIFEST, b'{"format": 1, "members": []}'))
+
+    with pytest.raises(Rejected, match=r"is an export of a namespace.*`memlift import` reads it"):
+        verify(file)

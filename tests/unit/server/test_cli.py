@@ -232,4 +232,4 @@ def test_lists_say_where_a_namespace_is_that_is_not_here() -> None:
 
     shown = [learning_or_place(SimpleNamespace(learning="on", elsewhere=one)) for one in placed]  # pyright: ignore[reportArgumentType] - what it reads
 
-    assert shown == ["on", "arriving", "moved to https://new.example"]
+    assert shown == ["on", "being moved here", "moved to https://new.example"]

@@ -90,6 +90,7 @@ WRONG: list[tuple[type[object], object, str]] = [
     (Report, {"reward": 1, "evaluator": 7}, "evaluator: must be a text"),
     (RetrievalRequest, {"task": {"text": "b"}}, "agent: is missing"),
     (RetrievalRequest, {"agent": "a", "k": 1.5}, "k: must be a whole number"),
+    (RetrievalRequest, {"agent": "a", "expires_in": "P9D"}, "expires_in: must be a number of seco"),
     (RetrievalRequest, {"queries": [{"text": "a"}] * 9}, "queries: must not have more than "),
     (ReceiptQuery, {"limit": 0}, "limit: must be at least 1"),
     (ReceiptQuery, {"limit": 10**5}, "limit: must be at most 200"),
