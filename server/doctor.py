@@ -245,7 +245,8 @@ def _torch(_: Settings) -> str:
 
 def _apart(what: str, program: list[str], advice: str) -> str:
     """What a program and its arguments print in a process of their own, given time to load."""
-    command = [sys.executable, "-c", *program]
+    # -P: a file of the current folder that is named like a module is not to be run.
+    command = [sys.executable, "-P", "-c", *program]
     try:
         done = subprocess.run(  # noqa: S603 - our own interpreter, a fixed program
             command, capture_output=True, text=True, timeout=TORCH_SECONDS, check=False

@@ -13,7 +13,7 @@ from server import hosting
 from server.doctor import examine
 from server.mcp.bridge import BridgeOptions, serve_mcp
 from server.opening import needs_owner
-from server.settings import cap_threads, explain, load, publish
+from server.settings import explain, load, prepare_processes, publish
 
 data_option = click.option(
     "--data", type=click.Path(path_type=Path), help="Data directory (MEMLIFT_HOME)."
@@ -35,7 +35,7 @@ def serve(**given: object) -> None:
     """Serve; without a database URL, with a Postgres of its own in the data directory."""
     settings = load(given)
     publish(given)
-    cap_threads(settings.workers + needs_owner(settings))
+    prepare_processes(settings.workers + needs_owner(settings))
     hosting.serve(settings)
 
 

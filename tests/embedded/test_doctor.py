@@ -33,12 +33,20 @@ def examined(*arguments: object) -> tuple[Result, dict[str, str]]:
     return result, {line[6:].partition(":")[0]: line[:4] for line in lines}
 
 
-def test_a_fresh_machine_is_found_well() -> None:
+def test_a_fresh_machine_is_found_well_and_no_file_of_the_current_folder_is_run(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for module in ("numpy", "h2", "memory", "torch"):
+        mark = tmp_path / f"{module} was run"
+        (tmp_path / f"{module}.py").write_text(f"open({str(mark)!r}, 'w')")
+    monkeypatch.chdir(tmp_path)
+
     result, verdicts = examined("--port", find_free_port())
 
     assert result.exit_code == 0, result.stdout
     assert set(verdicts.values()) == {"ok  "}
     assert verdicts.keys() >= {"python", "database", "clock", "migrations", "torch", "model"}
+    assert not list(tmp_path.glob("* was run"))
 
 
 def test_every_fault_is_found_in_one_go(monkeypatch: pytest.MonkeyPatch, data: Path) -> None:
