@@ -172,6 +172,21 @@ def test_wrong_use_is_exit_code_two(memlift: Memlift, words: tuple[str, ...]) ->
     assert memlift(*words).exit_code == 2
 
 
+def test_data_says_which_server_whatever_key_is_named(
+    memlift: Memlift, shared_server: Server, slug: str, monkeypatch, tmp_path
+) -> None:
+    boss, data = tmp_path / "boss.key", shared_server.home.data
+    boss.write_text((data / "operator.key").read_text())
+    monkeypatch.setenv("MEMLIFT_HOME", str(tmp_path))
+    monkeypatch.setenv("MEMLIFT_URL", "http://127.0.0.1:9")
+    here = ("--data", data, "--key-file", boss)
+
+    assert shared_server.url in done(memlift("status", *here))
+    assert slug in done(memlift("namespace", "list", *here))
+    both = memlift("status", "--url", shared_server.url, *here)
+    assert (both.exit_code, "give one of the two" in both.stderr) == (2, True)
+
+
 def test_what_the_server_or_the_client_refuses_is_one_sentence(memlift: Memlift, tmp_path) -> None:
     (tmp_path / "key").write_text(f"ml_{'0' * 32}_{'0' * 64}")
 
