@@ -20,7 +20,7 @@ from memory.constraints.taxonomy import DescriptionVectors, embed_descriptions, 
 from memory.constraints.taxonomy_entities import TaxonomyDraft
 from memory.inference.store import ModelStore
 from memory.kernel.engine import Engine
-from memory.kernel.errors import Overloaded, Rejected
+from memory.kernel.errors import MemoryFault, NotFound, Overloaded, Rejected
 from memory.kernel.postgres.database import Connection, Database
 from memory.memories.store.centroids import CentroidStore
 from memory.memories.store.memories import MemoryStore, Stamp
@@ -39,6 +39,7 @@ from memory.reembedding.rules import judge_fit
 from memory.reembedding.store import FIRST, ReembeddingStore, UnembeddedText, VectorKey
 from memory.tenancy.entities import AuditEvent, Namespace
 from memory.tenancy.store.calls import CallStore
+from memory.tenancy.store.moves import find_move, why_elsewhere
 from memory.tenancy.store.namespaces import NamespaceStore
 
 AT_ONCE = 64
@@ -63,9 +64,10 @@ async def re_embed(
 ) -> list[NamespaceMove]:
     """Move namespaces to the engine's model, one after the other; what was done with each.
 
-    Raises Rejected for a model that no column of vectors can hold, NotFound for an unknown
-    namespace, Overloaded where writers leave no moment for a switch. Whatever is raised, what was
-    embedded stays, and a later call goes on from there.
+    Raises Rejected for a model that no column of vectors can hold, and before anything is done
+    where a namespace is unknown or not served here; Overloaded where writers leave no moment for a
+    switch. What stops it on the way says of several namespaces how far each is. Whatever is raised,
+    what was embedded stays, and a later call goes on from there.
     """
     width = engine.model.identity.width
     if width > MAX_WIDTH:
@@ -75,11 +77,30 @@ async def re_embed(
             field="model",
             limit=MAX_WIDTH,
         )
-    pace = _Rate(request.rate)
-    return [
-        await _Move(engine, namespace, request, pace, report).run(clock)
-        for namespace in await _find_namespaces(engine.database, request.namespaces)
-    ]
+    pace, moves = _Rate(request.rate), list[NamespaceMove]()
+    namespaces = await _find_namespaces(engine.database, request.namespaces)
+    for n, namespace in enumerate(namespaces):
+        try:
+            moves.append(await _Move(engine, namespace, request, pace, report).run(clock))
+        except MemoryFault as fault:
+            if len(namespaces) > 1:
+                fault.detail = _say_where_stopped(moves, namespaces[n:], fault)
+            raise
+    return moves
+
+
+def _say_where_stopped(
+    moves: Sequence[NamespaceMove], left: Sequence[Namespace], fault: MemoryFault
+) -> str:
+    """What stopped it, and which namespaces were switched before, and which were not."""
+    switched = [one.namespace for one in moves if one.state is MoveState.SWITCHED]
+    others = [one.namespace for one in moves if one.state is not MoveState.SWITCHED]
+    others += [one.slug for one in left]
+    return (
+        f"{left[0].slug}: {fault.detail}\n"
+        f"switched to the model: {', '.join(switched) or 'none'}\n"
+        f"not switched: {', '.join(others)}; called again, it goes on from there"
+    )
 
 
 async def list_vectors(database: Database, slugs: Sequence[str] = ()) -> list[NamespaceVectors]:
@@ -110,11 +131,25 @@ async def drop_vectors(
 
 
 async def _find_namespaces(database: Database, slugs: Sequence[str]) -> tuple[Namespace, ...]:
-    async with database.transaction() as connection:
-        store = NamespaceStore(connection)
-        if not slugs:
-            return await store.all()
-        return tuple([await store.by_slug(slug) for slug in dict.fromkeys(slugs)])
+    """Those that are served here. Raises Rejected that names every other one that is asked for."""
+    if not slugs:
+        async with database.transaction() as connection:
+            return await NamespaceStore(connection).all()
+    found: list[Namespace] = []
+    faults: list[str] = []
+    for slug in dict.fromkeys(slugs):
+        try:
+            async with database.transaction() as connection:
+                found.append(await NamespaceStore(connection).by_slug(slug))
+        except NotFound as fault:
+            faults.append(fault.detail)
+        [rows] = await database.exchange([find_move(slug)])
+        if (elsewhere := why_elsewhere(rows)) is not None:
+            faults.append(f"{slug}: {elsewhere.detail}")
+    if faults:
+        others = "; nothing was done with the others" if len(slugs) > len(faults) else ""
+        raise Rejected("; ".join(faults) + others, field="namespace")
+    return tuple(found)
 
 
 async def _drop(

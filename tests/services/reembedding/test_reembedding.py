@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from uuid import UUID
 
 import numpy as np
@@ -37,6 +37,7 @@ from memory.tasks.service import add_task
 from memory.tasks.store.actors import ActorStore
 from memory.tenancy.entities import Call, Key
 from memory.tenancy.service import authenticate, ensure_operator_key
+from memory.tenancy.store.moves import MoveStore
 from memory.tenancy.tables import namespace
 from tests.fixtures.builders import a_draft
 from tests.fixtures.engine import NOON, Caller, a_namespace, an_engine
@@ -342,6 +343,54 @@ async def test_copies_of_a_namespace_that_was_moved_are_let_go(
     asked = "a question about rain and shares"
     assert await ids_of(other, written, asked) == await ids_of(plain, written, asked) != []
     assert other.resident.gauges()["resident_namespaces"] == 1
+
+
+async def test_what_cannot_go_is_named_before_the_first_switch(
+    engine, operator, another, written, beside
+):
+    other = await another(HashEmbedder(96, "other"))
+    gone, going = beside.namespace, await a_namespace(engine, operator)
+    ids = [gone.id, (await a_call(engine, operator, going)).namespace.id]
+    async with engine.database.transaction() as connection:
+        for one in ids:
+            await MoveStore(connection).pause(one, "https://there.example", timedelta(hours=1))
+        assert await MoveStore(connection).leave(gone.id)
+
+    names = (written.namespace.slug, gone.slug, "nobody", going)
+    with pytest.raises(Rejected) as refused:
+        await re_embed(other, ReembedRequest(names), noon, silent)
+
+    assert refused.value.detail == (
+        f"{gone.slug}: the namespace has moved: it is served at https://there.example; "
+        "no such namespace: nobody; "
+        f"{going}: the namespace is being moved to another deployment: ask again; "
+        "nothing was done with the others"
+    )
+    assert set(await counts(engine, written)) == {"current"}
+    async with engine.database.transaction() as connection:
+        for one in ids:
+            await MoveStore(connection).open(one)
+
+
+async def test_what_stops_on_the_way_says_which_were_switched(
+    engine, operator, another, written, beside
+):
+    other = await another(HashEmbedder(96, "other"))
+    slugs = (written.namespace.slug, beside.namespace.slug, await a_namespace(engine, operator))
+
+    def report(progress: MoveProgress) -> None:
+        if progress.namespace == beside.namespace.slug:
+            raise Unavailable("the model is away")
+
+    with pytest.raises(Unavailable) as stopped:
+        await re_embed(other, ReembedRequest(slugs), noon, report)
+
+    assert stopped.value.detail == (
+        f"{slugs[1]}: the model is away\n"
+        f"switched to the model: {slugs[0]}\n"
+        f"not switched: {slugs[1]}, {slugs[2]}; called again, it goes on from there"
+    )
+    assert set(await counts(engine, written)) == {"current", "former"}
 
 
 async def test_no_more_texts_a_second_than_asked_for(engine, another, written):
