@@ -21,6 +21,7 @@ from memory.constraints.taxonomy_entities import TaxonomyDraft
 from memory.inference.store import ModelStore
 from memory.kernel.engine import Engine
 from memory.kernel.errors import MemoryFault, NotFound, Overloaded, Rejected
+from memory.kernel.ports import tell_apart
 from memory.kernel.postgres.database import Connection, Database
 from memory.memories.store.centroids import CentroidStore
 from memory.memories.store.memories import MemoryStore, Stamp
@@ -125,7 +126,7 @@ async def drop_vectors(
             models = await ReembeddingStore(connection, namespace.id).models()
         gone = [one for one in models if one.state == state]
         counts = [await _drop(database, namespace, one, now) for one in gone]
-        names = tuple(one.model for one in gone)
+        names = tuple(tell_apart([one.model for one in gone]))
         dropped.append(DroppedVectors(namespace.slug, sum(counts), names))
     return dropped
 
@@ -165,7 +166,7 @@ async def _drop(
             dropped += some
             if some == 0:
                 await store.forget_former(model.model_id)
-                detail = {"model": model.model, "state": model.state, "vectors": dropped}
+                detail = {"model": model.model.label, "state": model.state, "vectors": dropped}
                 event = AuditEvent("namespace.drop_vectors", namespace.slug, detail)
                 await CallStore(connection).record(event, None, namespace.id, now)
                 return dropped
@@ -238,8 +239,8 @@ class _Move:
     def _end(
         self, state: MoveState, fit: ModelFit | None = None, version: int | None = None
     ) -> NamespaceMove:
-        name = self.engine.model.identity.name
-        return NamespaceMove(self.namespace.slug, name, self.embedded, state, fit, version)
+        label = self.engine.model.identity.label
+        return NamespaceMove(self.namespace.slug, label, self.embedded, state, fit, version)
 
     async def _embed_missing(self) -> None:
         """From the first to the last, again until a look finds nothing."""
@@ -314,7 +315,7 @@ class _Move:
             version = await NamespaceStore(connection).bump(self.namespace)
             await store.switch(self.model_id)
             await MemoryStore(connection, here).feed(Stamp(None, now, version), "model", [])
-            detail = {"model": self.engine.model.identity.name, "model_id": str(self.model_id)}
+            detail = {"model": self.engine.model.identity.label, "model_id": str(self.model_id)}
             event = AuditEvent("namespace.switch_model", self.namespace.slug, detail)
             await CallStore(connection).record(event, None, here, now)
         return version
