@@ -115,6 +115,7 @@ def test_runs_are_listed_newest_first_and_outcomes_applied(memlift: Memlift, slu
 
     found = read(memlift("job", "runs", "--limit", "1", "--namespace", slug, "--json"))
     assert [one["job"] for one in found] == ["decay"]  # pyright: ignore[reportIndexIssue, reportGeneralTypeIssues] - JSON
+    assert " no " in done(memlift("job", "runs", "--namespace", slug))
     said = done(memlift("job", "apply", "--retry", "--namespace", slug))
     assert said.startswith("0 applied, 0 wait, 0 set aside; bank version ")
 
@@ -124,7 +125,14 @@ def test_a_rollback_is_looked_at_first(memlift: Memlift, slug: str) -> None:
     [key] = [one for one in read(memlift("key", "list", "--json")) if one["namespace"] == slug]  # pyright: ignore[reportGeneralTypeIssues] - JSON
     words = ("rollback", "--key-id", key["id"], "--namespace", slug)
 
-    assert done(memlift(*words, "--dry-run")).startswith("would withdraw 0 outcomes")
+    said = done(memlift(*words, "--dry-run"))
+    assert said.startswith("would withdraw 0 outcomes")
+    assert "no weight would change" in said
+    by_name = ("rollback", "--namespace", slug, "--dry-run", "--key-id")
+    assert done(memlift(*by_name, "bot")) == said
+    assert "`memlift key list` has names and ids" in sentence(memlift(*by_name, "liar"))
+    done(memlift("key", "create", "bot", "--namespace", slug))
+    assert "2 keys are called bot, name one: " in sentence(memlift(*by_name, "bot"))
     # The id is nobody's credential.
     mistaken = memlift("rollback", "--key", key["id"], "--namespace", slug)
     assert mistaken.exit_code == 2
