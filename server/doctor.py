@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
+from urllib.parse import urlsplit
 
 from memory.inference.remote import RemoteEmbedder, RemoteReranker
 from memory.kernel.engine import DEFAULT_LLM
@@ -173,13 +174,20 @@ def _disk(settings: Settings) -> str:
 
 
 def _port(settings: Settings) -> str:
+    data, asked = settings.data.expanduser(), hosting.near_url(settings)
+    own = hosting.left_address(settings)
+    own = own if own is not None and _memlift_answers(own) else None
+    runs = "" if own is None else f"a server of {data} runs at {own}"
+    if own == asked:
+        return runs
     try:
         hosting.refuse_taken_port(settings)
+        found = f"{settings.port} is free"
     except Unavailable:
-        if _memlift_answers(settings):
-            return f"MemLift answers on {settings.port}"
-        raise
-    return f"{settings.port} is free"
+        if not _memlift_answers(asked):
+            raise
+        found = f"MemLift answers on {settings.port}, with another data directory than {data}"
+    return "; ".join(one for one in (runs, found) if one)
 
 
 def check_workers(settings: Settings) -> str:
@@ -196,8 +204,9 @@ def check_workers(settings: Settings) -> str:
     return f"{said}; together they take up to {connections} database connections"
 
 
-def _memlift_answers(settings: Settings) -> bool:
-    connection = http.client.HTTPConnection(settings.host, settings.port, timeout=2)
+def _memlift_answers(url: str) -> bool:
+    where = urlsplit(url)
+    connection = http.client.HTTPConnection(where.hostname or "", where.port, timeout=2)
     try:
         connection.request("GET", "/health/live")
         return b'"live"' in connection.getresponse().read(1000)
@@ -245,13 +254,17 @@ def _torch(_: Settings) -> str:
 
 def _apart(what: str, program: list[str], advice: str) -> str:
     """What a program and its arguments print in a process of their own, given time to load."""
-    command = [sys.executable, "-c", *program]
+    # -P: a file of the current folder that is named like a module is not to be run.
+    command = [sys.executable, "-P", "-c", *program]
     try:
         done = subprocess.run(  # noqa: S603 - our own interpreter, a fixed program
             command, capture_output=True, text=True, timeout=TORCH_SECONDS, check=False
         )
     except subprocess.TimeoutExpired:
-        raise Unavailable(f"{what} did not load within {TORCH_SECONDS} s") from None
+        raise Unavailable(
+            f"{what} did not load within {TORCH_SECONDS} s: run this again while the machine has "
+            "less to do, or give it more memory or a faster disk"
+        ) from None
     if done.returncode != 0:
         reason = (done.stderr.strip().splitlines() or [f"exit {done.returncode}"])[-1]
         raise Unavailable(f"{what} does not load ({reason}): {advice}")

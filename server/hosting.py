@@ -125,6 +125,14 @@ def _address_left(settings: Settings) -> Generator[None]:
         file.unlink(missing_ok=True)
 
 
+def left_address(settings: Settings) -> str | None:
+    """Where the server of the data directory listens, as it wrote down; None where none does."""
+    try:
+        return (settings.data.expanduser() / ADDRESS_FILE).read_text(encoding="utf-8").strip()
+    except OSError:
+        return None
+
+
 def near_url(settings: Settings) -> str:
     """Where a program on this machine reaches the server."""
     host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(settings.host, settings.host)  # noqa: S104 - what it listens on

@@ -470,10 +470,12 @@ def prepare_environment() -> None:
         os.environ.setdefault(name, value)
 
 
-def cap_threads(processes: int) -> None:
+def prepare_processes(processes: int) -> None:
     """Share the processor among the processes, where the operator has not: a thread a core in each
-    of them would make as many threads wait for each other as there are processes.
+    of them would make as many threads wait for each other as there are processes. None of them
+    looks for modules in the current folder.
     """
+    os.environ["PYTHONSAFEPATH"] = "1"
     os.environ.setdefault("OMP_NUM_THREADS", str(max(1, usable_cores() // processes)))
 
 

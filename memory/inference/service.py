@@ -84,9 +84,10 @@ async def adopt_model(connection: Connection, engine: Engine, namespace: Namespa
 def _mismatch(engine: Engine, namespace: Namespace, what: str) -> Unavailable:
     """What an operator can do about it is the same whatever came about."""
     return Unavailable(
-        f"namespace {namespace.slug} {what} this server ({engine.model.identity.name}); ask a "
-        "server that has its model, start this one with that model (MEMLIFT_EMBEDDING_MODEL), or "
-        "move the namespace with `memlift re-embed`",
+        f"namespace {namespace.slug} {what} this server, {engine.model.identity.label}; ask a "
+        "server that has its model, which `memlift re-embed --status` names, start this one with "
+        "it (MEMLIFT_EMBEDDING_MODEL, MEMLIFT_EMBEDDING_DTYPE), or move the namespace with "
+        "`memlift re-embed`",
         code="model_mismatch",
         retry_after=MISMATCH_RETRY,
     )

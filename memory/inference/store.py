@@ -121,15 +121,23 @@ class ModelStore:
             select(namespace.c.model_id).where(namespace.c.id == namespace_id)
         )
 
-    async def others(self, model_id: UUID) -> list[tuple[str, str]]:
-        """(slug, model name) of namespaces whose vectors another model made."""
+    async def others(self, model_id: UUID) -> dict[str, ModelIdentity]:
+        """By slug, the models of namespaces whose vectors another model made."""
         rows = await self._connection.execute(
-            select(namespace.c.slug, embedding_model.c.name)
+            select(namespace.c.slug, *_IDENTITY)
             .join(embedding_model, embedding_model.c.id == namespace.c.model_id)
             .where(namespace.c.model_id != model_id)
             .order_by(namespace.c.slug)
         )
-        return [(row.slug, row.name) for row in rows]
+        return {
+            row.slug: ModelIdentity(row.name, row.revision, row.sha256, row.width) for row in rows
+        }
+
+
+_IDENTITY = (
+    *(embedding_model.c.name, embedding_model.c.revision),
+    *(embedding_model.c.sha256, embedding_model.c.width),
+)
 
 
 _HOLD = text("SELECT pg_advisory_xact_lock_shared(hashtextextended(:name, 0))")

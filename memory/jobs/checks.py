@@ -7,6 +7,7 @@ from memory.inference.embedder import LocalEmbedder
 from memory.inference.store import ModelStore
 from memory.kernel.engine import Engine
 from memory.kernel.errors import MemoryFault
+from memory.kernel.ports import ModelIdentity, tell_apart
 from memory.kernel.postgres.compatibility import Check, ServerStore
 from memory.kernel.postgres.database import POOL_EXHAUSTED
 from memory.kernel.postgres.leadership import LEASE, FailingJob, WorkStore
@@ -47,7 +48,7 @@ def _check_embedder(engine: Engine) -> Check:
         return Check(ok=False, detail=engine.failure or "the embedding model is loading")
     if isinstance(engine.embedder, LocalEmbedder) and (why := engine.embedder.absence) is not None:
         return Check(ok=False, detail=why)
-    return Check(ok=True, detail=engine.registered.identity.name)
+    return Check(ok=True, detail=engine.registered.identity.label)
 
 
 def _check_llms(clients: Mapping[str, ProviderClient]) -> Check:
@@ -87,13 +88,15 @@ async def _check_models(engine: Engine, store: ModelStore) -> dict[str, Check]:
     """Whether this process has the model of any namespace, and whether it has that of all: one of
     another model is refused alone.
     """
-    others: list[tuple[str, str]] = []
-    serves = True
-    if engine.registered is not None:
-        others = await store.others(engine.registered.id)
-        serves = not others or await store.serves(engine.registered.id)
-    named = ", ".join(f"{slug} ({name})" for slug, name in others[:5])
-    there = f"vectors of another model in: {named}" if others else "one model"
+    serves, there = True, "one model"
+    others: dict[str, ModelIdentity] = {}
+    if (own := engine.registered) is not None:
+        others = await store.others(own.id)
+        serves = not others or await store.serves(own.id)
+        label, *labels = tell_apart([own.identity, *others.values()])
+        named = [f"{slug}, of {one}" for slug, one in zip(others, labels, strict=True)][:5]
+        if others:
+            there = f"vectors of another model than {label} in: {'; '.join(named)}"
     return {
         "model": Check(ok=serves, detail="some namespace is of this model" if serves else there),
         "other_models": Check(ok=not others, detail=there),

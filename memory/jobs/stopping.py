@@ -24,7 +24,12 @@ async def stop_run(engine: Engine, call: Call, run_id: UUID) -> JobRun:
         store = WorkStore(connection)
         run = await store.find_run(run_id, call.namespace.id)
         if run is None:
-            raise NotFound("there is no such run", code="not_found", field="run_id")
+            raise NotFound(
+                "there is no such run; a dry run changes nothing, is not kept, and has nothing to "
+                "stop",
+                code="not_found",
+                field="run_id",
+            )
         last = await store.last_run(run.job, call.namespace.id)
         if last is None or last.id != run_id or not await store.stop(run_id, call.namespace.id):
             raise Conflict(

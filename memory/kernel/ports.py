@@ -4,6 +4,7 @@ A port is ours; a vendor is fitted to it inside `memory/inference`. Stand-ins fo
 beside the real thing.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
@@ -29,6 +30,22 @@ class ModelIdentity:
     revision: str
     sha256: str
     width: int
+
+    @property
+    def label(self) -> str:
+        """Its name and revision, for people."""
+        return f"{self.name} ({self.revision or 'float32'})"
+
+
+def tell_apart(models: Sequence[ModelIdentity]) -> list[str]:
+    """The label of each; with the first digits of the weights' sha256, where two have one label."""
+    alike = Counter(one.label for one in set(models))
+    return [
+        f"{one.label[:-1]}, weights {one.sha256[:8] or 'elsewhere'})"
+        if alike[one.label] > 1
+        else one.label
+        for one in models
+    ]
 
 
 UNKNOWN_LIMIT = 0.2

@@ -4,6 +4,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from uuid import UUID
 
+from memory.kernel.ports import ModelIdentity
+
 MAX_WIDTH = 16_000
 """Components that a column of vectors holds at most."""
 
@@ -44,8 +46,7 @@ class ModelVectors:
     """How many vectors of a model a namespace holds, of texts and of tasks."""
 
     model_id: UUID
-    model: str
-    width: int
+    model: ModelIdentity
     vectors: int
     state: str
     """`current`, `former` (kept after a switch) or `prepared` (not switched to yet)."""
@@ -97,6 +98,7 @@ class NamespaceMove:
 
     namespace: str
     model: str
+    """Its name and revision."""
     embedded: int
     """Vectors that were made now."""
     state: MoveState
@@ -116,7 +118,7 @@ class MoveProgress:
 
 @dataclass(frozen=True, slots=True)
 class DroppedVectors:
-    """Vectors that a namespace no longer holds, by the names of their models."""
+    """Vectors that a namespace no longer holds, by name and revision of their models."""
 
     namespace: str
     vectors: int

@@ -20,7 +20,8 @@ from memory.constraints.taxonomy import DescriptionVectors, embed_descriptions, 
 from memory.constraints.taxonomy_entities import TaxonomyDraft
 from memory.inference.store import ModelStore
 from memory.kernel.engine import Engine
-from memory.kernel.errors import Overloaded, Rejected
+from memory.kernel.errors import MemoryFault, NotFound, Overloaded, Rejected
+from memory.kernel.ports import tell_apart
 from memory.kernel.postgres.database import Connection, Database
 from memory.memories.store.centroids import CentroidStore
 from memory.memories.store.memories import MemoryStore, Stamp
@@ -39,6 +40,7 @@ from memory.reembedding.rules import judge_fit
 from memory.reembedding.store import FIRST, ReembeddingStore, UnembeddedText, VectorKey
 from memory.tenancy.entities import AuditEvent, Namespace
 from memory.tenancy.store.calls import CallStore
+from memory.tenancy.store.moves import find_move, why_elsewhere
 from memory.tenancy.store.namespaces import NamespaceStore
 
 AT_ONCE = 64
@@ -63,9 +65,10 @@ async def re_embed(
 ) -> list[NamespaceMove]:
     """Move namespaces to the engine's model, one after the other; what was done with each.
 
-    Raises Rejected for a model that no column of vectors can hold, NotFound for an unknown
-    namespace, Overloaded where writers leave no moment for a switch. Whatever is raised, what was
-    embedded stays, and a later call goes on from there.
+    Raises Rejected for a model that no column of vectors can hold, and before anything is done
+    where a namespace is unknown or not served here; Overloaded where writers leave no moment for a
+    switch. What stops it on the way says of several namespaces how far each is. Whatever is raised,
+    what was embedded stays, and a later call goes on from there.
     """
     width = engine.model.identity.width
     if width > MAX_WIDTH:
@@ -75,11 +78,30 @@ async def re_embed(
             field="model",
             limit=MAX_WIDTH,
         )
-    pace = _Rate(request.rate)
-    return [
-        await _Move(engine, namespace, request, pace, report).run(clock)
-        for namespace in await _find_namespaces(engine.database, request.namespaces)
-    ]
+    pace, moves = _Rate(request.rate), list[NamespaceMove]()
+    namespaces = await _find_namespaces(engine.database, request.namespaces)
+    for n, namespace in enumerate(namespaces):
+        try:
+            moves.append(await _Move(engine, namespace, request, pace, report).run(clock))
+        except MemoryFault as fault:
+            if len(namespaces) > 1:
+                fault.detail = _say_where_stopped(moves, namespaces[n:], fault)
+            raise
+    return moves
+
+
+def _say_where_stopped(
+    moves: Sequence[NamespaceMove], left: Sequence[Namespace], fault: MemoryFault
+) -> str:
+    """What stopped it, and which namespaces were switched before, and which were not."""
+    switched = [one.namespace for one in moves if one.state is MoveState.SWITCHED]
+    others = [one.namespace for one in moves if one.state is not MoveState.SWITCHED]
+    others += [one.slug for one in left]
+    return (
+        f"{left[0].slug}: {fault.detail}\n"
+        f"switched to the model: {', '.join(switched) or 'none'}\n"
+        f"not switched: {', '.join(others)}; called again, it goes on from there"
+    )
 
 
 async def list_vectors(database: Database, slugs: Sequence[str] = ()) -> list[NamespaceVectors]:
@@ -104,17 +126,31 @@ async def drop_vectors(
             models = await ReembeddingStore(connection, namespace.id).models()
         gone = [one for one in models if one.state == state]
         counts = [await _drop(database, namespace, one, now) for one in gone]
-        names = tuple(one.model for one in gone)
+        names = tuple(tell_apart([one.model for one in gone]))
         dropped.append(DroppedVectors(namespace.slug, sum(counts), names))
     return dropped
 
 
 async def _find_namespaces(database: Database, slugs: Sequence[str]) -> tuple[Namespace, ...]:
-    async with database.transaction() as connection:
-        store = NamespaceStore(connection)
-        if not slugs:
-            return await store.all()
-        return tuple([await store.by_slug(slug) for slug in dict.fromkeys(slugs)])
+    """Those that are served here. Raises Rejected that names every other one that is asked for."""
+    if not slugs:
+        async with database.transaction() as connection:
+            return await NamespaceStore(connection).all()
+    found: list[Namespace] = []
+    faults: list[str] = []
+    for slug in dict.fromkeys(slugs):
+        try:
+            async with database.transaction() as connection:
+                found.append(await NamespaceStore(connection).by_slug(slug))
+        except NotFound as fault:
+            faults.append(fault.detail)
+        [rows] = await database.exchange([find_move(slug)])
+        if (elsewhere := why_elsewhere(rows)) is not None:
+            faults.append(f"{slug}: {elsewhere.detail}")
+    if faults:
+        others = "; nothing was done with the others" if len(slugs) > len(faults) else ""
+        raise Rejected("; ".join(faults) + others, field="namespace")
+    return tuple(found)
 
 
 async def _drop(
@@ -130,7 +166,7 @@ async def _drop(
             dropped += some
             if some == 0:
                 await store.forget_former(model.model_id)
-                detail = {"model": model.model, "state": model.state, "vectors": dropped}
+                detail = {"model": model.model.label, "state": model.state, "vectors": dropped}
                 event = AuditEvent("namespace.drop_vectors", namespace.slug, detail)
                 await CallStore(connection).record(event, None, namespace.id, now)
                 return dropped
@@ -203,8 +239,8 @@ class _Move:
     def _end(
         self, state: MoveState, fit: ModelFit | None = None, version: int | None = None
     ) -> NamespaceMove:
-        name = self.engine.model.identity.name
-        return NamespaceMove(self.namespace.slug, name, self.embedded, state, fit, version)
+        label = self.engine.model.identity.label
+        return NamespaceMove(self.namespace.slug, label, self.embedded, state, fit, version)
 
     async def _embed_missing(self) -> None:
         """From the first to the last, again until a look finds nothing."""
@@ -279,7 +315,7 @@ class _Move:
             version = await NamespaceStore(connection).bump(self.namespace)
             await store.switch(self.model_id)
             await MemoryStore(connection, here).feed(Stamp(None, now, version), "model", [])
-            detail = {"model": self.engine.model.identity.name, "model_id": str(self.model_id)}
+            detail = {"model": self.engine.model.identity.label, "model_id": str(self.model_id)}
             event = AuditEvent("namespace.switch_model", self.namespace.slug, detail)
             await CallStore(connection).record(event, None, here, now)
         return version

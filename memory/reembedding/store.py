@@ -11,7 +11,7 @@ import numpy as np
 from sqlalchemy import RowMapping, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from memory.kernel.ports import UNKNOWN_LIMIT, Embedding
+from memory.kernel.ports import UNKNOWN_LIMIT, Embedding, ModelIdentity
 from memory.reembedding.entities import ModelVectors
 from memory.reembedding.rules import SituationSample
 
@@ -159,7 +159,8 @@ def _to_row(key: VectorKey, made: Embedding) -> dict[str, object]:
 
 def _to_vectors(row: RowMapping) -> ModelVectors:
     state = "current" if row["is_current"] else "former" if row["is_former"] else "prepared"
-    return ModelVectors(row["model_id"], row["name"], row["width"], row["vectors"], state)
+    identity = ModelIdentity(row["name"], row["revision"], row["sha256"], row["width"])
+    return ModelVectors(row["model_id"], identity, row["vectors"], state)
 
 
 _WITHOUT = """
@@ -267,7 +268,7 @@ _SWITCH = text("""
 
 
 _MODELS = text("""
-    SELECT v.model_id, m.name, m.width, sum(v.one) AS vectors,
+    SELECT v.model_id, m.name, m.revision, m.sha256, m.width, sum(v.one) AS vectors,
         v.model_id IS NOT DISTINCT FROM n.model_id AS is_current,
         v.model_id = ANY(n.former_model_ids) AS is_former
     FROM (
@@ -278,8 +279,8 @@ _MODELS = text("""
     ) AS v
     JOIN embedding_model m ON m.id = v.model_id
     JOIN namespace n ON n.id = :ns
-    GROUP BY v.model_id, m.name, m.width, n.model_id, n.former_model_ids
-    ORDER BY is_current DESC, is_former DESC, m.name, v.model_id
+    GROUP BY v.model_id, m.id, n.model_id, n.former_model_ids
+    ORDER BY is_current DESC, is_former DESC, m.name, m.revision, v.model_id
 """)
 
 

@@ -43,7 +43,8 @@ def backup(*, out: Path, login_file: Path | None, data: Path | None) -> None:
         finally:
             dump.unlink(missing_ok=True)
     rows, size = sum(made.rows.values()), out.stat().st_size
-    click.echo(f"backed up {counted(rows, 'row')} at {made.schema}, {size} bytes, to {out}")
+    held = f"{counted(rows, 'row')} at {made.schema}, {counted(size, 'byte')}"
+    click.echo(f"backed up {held}, to {out}")
 
 
 @contextlib.contextmanager

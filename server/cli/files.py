@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import IO
 
 import click
+from click.core import ParameterSource
 
 from memory.kernel.errors import Conflict, Unavailable
 
@@ -15,6 +16,20 @@ file_path = click.Path(path_type=Path, dir_okay=False)
 data_option = click.option(
     "--data", type=click.Path(path_type=Path), help="Data directory (MEMLIFT_HOME)."
 )
+
+
+def named_url(url: str | None, data: Path | None) -> str | None:
+    """The address that was asked for; none of the environment's where a data directory names the
+    server. Raises UsageError where options name both.
+    """
+    if data is None:
+        return url
+    source = click.get_current_context().get_parameter_source("url")
+    if source is ParameterSource.COMMANDLINE:
+        raise click.UsageError(
+            "--data names a server by its data directory, --url by its address: give one of the two"
+        )
+    return None
 
 
 def beside(out: Path, kind: str) -> Path:

@@ -47,7 +47,10 @@ def runs(server: ServerOptions, *, limit: int, namespace: str) -> None:
     """List runs of jobs on a namespace, newest first."""
     with server.connected(namespace) as client:
         found = client.list_job_runs(limit=limit).items
-    rows = ((r.id, r.job, r.state, r.dry_run, minute(r.started_at), r.reason) for r in found)
+    rows = (
+        (r.id, r.job, r.state, "yes" if r.dry_run else "no", minute(r.started_at), r.reason)
+        for r in found
+    )
     server.print(found, table(("RUN", "JOB", "STATE", "DRY RUN", "BEGAN", "WHY IT FAILED"), rows))
 
 

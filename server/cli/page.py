@@ -25,7 +25,8 @@ of this machine in its data directory, with the operator's key. They need the pa
 `memlift-client`, as do `ask`, `remember`, `report`, `verify` and `import-scores`.
 
 - `--url URL`: The server (MEMLIFT_URL).
-- `--key-file FILE`: File with the key; else MEMLIFT_KEY, else the operator's on this machine.
+- `--key-file FILE`: File with the key; else MEMLIFT_KEY, else the operator's on this machine. With
+  --data, else the operator's of that directory.
 - `--data DATA`: Data directory of a server on this machine (MEMLIFT_HOME).
 - `--json`: Print JSON.
 """

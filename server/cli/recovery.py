@@ -82,19 +82,10 @@ def open_dashboard(*, data: Path | None, only_print: bool, as_json: bool) -> Non
     Without access to the operator's key or the database it opens the page that asks for a key.
     """
     settings = load({"data": data})
-    url = _address(settings)
+    url = hosting.left_address(settings) or hosting.near_url(settings)
     link = asyncio.run(login_link(settings, url)) or f"{url}/dashboard/"
     if as_json:
         click.echo(json.dumps({"link": link}))
         return
     if only_print or click.launch(link) != 0:
         click.echo(link)
-
-
-def _address(settings: Settings) -> str:
-    """Where the server listens, as it wrote down; else where it would."""
-    try:
-        file = settings.data.expanduser() / hosting.ADDRESS_FILE
-        return file.read_text(encoding="utf-8").strip()
-    except OSError:
-        return hosting.near_url(settings)

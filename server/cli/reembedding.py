@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.progress import MofNCompleteColumn, Progress, TaskID, TimeRemainingColumn
 
 from memory.inference.service import register_model
+from memory.kernel.ports import tell_apart
 from memory.kernel.postgres.database import Database
 from memory.reembedding.entities import (
     DroppedVectors,
@@ -183,10 +184,11 @@ def _say_fit(fit: ModelFit | None) -> tuple[str | None, str | None]:
 
 
 def _say_vectors(found: Sequence[NamespaceVectors]) -> str:
+    labels = iter(tell_apart([held.model for one in found for held in one.models]))
     rows = [
-        (one.namespace, model.model, model.width, model.vectors, model.state)
+        (one.namespace, next(labels), held.model.width, held.vectors, held.state)
         for one in found
-        for model in one.models
+        for held in one.models
     ]
     return table(("NAMESPACE", "MODEL", "WIDTH", "VECTORS", "STATE"), rows)
 

@@ -15,6 +15,7 @@ from memlift_client.command import connect, explain
 
 from memory.kernel.errors import MemoryFault
 from memory.kernel.text import escape_controls
+from server.cli.files import named_url
 from server.operator_key import require_loopback
 from server.settings import load
 
@@ -51,15 +52,16 @@ class ServerOptions:
             ) from fault
 
     def _open(self, namespace: str) -> MemLift:
-        if self.data is not None and self.key_file is None:
-            return MemLift.from_home(self.data, namespace)
         file = self.key_file
-        if file is None and self.key is None:
+        if file is None and self.key is None and self.data is None:
             file = load().operator_key_file
             if file is not None and self.url is not None:
                 require_loopback(self.url)
         return connect(
-            url=self.url, key_file=None if file is None else str(file), namespace=namespace
+            url=self.url,
+            key_file=None if file is None else str(file),
+            namespace=namespace,
+            home=self.data,
         )
 
     def print(self, found: object, text: str) -> None:
@@ -74,6 +76,7 @@ def speaking(command: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(command)
     def run(**given: Any) -> None:
+        given["url"] = named_url(given["url"], given["data"])
         names = ("url", "key_file", "key", "data", "as_json")
         command(ServerOptions(*(given.pop(name) for name in names)), **given)
 
@@ -89,7 +92,8 @@ def speaking(command: Callable[..., None]) -> Callable[..., None]:
         click.option(
             "--key-file",
             type=click.Path(path_type=Path),
-            help="File with the key; else MEMLIFT_KEY, else the operator's on this machine.",
+            help="File with the key; else MEMLIFT_KEY, else the operator's on this machine."
+            " With --data, else the operator's of that directory.",
         ),
         click.option(
             "--url", envvar="MEMLIFT_URL", help="The server (MEMLIFT_URL), or one on this machine."

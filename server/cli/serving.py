@@ -10,14 +10,11 @@ import click
 
 from memory.kernel.postgres.partitions import MOST as MOST_PARTITIONS
 from server import hosting
+from server.cli.files import data_option, named_url
 from server.doctor import examine
 from server.mcp.bridge import BridgeOptions, serve_mcp
 from server.opening import needs_owner
-from server.settings import cap_threads, explain, load, publish
-
-data_option = click.option(
-    "--data", type=click.Path(path_type=Path), help="Data directory (MEMLIFT_HOME)."
-)
+from server.settings import explain, load, prepare_processes, publish
 
 
 @click.command()
@@ -35,7 +32,7 @@ def serve(**given: object) -> None:
     """Serve; without a database URL, with a Postgres of its own in the data directory."""
     settings = load(given)
     publish(given)
-    cap_threads(settings.workers + needs_owner(settings))
+    prepare_processes(settings.workers + needs_owner(settings))
     hosting.serve(settings)
 
 
@@ -109,6 +106,7 @@ def mcp(
     data: Path | None,
 ) -> None:
     """Speak the Model Context Protocol for a running server, to a host that starts processes."""
+    url = named_url(url, data)
     serve_mcp(load({"data": data}), BridgeOptions(url, key, key_file, namespace))
 
 

@@ -58,8 +58,8 @@ def export_command(
     with hosting.existing_database(load({"data": data})) as url, new_file(out) as file:
         _require_head(url)
         manifest = _run(url, lambda database: export(database, file))
-    size = out.stat().st_size
-    click.echo(f"exported {namespace}: {counted(manifest.rows, 'row')}, {size} bytes, to {out}")
+    size = counted(out.stat().st_size, "byte")
+    click.echo(f"exported {namespace}: {counted(manifest.rows, 'row')}, {size}, to {out}")
 
 
 @click.command("import")

@@ -2,9 +2,9 @@
 
 import importlib
 
-from server.settings import cap_threads, prepare_environment
+from server.settings import prepare_environment, prepare_processes
 
 prepare_environment()
-cap_threads(1)
+prepare_processes(1)
 for name in ("memory.inference.sentence_models", "server.app", "server.cli.serving"):
     importlib.import_module(name)

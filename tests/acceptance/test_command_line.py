@@ -115,6 +115,7 @@ def test_runs_are_listed_newest_first_and_outcomes_applied(memlift: Memlift, slu
 
     found = read(memlift("job", "runs", "--limit", "1", "--namespace", slug, "--json"))
     assert [one["job"] for one in found] == ["decay"]  # pyright: ignore[reportIndexIssue, reportGeneralTypeIssues] - JSON
+    assert " no " in done(memlift("job", "runs", "--namespace", slug))
     said = done(memlift("job", "apply", "--retry", "--namespace", slug))
     assert said.startswith("0 applied, 0 wait, 0 set aside; bank version ")
 
@@ -124,7 +125,14 @@ def test_a_rollback_is_looked_at_first(memlift: Memlift, slug: str) -> None:
     [key] = [one for one in read(memlift("key", "list", "--json")) if one["namespace"] == slug]  # pyright: ignore[reportGeneralTypeIssues] - JSON
     words = ("rollback", "--key-id", key["id"], "--namespace", slug)
 
-    assert done(memlift(*words, "--dry-run")).startswith("would withdraw 0 outcomes")
+    said = done(memlift(*words, "--dry-run"))
+    assert said.startswith("would withdraw 0 outcomes")
+    assert "no weight would change" in said
+    by_name = ("rollback", "--namespace", slug, "--dry-run", "--key-id")
+    assert done(memlift(*by_name, "bot")) == said
+    assert "`memlift key list` has names and ids" in sentence(memlift(*by_name, "liar"))
+    done(memlift("key", "create", "bot", "--namespace", slug))
+    assert "2 keys are called bot, name one: " in sentence(memlift(*by_name, "bot"))
     # The id is nobody's credential.
     mistaken = memlift("rollback", "--key", key["id"], "--namespace", slug)
     assert mistaken.exit_code == 2
@@ -170,6 +178,21 @@ def test_open_prints_a_link_that_logs_in(memlift: Memlift, shared_server: Server
 )
 def test_wrong_use_is_exit_code_two(memlift: Memlift, words: tuple[str, ...]) -> None:
     assert memlift(*words).exit_code == 2
+
+
+def test_data_says_which_server_whatever_key_is_named(
+    memlift: Memlift, shared_server: Server, slug: str, monkeypatch, tmp_path
+) -> None:
+    boss, data = tmp_path / "boss.key", shared_server.home.data
+    boss.write_text((data / "operator.key").read_text())
+    monkeypatch.setenv("MEMLIFT_HOME", str(tmp_path))
+    monkeypatch.setenv("MEMLIFT_URL", "http://127.0.0.1:9")
+    here = ("--data", data, "--key-file", boss)
+
+    assert shared_server.url in done(memlift("status", *here))
+    assert slug in done(memlift("namespace", "list", *here))
+    both = memlift("status", "--url", shared_server.url, *here)
+    assert (both.exit_code, "give one of the two" in both.stderr) == (2, True)
 
 
 def test_what_the_server_or_the_client_refuses_is_one_sentence(memlift: Memlift, tmp_path) -> None:

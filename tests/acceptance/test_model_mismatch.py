@@ -120,7 +120,7 @@ def test_a_server_with_another_model_is_not_ready_and_refuses_the_namespace(
 
     assert status == 503
     assert not checks["model"]["ok"]
-    assert "default (all-MiniLM-L6-v2)" in checks["model"]["detail"]
+    assert "default, of all-MiniLM-L6-v2 (float32)" in checks["model"]["detail"]
     assert "untouched" not in checks["model"]["detail"]
     assert {(fault.status, fault.code) for fault in refusals} == {(503, "model_mismatch")}
     assert all("namespace default" in fault.detail for fault in refusals)

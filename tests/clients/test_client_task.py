@@ -325,6 +325,25 @@ def test_the_key_of_this_machine_is_sent_to_no_other(bare, monkeypatch, url):
         MemLift.from_home()
 
 
+def test_a_key_file_is_for_the_server_of_the_home_that_is_named(bare, monkeypatch, tmp_path):
+    other, boss = tmp_path / "other", tmp_path / "boss.key"
+    other.mkdir()
+    boss.write_text("ml_boss\n")
+    (bare / "url").write_text("http://127.0.0.1:8001\n")
+    (other / "url").write_text("http://127.0.0.1:8002\n")
+    monkeypatch.setenv("MEMLIFT_HOME", str(bare))
+
+    def reached(home):
+        memory = connect(url=None, key_file=str(boss), namespace="default", home=home)
+        return memory._connection.url, memory._connection.key
+
+    assert reached(other) == ("http://127.0.0.1:8002", "ml_boss")
+    assert reached(None) == ("http://127.0.0.1:8001", "ml_boss")
+    (other / "url").unlink()
+    with pytest.raises(ConfigurationError, match="no server runs in"):
+        reached(other)
+
+
 def test_a_home_without_a_key_says_where_it_was_looked_for(bare):
     with pytest.raises(ConfigurationError) as raised:
         MemLift.from_home(bare / "other")

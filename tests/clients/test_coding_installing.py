@@ -51,7 +51,7 @@ def test_one_command_installs_and_one_removes_beside_what_is_there(
     [ours] = hooks["UserPromptSubmit"][0]["hooks"]
     key = Path.cwd() / "k"
     assert ours["command"] == (
-        f"{sys.executable} -m memlift_coding hook {tool} --namespace builds --key-file {key}"
+        f"{sys.executable} -P -m memlift_coding hook {tool} --namespace builds --key-file {key}"
     )
     assert hooks["Stop"][0] == OTHERS["hooks"]["Stop"][0]
     assert hooks["Stop"][1]["hooks"] == [ours]

@@ -1,7 +1,9 @@
 """The doctor: what is wrong, all of it, and nothing where nothing is."""
 
 import socket
+import threading
 from datetime import UTC, datetime, timedelta
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
@@ -33,12 +35,20 @@ def examined(*arguments: object) -> tuple[Result, dict[str, str]]:
     return result, {line[6:].partition(":")[0]: line[:4] for line in lines}
 
 
-def test_a_fresh_machine_is_found_well() -> None:
+def test_a_fresh_machine_is_found_well_and_no_file_of_the_current_folder_is_run(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for module in ("numpy", "h2", "memory", "torch"):
+        mark = tmp_path / f"{module} was run"
+        (tmp_path / f"{module}.py").write_text(f"open({str(mark)!r}, 'w')")
+    monkeypatch.chdir(tmp_path)
+
     result, verdicts = examined("--port", find_free_port())
 
     assert result.exit_code == 0, result.stdout
     assert set(verdicts.values()) == {"ok  "}
     assert verdicts.keys() >= {"python", "database", "clock", "migrations", "torch", "model"}
+    assert not list(tmp_path.glob("* was run"))
 
 
 def test_every_fault_is_found_in_one_go(monkeypatch: pytest.MonkeyPatch, data: Path) -> None:
@@ -105,6 +115,36 @@ def test_a_model_that_there_is_not_is_a_finding(monkeypatch: pytest.MonkeyPatch)
     assert (verdicts["model"], verdicts["reranker"]) == ("FAIL", "FAIL")
     [line] = [one for one in result.stdout.splitlines() if "no-such-model" in one]
     assert "MEMLIFT_EMBEDDING_MODEL" in line
+
+
+@pytest.mark.usefixtures("without_model")
+def test_a_server_of_the_same_directory_is_told_with_its_address(data: Path) -> None:
+    class Alive(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(b'{"status": "live"}')
+
+    with HTTPServer(("127.0.0.1", 0), Alive) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{server.server_port}"
+        data.mkdir(mode=0o700)
+        (data / "url").write_text(f"{url}\n")
+        told = [doctor._port(load({"port": one})) for one in (server.server_port, 9)]
+        (data / "url").unlink()
+        strange = doctor._port(load({"port": server.server_port}))
+        server.shutdown()
+
+    runs = f"a server of {data} runs at {url}"
+    assert told == [runs, f"{runs}; 9 is free"]
+    assert strange.endswith(f"with another data directory than {data}")
+
+
+def test_what_does_not_load_in_time_says_what_to_change(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "TORCH_SECONDS", 0)
+
+    with pytest.raises(Unavailable, match="within 0 s: run this again while"):
+        doctor._torch(load())
 
 
 def test_a_clock_that_is_apart_from_the_databases_is_a_finding() -> None:

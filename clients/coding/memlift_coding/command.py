@@ -139,8 +139,10 @@ def _changes(given: argparse.Namespace) -> list[Change]:
 
 
 def _hook_command(given: argparse.Namespace) -> str:
-    """What is shared with others names no path of this machine."""
-    words = ["memlift-coding"] if given.project else [sys.executable, "-m", "memlift_coding"]
+    """What is shared with others names no path of this machine. A hook runs in the folder that the
+    agent works in: -P, so that no file of that folder is taken for a module.
+    """
+    words = ["memlift-coding"] if given.project else [sys.executable, "-P", "-m", "memlift_coding"]
     words += ["hook", given.tool]
     for name in OPTIONS:
         value = getattr(given, name)

@@ -20,35 +20,53 @@ class LocalServer:
     key: str | None = field(repr=False)
 
 
-def find_local(home: str | Path | None = None, url: str | None = None) -> LocalServer:
+def find_local(
+    home: str | Path | None = None, url: str | None = None, key: str | None = None
+) -> LocalServer:
     """`url`, or `MEMLIFT_URL`, and `MEMLIFT_KEY` where they are set; else what a server on this
-    machine left in its data directory: `home`, `MEMLIFT_HOME`, or where it lies by custom. Its key
-    goes to no other machine. Raises ConfigurationError that names the places which hold no key, or
-    the address that a key has to be named for.
+    machine left in its data directory: `MEMLIFT_HOME`, or where it lies by custom. Where `home` is
+    given, its server alone. A `key` goes there in the place of any that is found. The key of this
+    machine goes to no other. Raises ConfigurationError that names the places which hold no key, the
+    directory that no server runs in, or the address that a key has to be named for.
     """
-    url, key = url or os.environ.get("MEMLIFT_URL"), os.environ.get("MEMLIFT_KEY")
-    if home is None and url and key:
-        return LocalServer(url, key)
-    places = [Path(home).expanduser()] if home is not None else [*_places()]
+    if home is not None:
+        return _find_in(Path(home).expanduser(), key)
+    url, key = url or os.environ.get("MEMLIFT_URL"), key or os.environ.get("MEMLIFT_KEY")
+    if key:
+        left = (_read(place / "url") for place in _places())
+        return LocalServer(url or next(filter(None, left), DEFAULT_URL), key)
+    places = [*_places()]
     found = next((place for place in places if (place / "operator.key").exists()), None)
     if found is None:
-        if home is None and key:
-            return LocalServer(url or DEFAULT_URL, key)
-        named = " or ".join(str(place) for place in places)
-        raise ConfigurationError(
-            f"no operator.key in {named}: start `memlift serve` on this machine, name its data"
-            " directory, or set MEMLIFT_URL and MEMLIFT_KEY; where the key was lost,"
-            " `memlift key recover` makes one"
-        )
-    if home is not None:
-        return LocalServer(_read(found / "url") or DEFAULT_URL, _key(found))
+        raise _no_key(*places)
     own = _read(found / "url") or DEFAULT_URL
-    if url and not key and url.rstrip("/") != own.rstrip("/") and not _is_loopback(url):
+    if url and url.rstrip("/") != own.rstrip("/") and not _is_loopback(url):
         raise ConfigurationError(
             f"the operator's key of this machine is not sent to {url}: name a key of that server,"
             " by a key file or MEMLIFT_KEY"
         )
-    return LocalServer(url or own, key or _key(found))
+    return LocalServer(url or own, _key(found))
+
+
+def _find_in(home: Path, key: str | None) -> LocalServer:
+    """The server of this directory, wherever others listen."""
+    if key is None and not (home / "operator.key").exists():
+        raise _no_key(home)
+    url = _read(home / "url")
+    if url is None:
+        raise ConfigurationError(
+            f"no server runs in {home}: start `memlift serve` with that data directory, or name"
+            " the server by its address"
+        )
+    return LocalServer(url, key or _key(home))
+
+
+def _no_key(*places: Path) -> ConfigurationError:
+    return ConfigurationError(
+        f"no operator.key in {' or '.join(map(str, places))}: start `memlift serve` on this"
+        " machine, name its data directory, or set MEMLIFT_URL and MEMLIFT_KEY; where the key was"
+        " lost, `memlift key recover` makes one"
+    )
 
 
 def _is_loopback(url: str) -> bool:

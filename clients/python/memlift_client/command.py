@@ -142,15 +142,15 @@ def connect(
     namespace: str,
     agent: str | None = None,
     retry_policy: RetryPolicy | None = None,
+    home: str | Path | None = None,
 ) -> MemLift:
-    """The client, as options or the environment say. Raises MemLiftError or OSError."""
-    if key_file is not None:
-        key: str | None = Path(key_file).expanduser().read_text(encoding="utf-8")
-        url = url or os.environ.get("MEMLIFT_URL") or find_local().url
-    else:
-        found = find_local(url=url)
-        url, key = found.url, found.key
-    return MemLift(url, key, namespace, agent=agent or DEFAULT_AGENT, retry_policy=retry_policy)
+    """The client, as options or the environment say; of the server in `home`, where one is given.
+    Raises MemLiftError or OSError.
+    """
+    key = None if key_file is None else Path(key_file).expanduser().read_text(encoding="utf-8")
+    found = find_local(home, url, key)
+    agent = agent or DEFAULT_AGENT
+    return MemLift(found.url, found.key, namespace, agent=agent, retry_policy=retry_policy)
 
 
 def _ask(given: argparse.Namespace, _: list[str] | None) -> int:

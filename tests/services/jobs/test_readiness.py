@@ -29,5 +29,5 @@ async def test_a_namespace_of_another_model_is_named_and_keeps_nobody_else_waiti
         await connection.execute(moved.values(model_id=engine.model.id))
     assert checks["model"].ok
     assert not checks["other_models"].ok
-    assert f"{wall} (another-model)" in checks["other_models"].detail
+    assert f"{wall}, of another-model (" in checks["other_models"].detail
     assert (await readiness(engine))["other_models"].ok

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from uuid import UUID
 
 import numpy as np
@@ -18,9 +18,10 @@ from memory.erasure.service import erase
 from memory.experiences.service import remember
 from memory.inference.service import register_model
 from memory.inference.stand_ins import HashEmbedder
+from memory.jobs.checks import readiness
 from memory.kernel.engine import Engine
 from memory.kernel.errors import MemoryFault, Rejected, Unavailable
-from memory.kernel.ports import Embedding, ModelIdentity
+from memory.kernel.ports import Embedding, ModelIdentity, tell_apart
 from memory.memories.entities import MemoryEdit
 from memory.memories.store.centroids import CentroidStore
 from memory.reembedding.entities import (
@@ -37,6 +38,7 @@ from memory.tasks.service import add_task
 from memory.tasks.store.actors import ActorStore
 from memory.tenancy.entities import Call, Key
 from memory.tenancy.service import authenticate, ensure_operator_key
+from memory.tenancy.store.moves import MoveStore
 from memory.tenancy.tables import namespace
 from tests.fixtures.builders import a_draft
 from tests.fixtures.engine import NOON, Caller, a_namespace, an_engine
@@ -206,8 +208,9 @@ async def test_a_process_of_the_former_model_refuses_that_namespace_alone(
     assert {asked.value.kind, wrote.value.kind} == {"model_mismatch"}
     assert asked.value.detail == (
         f"namespace {written.namespace.slug} holds vectors of another embedding model than that "
-        "of this server (hash); ask a server that has its model, start this one with that model "
-        "(MEMLIFT_EMBEDDING_MODEL), or move the namespace with `memlift re-embed`"
+        "of this server, hash (float32); ask a server that has its model, which "
+        "`memlift re-embed --status` names, start this one with it (MEMLIFT_EMBEDDING_MODEL, "
+        "MEMLIFT_EMBEDDING_DTYPE), or move the namespace with `memlift re-embed`"
     )
     assert "was just moved to another embedding model" in wrote.value.detail
     assert asked.value.retry_after == 30
@@ -295,7 +298,7 @@ async def test_a_move_may_be_prepared_and_taken_back_before_it_is_made(engine, a
 
     assert (prepared.state, prepared.embedded) == (MoveState.PREPARED, held)
     assert [one.vectors for one in kept] == [0]
-    assert (dropped.vectors, dropped.models) == (held, ("other",))
+    assert (dropped.vectors, dropped.models) == (held, ("other (float32)",))
     assert await counts(engine, written) == {"current": held}
     assert await ids_of(engine, written, "a question about rain and shares") != []
 
@@ -317,7 +320,7 @@ async def test_the_way_back_embeds_only_what_came_since_until_the_former_vectors
     after = await centroids(engine, written, engine.model.id)
     assert np.allclose(before["markets"], after["markets"], atol=1e-3)
     [dropped] = await drop_vectors(engine.database, "former", [written.namespace.slug], NOON)
-    assert dropped.models == ("other",)
+    assert dropped.models == ("other (float32)",)
     assert list(await counts(engine, written)) == ["current"]
     assert await centroids(engine, written, other.model.id) == {}
     again = await moved(engine, written)
@@ -342,6 +345,73 @@ async def test_copies_of_a_namespace_that_was_moved_are_let_go(
     asked = "a question about rain and shares"
     assert await ids_of(other, written, asked) == await ids_of(plain, written, asked) != []
     assert other.resident.gauges()["resident_namespaces"] == 1
+
+
+async def test_models_that_differ_in_dtype_or_weights_alone_are_told_apart(
+    engine, another, written
+):
+    for weights in "ab":
+        twin = BlurredEmbedder(ModelIdentity("hash", "bfloat16", weights * 64, 32))
+        await moved(await another(twin), written, accept_misfit=True)
+
+    [found] = await list_vectors(engine.database, [written.namespace.slug])
+    checks = await readiness(engine)
+
+    assert tell_apart([one.model for one in found.models]) == [
+        "hash (bfloat16, weights bbbbbbbb)",
+        "hash (float32)",
+        "hash (bfloat16, weights aaaaaaaa)",
+    ]
+    assert "another model than hash (float32) in: " in checks["other_models"].detail
+    assert f"{written.namespace.slug}, of hash (bfloat16)" in checks["other_models"].detail
+
+
+async def test_what_cannot_go_is_named_before_the_first_switch(
+    engine, operator, another, written, beside
+):
+    other = await another(HashEmbedder(96, "other"))
+    gone, going = beside.namespace, await a_namespace(engine, operator)
+    ids = [gone.id, (await a_call(engine, operator, going)).namespace.id]
+    async with engine.database.transaction() as connection:
+        for one in ids:
+            await MoveStore(connection).pause(one, "https://there.example", timedelta(hours=1))
+        assert await MoveStore(connection).leave(gone.id)
+
+    names = (written.namespace.slug, gone.slug, "nobody", going)
+    with pytest.raises(Rejected) as refused:
+        await re_embed(other, ReembedRequest(names), noon, silent)
+
+    assert refused.value.detail == (
+        f"{gone.slug}: the namespace has moved: it is served at https://there.example; "
+        "no such namespace: nobody; "
+        f"{going}: the namespace is being moved to another deployment: ask again; "
+        "nothing was done with the others"
+    )
+    assert set(await counts(engine, written)) == {"current"}
+    async with engine.database.transaction() as connection:
+        for one in ids:
+            await MoveStore(connection).open(one)
+
+
+async def test_what_stops_on_the_way_says_which_were_switched(
+    engine, operator, another, written, beside
+):
+    other = await another(HashEmbedder(96, "other"))
+    slugs = (written.namespace.slug, beside.namespace.slug, await a_namespace(engine, operator))
+
+    def report(progress: MoveProgress) -> None:
+        if progress.namespace == beside.namespace.slug:
+            raise Unavailable("the model is away")
+
+    with pytest.raises(Unavailable) as stopped:
+        await re_embed(other, ReembedRequest(slugs), noon, report)
+
+    assert stopped.value.detail == (
+        f"{slugs[1]}: the model is away\n"
+        f"switched to the model: {slugs[0]}\n"
+        f"not switched: {slugs[1]}, {slugs[2]}; called again, it goes on from there"
+    )
+    assert set(await counts(engine, written)) == {"current", "former"}
 
 
 async def test_no_more_texts_a_second_than_asked_for(engine, another, written):
@@ -391,7 +461,7 @@ async def test_a_new_namespace_is_not_begun_with_a_model_that_no_namespace_is_of
     assert isinstance(refused, MemoryFault)
     assert refused.kind == "model_mismatch"
     assert (
-        "is new, and no namespace of this database has the model of this server (other)"
+        "is new, and no namespace of this database has the model of this server, other (float32)"
         in refused.detail
     )
     assert (move.state, move.embedded) == (MoveState.SWITCHED, 0)

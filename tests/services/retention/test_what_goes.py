@@ -9,6 +9,7 @@ from sqlalchemy import text
 
 import memory.retention.service as retention
 from memory.jobs.attempts import NOT_LEADER
+from memory.jobs.service import JobRequest, run_job
 from memory.jobs.stopping import stop_run
 from memory.kernel.engine import Engine
 from memory.kernel.errors import Conflict, MemoryFault, NotFound
@@ -84,6 +85,9 @@ async def test_a_run_that_somebody_stopped_removes_no_more_and_the_next_one_does
     other = await a_call(engine, operator, await a_namespace(engine, operator, settings=SHORT))
     with pytest.raises(NotFound):
         await stop_run(engine, other, begun.id)
+    foreseen = await run_job(engine, call, "retention", JobRequest(dry_run=True, now=LATER))
+    with pytest.raises(NotFound, match="a dry run changes nothing, is not kept"):
+        await stop_run(engine, call, foreseen.id)
 
     stopped = await stop_run(engine, call, begun.id)
     await remove_old(engine, call.namespace, LATER, None)

@@ -181,7 +181,7 @@ def no_fetch(name: str) -> Path:
 
 
 def test_a_model_that_is_nowhere_names_what_to_do():
-    with pytest.raises(Unavailable, match="name a folder that holds it") as refused:
+    with pytest.raises(Unavailable, match="name a folder that holds the model") as refused:
         find_model(ModelChoice("no-such-model"), no_fetch)
     assert refused.value.kind == "model_not_found"
 

@@ -1,6 +1,8 @@
 """What an operator writes into the environment, and what the server makes of it."""
 
 import os
+import subprocess
+import sys
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
@@ -12,10 +14,10 @@ from memory.kernel.errors import Rejected, Unavailable
 from memory.tenancy.namespace_settings import MAX_COST
 from server.settings import (
     Settings,
-    cap_threads,
     load,
     meant,
     prepare_environment,
+    prepare_processes,
     publish,
     unknown_variables,
     variable,
@@ -172,13 +174,44 @@ def test_workers_share_the_cores_unless_the_operator_says_otherwise(
     monkeypatch: pytest.MonkeyPatch, put: Put, workers: int, given: str | None, threads: str
 ) -> None:
     monkeypatch.setattr("server.settings.usable_cores", lambda: 6)
+    put("PYTHONSAFEPATH", "")
     put("OMP_NUM_THREADS", given or "")
     if given is None:
         monkeypatch.delenv("OMP_NUM_THREADS")
 
-    cap_threads(workers)
+    prepare_processes(workers)
 
     assert os.environ["OMP_NUM_THREADS"] == threads
+
+
+PARENT = """
+import multiprocessing
+from server.settings import prepare_processes
+
+if __name__ == "__main__":
+    prepare_processes(2)
+    child = multiprocessing.get_context("spawn").Process(target=print, args=("served",))
+    child.start()
+    child.join()
+"""
+
+
+def test_workers_run_no_file_of_the_current_folder(tmp_path: Path) -> None:
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "started").write_text(PARENT)
+    (tmp_path / "multiprocessing.py").write_text("open('was run', 'w')")
+
+    done = subprocess.run(
+        [sys.executable, tmp_path / "bin" / "started"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert done.stdout == "served\n"
+    assert not (tmp_path / "was run").exists()
 
 
 def test_the_reference_page_lists_the_settings_as_they_are() -> None:
