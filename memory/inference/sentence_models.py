@@ -241,9 +241,11 @@ def _fetch(name: str) -> Path:
     """The folder in the local cache; where there is none, the hub is asked. Raises Unavailable."""
     full_name = name if "/" in name else f"sentence-transformers/{name}"
     try:
-        return Path(
+        cached = Path(
             snapshot_download(full_name, allow_patterns=WANTED_FILES, local_files_only=True)
         )
+        if _is_whole(cached):
+            return cached
     except HFValidationError:
         raise Unavailable("that is no name of a model on the hub") from None
     except LocalEntryNotFoundError:
@@ -253,6 +255,12 @@ def _fetch(name: str) -> Path:
     logger.warning("fetching the model %s from %s", full_name, constants.ENDPOINT)
     revision = _ask_hub(full_name)
     return Path(snapshot_download(full_name, revision=revision, allow_patterns=WANTED_FILES))
+
+
+def _is_whole(snapshot: Path) -> bool:
+    """Whether no download into the cache was broken off: the next one goes on with it."""
+    begun = (snapshot.parents[1] / "blobs").glob("*.incomplete")
+    return any(snapshot.rglob("*.safetensors")) and not any(begun)
 
 
 def _ask_hub(full_name: str) -> str | None:

@@ -48,3 +48,32 @@ def test_a_hub_is_not_asked_unless_that_is_allowed(monkeypatch: pytest.MonkeyPat
 def test_a_name_that_can_be_none_is_not_asked_for() -> None:
     assert refused("/nowhere/model").startswith("there is no folder /nowhere/model: ")
     assert "that is no name of a model on the hub" in refused("a/b/c")
+
+
+def a_cached_model(cache: Path, *files: str) -> Path:
+    """In the layout of the library's cache."""
+    repository = cache / "models--acme--words"
+    for folder in ("refs", "blobs", "snapshots/1f"):
+        (repository / folder).mkdir(parents=True)
+    (repository / "refs" / "main").write_text("1f")
+    for name in files:
+        (repository / name).write_text("{}")
+    return repository
+
+
+def test_what_the_cache_has_is_not_asked_for(tmp_path: Path) -> None:
+    repository = a_cached_model(tmp_path, "snapshots/1f/model.safetensors")
+
+    assert sentence_models._fetch("acme/words") == repository / "snapshots" / "1f"
+
+
+@pytest.mark.parametrize(
+    "files", [["snapshots/1f/config.json"], ["snapshots/1f/a.safetensors", "blobs/2e.incomplete"]]
+)
+def test_a_download_that_was_broken_off_is_gone_on_with(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, files: list[str]
+) -> None:
+    a_cached_model(tmp_path, *files)
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+
+    assert "unless HF_HUB_OFFLINE=0 is set" in refused("acme/words")
