@@ -384,7 +384,7 @@ async def test_what_cannot_go_is_named_before_the_first_switch(
     assert refused.value.detail == (
         f"{gone.slug}: the namespace has moved: it is served at https://there.example; "
         "no such namespace: nobody; "
-        f"{going}: the namespace is being moved to another deployment: ask again; "
+        f"{going}: the namespace is being moved from one deployment to another: ask again; "
         "nothing was done with the others"
     )
     assert set(await counts(engine, written)) == {"current"}
