@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 
 from memory.inference.background import BackgroundModel
-from memory.inference.batcher import Batcher, BatchLimits, InferenceStats
+from memory.inference.batcher import Batcher, BatchLimits, InferenceStats, text_cost
 from memory.inference.cache import EmbeddingCache
 from memory.inference.loading import LoadedEmbedder, ModelChoice, Tokenizer, open_embedder
 from memory.inference.shared import SharedEmbedder
@@ -37,7 +37,9 @@ class LocalEmbedder:
         self.worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="inference")
         self.cache = EmbeddingCache(policy.cache_bytes)
         self._model = BackgroundModel(lambda: load(policy.model), self.worker)
-        self._batcher = Batcher(self._compute, cost=len, limits=policy.limits, worker=self.worker)
+        self._batcher = Batcher(
+            self._compute, cost=text_cost, limits=policy.limits, worker=self.worker
+        )
 
     def start(self) -> None:
         """Begin to load the model and return at once."""

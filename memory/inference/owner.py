@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar, cast
 
 from memory.inference.background import BackgroundModel
-from memory.inference.batcher import Batcher, BatchLimits
+from memory.inference.batcher import Batcher, BatchLimits, text_cost
 from memory.inference.loading import (
     LoadedEmbedder,
     LoadedReranker,
@@ -107,7 +107,11 @@ class ModelOwner:
         self._reranker: Owned[LoadedReranker, Pair, float] | None = None
         if (choice := models.embedder) is not None:
             self._embedder = Owned(
-                lambda: embedder(choice), _embed, len, limits=models.limits, device=self._device
+                lambda: embedder(choice),
+                _embed,
+                text_cost,
+                limits=models.limits,
+                device=self._device,
             )
         if (other := models.reranker) is not None:
             self._reranker = Owned(
