@@ -6,7 +6,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from memlift_client import MemLiftProblem
+from memlift_client import MemLift, MemLiftProblem, Retrieval
 
 from tests.acceptance.servers import Home, Server
 from tests.fixtures.language_model import API_KEY, GOOD, Script
@@ -26,6 +26,16 @@ def server(used_home: Home, begin: Begin, language_model: Script) -> Server:
         # A busy machine takes longer than the second that an agent would wait.
         MEMLIFT_LLM_QUERY_TIMEOUT=30,
     )
+
+
+def asked_of_the_model(memory: MemLift, text: str) -> Retrieval:
+    """The library loads beside the first requests; until then guidelines are compiled by rule."""
+    for _ in range(ATTEMPTS):
+        answer = memory.retrieve(agent="solver", task={"text": text}, arm="on")
+        if answer.compiler != "deterministic/1" and answer.search.by == "model":
+            return answer
+        time.sleep(0.5)
+    pytest.fail("no answer came of the language model")
 
 
 MODELS = """
@@ -67,13 +77,7 @@ def test_a_namespace_asks_the_model_that_it_chose_within_what_the_server_may_cos
         memory.change_namespace(version, settings={"llm_models": {"compile": "large"}})
     memory.change_namespace(version, settings={"llm_models": {"compile": "small"}})
 
-    for _ in range(ATTEMPTS):
-        answer = memory.retrieve(
-            agent="solver", task={"text": "Will it snow in Oslo tomorrow?"}, arm="on"
-        )
-        if answer.compiler != "deterministic/1" and answer.search.by == "model":
-            break
-        time.sleep(0.5)
+    answer = asked_of_the_model(memory, "Will it snow in Oslo tomorrow?")
 
     assert refused.value.field == "settings.llm_models.compile"
     assert answer.compiler == "model/openai/small"
@@ -107,14 +111,7 @@ def test_a_guideline_in_the_models_words_comes_over_http_and_its_writing_is_read
     )
     bearer = {"authorization": f"Bearer {server.home.operator_key.read_text().strip()}"}
 
-    # The library loads beside the first requests; until then guidelines are compiled by rule.
-    for _ in range(ATTEMPTS):
-        answer = memory.retrieve(
-            agent="solver", task={"text": "Will it rain in Seattle tomorrow?"}, arm="on"
-        )
-        if answer.compiler != "deterministic/1" and answer.search.by == "model":
-            break
-        time.sleep(0.5)
+    answer = asked_of_the_model(memory, "Will it rain in Seattle tomorrow?")
 
     assert answer.compiler == "model/openai/stub"
     assert "begin with the base rate" in (answer.guideline.text or "")
