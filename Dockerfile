@@ -1,6 +1,6 @@
 # The server from the lock, as an ordinary user. Which build of torch is installed depends on the
 # index that the build is given; without one, on pip's default.
-FROM python:3.12-slim AS build
+FROM python:3.12.14-slim-trixie@sha256:78387bc3881b8273120a12ebe6c1ab22b018ccc2c9adf565ae1ac9b536e184ea AS build
 ARG PIP_INDEX_URL
 ARG PIP_EXTRA_INDEX_URL
 ARG TORCH=torch==2.13.0
@@ -18,7 +18,7 @@ COPY server server
 COPY migrations migrations
 RUN pip install --no-deps --no-build-isolation .
 
-FROM python:3.12-slim
+FROM python:3.12.14-slim-trixie@sha256:78387bc3881b8273120a12ebe6c1ab22b018ccc2c9adf565ae1ac9b536e184ea
 RUN useradd --system --uid 10001 --user-group --no-create-home --shell /usr/sbin/nologin memlift \
     && install -d -o memlift -g memlift -m 700 /var/lib/memlift
 COPY --from=build /opt/memlift /opt/memlift
