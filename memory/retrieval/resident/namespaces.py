@@ -5,6 +5,7 @@ with all who came meanwhile. So it sees whatever was acknowledged before it came
 """
 
 import asyncio
+import gc
 import logging
 from collections import OrderedDict
 from collections.abc import Mapping
@@ -46,6 +47,16 @@ UNSEEN = 10.0
 
 SMALLEST_ROW = ROW_BYTES + 1_000
 """What a memory takes at least, about: where even that is too much, no copy is begun."""
+
+
+SMALL = 1_000
+"""A namespace of so many memories is filled before the call that came first is answered."""
+
+
+FROZEN_AFTER = 4_000
+"""After so many memories the collector is told to leave alone what is there: a full collection that
+looked through a copy of 100,000 would hold up everybody for a second.
+"""
 
 
 class _Outdated(Exception):
@@ -168,28 +179,32 @@ class ResidentNamespaces:
         if memories * SMALLEST_ROW > self._limit:
             return None
         if namespace_id not in self._filling:
-            filling = asyncio.create_task(self._fill(namespace_id, model_id, words=words))
+            filling = asyncio.create_task(self._fill(namespace_id, model_id, memories, words=words))
             self._filling[namespace_id] = filling
             filling.add_done_callback(lambda _: self._filling.pop(namespace_id, None))
-        if memories <= FILL:
+        if memories <= SMALL:
             await asyncio.shield(self._filling[namespace_id])
         return self._copies.get(namespace_id)
 
-    async def _fill(self, namespace_id: UUID, model_id: UUID, *, words: bool) -> None:
+    async def _fill(
+        self, namespace_id: UUID, model_id: UUID, memories: int, *, words: bool
+    ) -> None:
         """The snapshot first: what is read after it may be newer, and is then read again."""
         store = ResidentStore(self._database, namespace_id, model_id, words=words)
         try:
             if (snapshot := await store.snapshot()) is None:
                 return
-            rows = ResidentRows(FIELDS, ResidentWords() if words else None)
+            rows = ResidentRows(FIELDS, ResidentWords() if words else None, expected=memories)
             copy = ResidentNamespace(model_id, rows, snapshot, self._limit)
-            last: UUID | None = None
-            while True:
-                loaded = await store.load_after(last, FIELDS)
+            unfrozen = 0
+            async for loaded in store.load_all(FIELDS):
                 _put(copy.rows, loaded, [one.row.id for one in loaded.rows])
-                if copy.bytes > self._limit or loaded.last is None:
+                unfrozen += len(loaded.rows)
+                if unfrozen >= FROZEN_AFTER:
+                    gc.freeze()
+                    unfrozen = 0
+                if copy.bytes > self._limit:
                     break
-                last = loaded.last
         except MemoryFault as fault:
             log.warning("a resident copy was not filled: %s", fault.detail)
             return

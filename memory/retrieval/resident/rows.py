@@ -6,9 +6,10 @@ taken in single precision, and every row within the margin of the last one wante
 (`memory.retrieval.head`), where double precision decides.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import TypeVar
 from uuid import UUID
 
 import numpy as np
@@ -27,6 +28,7 @@ from memory.retrieval.resident.words import CountedWords, ResidentWords, TextWor
 from memory.retrieval.store.search import (
     MOST_NAMED,
     FoundRow,
+    Half,
     Head,
     Probe,
     Scope,
@@ -35,6 +37,10 @@ from memory.retrieval.store.search import (
 from memory.retrieval.words import SharedWords, TaskWords
 
 Single = npt.NDArray[np.float32]
+Scalar = TypeVar("Scalar", bound=np.generic)
+
+SMALLEST = 1_024
+"""A copy has room for so many memories at least."""
 
 ROW_BYTES = 2_500
 """What a row takes beside its vectors and texts, about: objects of its fields."""
@@ -61,11 +67,12 @@ class StoredState:
 @dataclass(frozen=True, slots=True)
 class LoadedRow:
     """A memory as it stands: whose it is (`*`: everybody's), and all but what one agent or party
-    feels of it. `words`: of its texts, where the copy has them.
+    feels of it. Its vectors, by field, lie apart. `words`: of its texts, where the copy has them.
     """
 
     owner: str
     row: FoundRow
+    vectors: Mapping[str, Half]
     words: TextWords | None = None
 
 
@@ -92,13 +99,17 @@ _NONE = _Held()
 class ResidentRows:
     """Memories of one namespace and model; the first vector says how wide they are."""
 
-    def __init__(self, fields: Collection[str], words: ResidentWords | None = None) -> None:
+    def __init__(
+        self, fields: Collection[str], words: ResidentWords | None = None, *, expected: int = 0
+    ) -> None:
+        """`expected`: so many memories will come, about."""
+        self._expected = expected
         self._width = 0
         self.words = words
         """Those of the texts, where they are held."""
         self._size, self._capacity = 0, 0
         self._slots: dict[UUID, int] = {}
-        self._rows: list[LoadedRow | None] = []
+        self._rows: list[FoundRow | None] = []
         self._held: dict[UUID, _Held] = {}
         self._owners: dict[str, int] = {ANY_AGENT: 0}
         self._living = np.zeros(0, dtype=np.bool_)
@@ -128,7 +139,7 @@ class ResidentRows:
     @property
     def bytes(self) -> int:
         """What it takes, about."""
-        arrays = len(self._fields) * self._capacity * (4 * self._width + 9) + 13 * self._capacity
+        arrays = len(self._fields) * self._size * (4 * self._width + 9) + 13 * self._size
         words = 0 if self.words is None else self.words.bytes
         return arrays + self._text + words + ROW_BYTES * len(self._slots)
 
@@ -143,21 +154,21 @@ class ResidentRows:
         known = None if slot is None else self._rows[slot]
         if slot is None or known is None or not self._is_same(slot, known, loaded):
             self.drop([loaded.row.id])
-            slot = self._append(loaded.row)
+            slot = self._append(loaded)
             if self.words is not None:
                 assert loaded.words is not None
                 self.words.put(slot, loaded.words)
         else:
-            self._forget(slot, known.row)
-        self._rows[slot] = LoadedRow(loaded.owner, replace(loaded.row, vectors={}))
+            self._forget(slot, known)
+        self._rows[slot] = loaded.row
         self._text += _text_bytes(loaded.row)
         self._labels.put(slot, labels_of(loaded.row))
         self._owner[slot] = self._owners.setdefault(loaded.owner, len(self._owners))
         self._learned[slot] = loaded.row.learned_at.timestamp()
 
-    def _is_same(self, slot: int, known: LoadedRow, loaded: LoadedRow) -> bool:
+    def _is_same(self, slot: int, known: FoundRow, loaded: LoadedRow) -> bool:
         """Whether it has the texts that the slot has."""
-        if known.row.version != loaded.row.version:
+        if known.version != loaded.row.version:
             return False
         words = loaded.words
         return self.words is None or (words is not None and self.words.holds(slot, words))
@@ -169,7 +180,7 @@ class ResidentRows:
                 continue
             known = self._rows[slot]
             assert known is not None
-            self._forget(slot, known.row)
+            self._forget(slot, known)
             self._rows[slot] = None
             self._living[slot] = False
             if self.words is not None:
@@ -193,16 +204,16 @@ class ResidentRows:
         for one in influences:
             self._held.setdefault(one.memory_id, _Held()).influences[one.holder_id] = one
 
-    def _append(self, row: FoundRow) -> int:
+    def _append(self, loaded: LoadedRow) -> int:
         slot = self._size
         if not self._width:
-            self._begin(max(len(vector) for vector in row.vectors.values()))
-        if any(len(vector) != self._width for vector in row.vectors.values()):
+            self._begin(max(map(len, loaded.vectors.values())))
+        if any(len(vector) != self._width for vector in loaded.vectors.values()):
             raise UnequalWidths
         if slot == self._capacity:
             self._grow()
         for name, stored in self._fields.items():
-            vector = row.vectors.get(name)
+            vector = loaded.vectors.get(name)
             if vector is not None:
                 wide = vector.astype(np.float64)
                 stored.vectors[slot] = vector
@@ -210,7 +221,7 @@ class ResidentRows:
                 stored.present[slot] = True
         self._rows.append(None)
         self._living[slot] = True
-        self._slots[row.id] = slot
+        self._slots[loaded.row.id] = slot
         self._size += 1
         return slot
 
@@ -219,22 +230,22 @@ class ResidentRows:
         self._fields = {name: self._empty() for name in self._fields}
 
     def _grow(self) -> None:
-        more = max(1_024, self._capacity // 2)
-        self._capacity += more
-
-        def longer(array: npt.NDArray[np.generic]) -> npt.NDArray[np.generic]:
-            added = np.zeros((more, *array.shape[1:]), dtype=array.dtype)
-            return np.concatenate([array, added])
-
-        self._living = longer(self._living).astype(np.bool_, copy=False)
-        self._owner = longer(self._owner).astype(np.int32, copy=False)
-        self._learned = longer(self._learned).astype(np.float64, copy=False)
+        """Room for twice as many: memory that nothing was written to takes up no room."""
+        self._capacity = max(SMALLEST, self._expected + self._expected // 2, 2 * self._size)
+        self._living = self._longer(self._living)
+        self._owner = self._longer(self._owner)
+        self._learned = self._longer(self._learned)
         for name, stored in self._fields.items():
             self._fields[name] = _Field(
-                longer(stored.vectors).astype(np.float32, copy=False),
-                longer(stored.lengths).astype(np.float64, copy=False),
-                longer(stored.present).astype(np.bool_, copy=False),
+                self._longer(stored.vectors),
+                self._longer(stored.lengths),
+                self._longer(stored.present),
             )
+
+    def _longer(self, array: npt.NDArray[Scalar]) -> npt.NDArray[Scalar]:
+        longer = np.zeros((self._capacity, *array.shape[1:]), dtype=array.dtype)
+        longer[: self._size] = array[: self._size]
+        return longer
 
     def view(self, field_name: str) -> "FieldView":
         """One field as it is now, to be compared apart from what is written beside."""
@@ -308,9 +319,9 @@ class ResidentRows:
         return {slot: tuple(found[slot]) for slot in first[:MOST_NAMED]}
 
     def _id(self, slot: int) -> UUID:
-        loaded = self._rows[slot]
-        assert loaded is not None
-        return loaded.row.id
+        row = self._rows[slot]
+        assert row is not None
+        return row.id
 
     def _extended(self, probe: Probe, found: Double) -> Double:
         if len(found) == self._size:
@@ -337,9 +348,8 @@ class ResidentRows:
         return matching
 
     def _found(self, slot: int, fields: Sequence[str], scope: Scope) -> FoundRow:
-        loaded = self._rows[slot]
-        assert loaded is not None
-        row = loaded.row
+        row = self._rows[slot]
+        assert row is not None
         held = self._held.get(row.id, _NONE)
         deviation = held.deviations.get(scope.agent_id)
         influence = None if scope.party_id is None else held.influences.get(scope.party_id)

@@ -5,7 +5,8 @@ exactly the rows whose transactions are not visible in the first (`pg_visible_in
 whatever the order in which they began and ended: nothing is missed, and nobody waits for anybody.
 """
 
-from collections.abc import Mapping, Sequence
+import asyncio
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -14,9 +15,9 @@ from uuid import UUID
 from memory.kernel.postgres.database import Connection, Database, Rows, Statement, execute
 from memory.retrieval.resident.rows import LoadedRow, StoredState
 from memory.retrieval.resident.words import TextWords
-from memory.retrieval.store.search import COLUMNS, JOINED, to_row
+from memory.retrieval.store.search import COLUMNS, JOINED, to_row, vectors_of
 
-FILL = 1_000
+FILL = 250
 """So many memories are read at a time, so that others are served in between."""
 
 
@@ -85,6 +86,16 @@ class ResidentStore:
         ]
         return _to_snapshot(rows[0]), found
 
+    async def load_all(self, fields: Sequence[str]) -> AsyncGenerator[Loaded]:
+        """All by id, the next ones being read while the caller works on those before."""
+        reading = asyncio.create_task(self.load_after(None, fields))
+        try:
+            while (loaded := await reading).last is not None:
+                reading = asyncio.create_task(self.load_after(loaded.last, fields))
+                yield loaded
+        finally:
+            reading.cancel()
+
     async def load_after(self, last: UUID | None, fields: Sequence[str]) -> Loaded:
         """The next memories by id."""
         values = {"last": last, "most": FILL}
@@ -111,7 +122,9 @@ class ResidentStore:
         words = None
         if self._words:
             words = TextWords(tuple(row["pieces"]), tuple(row["raw_terms"] or ()))
-        return LoadedRow(row["owner"], to_row(dict(row)), words)
+        vectors = vectors_of(row)
+        found = to_row({**row, "fields": (), "vectors": ()})
+        return LoadedRow(row["owner"], found, vectors, words)
 
     async def _look(self, *statements: Statement) -> list[Rows]:
         return await self._database.exchange(statements, self._namespace_id)

@@ -447,9 +447,14 @@ def half(sent: bytes | memoryview) -> Half:
     return np.frombuffer(sent, dtype=">f2", offset=4).astype(np.float16)
 
 
-def to_row(row: dict[str, Any]) -> FoundRow:
-    deviation, influence = row["deviation"], row["influence"]
+def vectors_of(row: Mapping[str, Any]) -> dict[str, Half]:
+    """The vectors of a row by field."""
     sent = zip(row["fields"], row["vectors"], strict=True)
+    return {field: half(vector) for field, vector in sent}
+
+
+def to_row(row: Mapping[str, Any]) -> FoundRow:
+    deviation, influence = row["deviation"], row["influence"]
     return FoundRow(
         id=row["id"],
         version=row["version"],
@@ -468,7 +473,7 @@ def to_row(row: dict[str, Any]) -> FoundRow:
         start_weight=row["start_weight"],
         learned_at=row["learned_at"],
         contradicts=tuple(row["contradicts"]),
-        vectors={field: half(vector) for field, vector in sent},
+        vectors=vectors_of(row),
         state=tuple(row["state"]),
         touched_at=row["touched_at"],
         n_credited=row["n_credited"],

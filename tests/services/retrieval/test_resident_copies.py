@@ -433,9 +433,10 @@ async def test_the_namespace_not_asked_for_the_longest_goes_first(pair, operator
     worlds = [World(pair, operator, await a_namespace(pair[0], operator), n) for n in range(3)]
     for world in worlds:
         await world.create(pair[0])
-    await worlds[0].agree()
-    one = int(copies_of(pair[0]).gauges()["resident_bytes"])
-    pair[0].resident = ResidentNamespaces(pair[0].database, 2 * one + one // 2)
+    for world in worlds:
+        await world.agree()
+    whole = int(copies_of(pair[0]).gauges()["resident_bytes"])
+    pair[0].resident = ResidentNamespaces(pair[0].database, whole * 5 // 6)
     for world in (*worlds, *worlds):
         await world.agree()
 
@@ -469,7 +470,8 @@ async def test_many_constraints_of_tasks_that_are_alike_agree(pair, operator: Ke
     bound = KeyDraft(role=Role.AGENT, name="bound", namespace=slug, agents=("solver",))
     key, _ = await create_key(pair[0], operator, bound, NOON)
     worlds = [World(pair, reader, slug, 17) for reader in (operator, key)]
-    await worlds[0].create(pair[0])
+    for _ in range(24):
+        await worlds[0].create(pair[0])
     for number in range(14):
         writer = worlds[number % 5 == 0]
         draft = ConstraintDraft(
