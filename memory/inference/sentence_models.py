@@ -8,6 +8,7 @@ import copy
 import logging
 import threading
 from collections.abc import Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
 from queue import Empty, Queue
@@ -26,9 +27,11 @@ from sentence_transformers import CrossEncoder, SentenceTransformer
 from transformers.utils import logging as transformers_logging
 
 from memory.inference.captured import CapturedModel, capture
+from memory.inference.card import Card
 from memory.inference.features import SAMPLES, FeatureBuilder, find_builder, forward
 from memory.inference.loading import ModelChoice, ModelFolder, find_model
 from memory.inference.packed import pack
+from memory.inference.segments import DeviceSegment
 from memory.inference.tokenizing import (
     MAX_TOKEN_IDS,
     PlainTokenizer,
@@ -92,6 +95,11 @@ class SentenceModel:
                 Embedding(mean(own), ids, unknown_share(self.tokenizer, text, text_pieces))
             )
         return embeddings
+
+    def card(self, worker: Executor) -> Card | None:
+        """Where it computes, if that is no processor."""
+        device = self.model.device
+        return Card(worker, lambda: DeviceSegment(device)) if device.type == "cuda" else None
 
     def _rows(self, windows: Sequence[TextWindow]) -> npt.NDArray[np.float32]:
         rows = np.empty((len(windows), self.identity.width), dtype=np.float32)
