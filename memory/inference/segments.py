@@ -16,7 +16,9 @@ from torch import Tensor
 from memory.inference.card import NoCard
 
 GROWTH = 1.5
-LEAST_ROWS = 1_024
+BLOCK = 128
+"""Rows that are looked at through the best of them, where there are many."""
+MANY_BLOCKS = 1_024
 KEPT_FREE = 10
 """One part in so many of a card is left to the models."""
 MORE = 52
@@ -24,7 +26,7 @@ MORE = 52
 WIDENING = 8
 ROUNDING = 2.0**-21
 """What scaling in single precision adds to the margin: two roundings of a cosine, at both ends."""
-HIDDEN = -1.0
+HIDDEN = -float("inf")
 
 
 class DeviceSegment:
@@ -33,14 +35,14 @@ class DeviceSegment:
     def __init__(self, device: torch.device | str, room: Callable[[], int] | None = None) -> None:
         self._device = torch.device(device)
         self._room = room or (lambda: free_bytes(self._device))
-        self._vectors = torch.empty((0, 0), device=self._device)
-        self._scales = torch.empty(0, device=self._device)
+        self._vectors = self._zeros(0, 0)
+        self._scales, self._hiding = self._zeros(0), self._zeros(0)
         self._mask: npt.NDArray[np.bool_] | None = None
-        self._hidden = torch.empty(0, dtype=torch.bool, device=self._device)
+        """What `_hiding` was made of: 0 for a row that is seen, else `HIDDEN`."""
 
     @property
     def bytes(self) -> int:
-        return 4 * (self._vectors.numel() + self._scales.numel())
+        return 4 * (self._vectors.numel() + self._scales.numel() + self._hiding.numel())
 
     def write(
         self, start: int, vectors: npt.NDArray[np.float32], scales: npt.NDArray[np.float64]
@@ -58,52 +60,73 @@ class DeviceSegment:
         size: int,
         margin: float,
     ) -> list[npt.NDArray[np.intp]]:
-        if not len(seen):
-            return [np.zeros(0, dtype=np.intp) for _ in asked]
+        # Scores lack the lengths of the probes: the margin has them instead.
+        below = (margin + ROUNDING) * np.linalg.norm(asked.astype(np.float64), axis=1)
         with torch.inference_mode():
             scores = self._scores(asked, seen)
-            # Scores lack the lengths of the probes: the margin has them instead.
-            lengths = np.linalg.norm(asked.astype(np.float64), axis=1)
-            below = (margin + ROUNDING) * lengths
             taken = size + MORE
             while True:
-                taken = min(taken, len(seen))
-                best = torch.topk(scores, taken)
-                values, slots = best.values.cpu().numpy(), best.indices.cpu().numpy()
-                last = np.full(len(asked), 0.0)
-                if size < taken:
-                    last = np.maximum(values[:, size - 1] - below, 0.0)
-                if taken == len(seen) or (values[:, -1] < last).all():
-                    return [
-                        one[found >= least]
-                        for one, found, least in zip(slots, values, last, strict=True)
-                    ]
+                values, slots = _best(scores, min(taken, scores.shape[1]))
+                least = np.full(len(asked), HIDDEN)
+                if size < values.shape[1]:
+                    # All below 0 are equal to it.
+                    last = np.maximum(values[:, size - 1], 0.0) - below
+                    least = np.where(last > 0, last, HIDDEN)
+                is_last = (values[:, -1] < least) | (values[:, -1] == HIDDEN)
+                if is_last.all() or taken >= scores.shape[1]:
+                    break
                 taken *= WIDENING
+        kept = (values >= least[:, None]) & (values > HIDDEN)
+        return [one[some] for one, some in zip(slots, kept, strict=True)]
 
     def _scores(self, asked: npt.NDArray[np.float16], seen: npt.NDArray[np.bool_]) -> Tensor:
-        """Of each probe with each row: the cosine by the length of the probe, or `HIDDEN`."""
+        """Of each probe with each row: the cosine times the length of the probe, or `HIDDEN`. There
+        are some rows more than were asked for, which are hidden.
+        """
         if torch.get_float32_matmul_precision() != "highest":
             raise NoCard("products are not taken in single precision here")
+        rows = _whole_blocks(len(seen))
         if self._mask is not seen:
             self._mask = seen
-            self._hidden = torch.from_numpy(seen).to(self._device).logical_not()
-        rows = len(seen)
+            hiding = np.full(rows, HIDDEN, dtype=np.float32)
+            hiding[: len(seen)][seen] = 0.0
+            self._hiding = torch.from_numpy(hiding).to(self._device)
         probes = torch.from_numpy(asked.astype(np.float32)).to(self._device)
         scores = probes @ self._vectors[:rows].T
-        scores.mul_(self._scales[:rows]).clamp_(min=0.0)
-        return scores.masked_fill_(self._hidden, HIDDEN)
+        return torch.addcmul(self._hiding, scores, self._scales[:rows], out=scores)
 
     def _grow(self, rows: int, width: int) -> None:
-        capacity = max(LEAST_ROWS, rows, int(GROWTH * len(self._vectors)))
+        capacity = _whole_blocks(max(rows, int(GROWTH * len(self._vectors))))
         wanted = 4 * capacity * (width + 1)
         if wanted > self._room():
             raise NoCard(f"{capacity} rows take {wanted} bytes, for which it has no room")
         known = len(self._vectors)
-        vectors = torch.zeros((capacity, width), device=self._device)
-        scales = torch.zeros(capacity, device=self._device)
+        vectors, scales = self._zeros(capacity, width), self._zeros(capacity)
         if known:
             vectors[:known], scales[:known] = self._vectors, self._scales
         self._vectors, self._scales = vectors, scales
+
+    def _zeros(self, *shape: int) -> Tensor:
+        return torch.zeros(shape, dtype=torch.float32, device=self._device)
+
+
+def _whole_blocks(rows: int) -> int:
+    return -(-rows // BLOCK) * BLOCK
+
+
+def _best(scores: Tensor, taken: int) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.intp]]:
+    """The largest of each probe, falling, and their numbers; of many rows only those blocks are
+    looked at whose best are the largest, for all of the largest are in these.
+    """
+    blocks = scores.view(len(scores), -1, BLOCK)
+    if blocks.shape[1] <= max(taken, MANY_BLOCKS):
+        best = torch.topk(scores, taken)
+        return best.values.cpu().numpy(), best.indices.cpu().numpy()
+    tops = torch.topk(blocks.amax(2), taken).indices
+    some = blocks.gather(1, tops[:, :, None].expand(-1, -1, BLOCK)).flatten(1)
+    best = torch.topk(some, taken)
+    numbers = tops.gather(1, best.indices // BLOCK) * BLOCK + best.indices % BLOCK
+    return best.values.cpu().numpy(), numbers.cpu().numpy()
 
 
 def free_bytes(device: torch.device) -> int:

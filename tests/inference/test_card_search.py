@@ -20,7 +20,7 @@ from memory.retrieval.head import QueryVector, margin, nearest, to_stored_precis
 from memory.retrieval.resident import card_rows
 from memory.retrieval.resident.card_rows import CardCounts, CardRows
 from memory.retrieval.resident.namespaces import ResidentNamespace
-from memory.retrieval.resident.rows import LoadedRow, ResidentRows
+from memory.retrieval.resident.rows import LoadedRow, ResidentRows, scales_of
 from memory.retrieval.resident.scan import Scan
 from memory.retrieval.resident.store import SeenTransactions
 from memory.retrieval.store.search import EVERYTHING, FoundRow, Head, Probe, Scope
@@ -211,6 +211,28 @@ async def test_all_of_many_equal_rows_are_taken(card: Card):
     ]
 
 
+@pytest.mark.parametrize("blocks", [0, 10_000])
+async def test_the_best_of_many_blocks_are_the_best_of_all(
+    card: Card, monkeypatch: pytest.MonkeyPatch, blocks: int
+):
+    monkeypatch.setattr(segments, "MANY_BLOCKS", blocks)
+    numbers = np.random.default_rng(3)
+    vectors = to_stored_precision(numbers.standard_normal((40_000, WIDTH)) / WIDTH**0.5)
+    vectors[::7] = vectors[5]
+    scales = scales_of(vectors)
+    seen = numbers.random(len(vectors)) < 0.4
+    segment = await card.run(card.open)
+    await card.run(segment.write, 0, vectors.astype("f4"), scales)
+    asked = vectors[[5, 6, 11]]
+    cosines = (asked.astype("f8") @ vectors.astype("f8").T) * scales * scales_of(asked)[:, None]
+    for size in (1, 20, 200):
+        found = await card.run(segment.nearest, asked, seen, size, BOUND)
+        for slots, known in zip(found, np.where(seen, cosines, -1.0), strict=True):
+            last = np.sort(known)[-size]
+            assert set(np.flatnonzero(known >= last)) <= set(slots.tolist())
+            assert (known[slots] >= last - 2 * BOUND).all()
+
+
 @pytest.fixture
 def stack() -> Generator[ExitStack]:
     with ExitStack() as opened:
@@ -235,7 +257,7 @@ async def test_without_room_the_processor_searches_until_there_is_some(
         await agree()
     assert (bank.counts.searches, bank.counts.failures) == (0, 1)
     [said] = [one.message for one in caplog.records]
-    assert said.endswith("1024 rows take 102400 bytes, for which it has no room")
+    assert said.endswith("128 rows take 12800 bytes, for which it has no room")
 
     room[0] = 2**20
     now[0] += card_rows.REST
@@ -244,7 +266,7 @@ async def test_without_room_the_processor_searches_until_there_is_some(
     assert on_card is not None
     assert (bank.counts.searches, bank.counts.failures) == (1, 1)
     assert len(on_card) == bank.rows.size
-    assert on_card.bytes == 2 * 4 * segments.LEAST_ROWS * (WIDTH + 1)
+    assert on_card.bytes > 2 * 4 * bank.rows.size * (WIDTH + 1)
 
 
 async def test_whatever_fails_on_the_card_is_no_fault_of_the_caller(card: Card):
