@@ -165,25 +165,35 @@ async def test_rows_that_change_while_the_card_is_busy_are_looked_at_again(card:
     bank = Bank(card, 5)
     for _ in range(8):
         bank.step()
-    changes = Random(1)
+    changes, found = Random(1), list[UUID]()
 
-    class Busy(DeviceSegment):
+    class Busy:
         """The bank changes after each search, as a loop does that goes on."""
 
-        def nearest(self, asked, seen, size, margin):
-            found = super().nearest(asked, seen, size, margin)
-            if changes.random() < 0.8:
-                taken = changes.choice([int(slot) for slots in found for slot in slots] or [0])
-                known = bank.rows._rows[taken]
-                if known is not None and changes.random() < 0.5:
-                    bank.rows.drop([known.row.id])
-                bank.step()
-            return found
+        def __init__(self) -> None:
+            self._segment = card.open()
+            self.write = self._segment.write
 
-    busy = replace(card, open=lambda: Busy(card.open()._device))
+        @property
+        def bytes(self) -> int:
+            return self._segment.bytes
+
+        def nearest(
+            self, asked: np.ndarray, seen: np.ndarray, size: int, margin: float
+        ) -> list[np.ndarray]:
+            slots = self._segment.nearest(asked, seen, size, margin)
+            if changes.random() < 0.5:
+                bank.rows.drop(found[:1])
+            if changes.random() < 0.5:
+                bank.step()
+            return slots
+
+    busy = replace(card, open=Busy)
     copy = replace(bank.copies[0], on_card=CardRows(bank.rows, busy, bank.counts))
     for _ in range(60):
         ask, scope, size = bank.ask(), bank.scope(), bank.chance.choice((1, 4, 24))
+        here = await Scan(bank.copies[1], ask).head(ask, scope, size, BOUND)
+        found[:] = [memory_id for memory_id, _ in exact(here, ask, size)]
         there = await Scan(copy, ask).head(ask, scope, size, BOUND)
         here = await Scan(bank.copies[1], ask).head(ask, scope, size, BOUND)
         assert exact(there, ask, size) == exact(here, ask, size)
