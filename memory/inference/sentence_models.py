@@ -219,14 +219,19 @@ def _options(choice: ModelChoice) -> dict[str, Any]:
 
 
 def _device(choice: ModelChoice) -> str:
-    if choice.device == "cuda" and not torch.cuda.is_available():
-        raise Unavailable(
-            "Device cuda is asked for and none is visible: set the device to auto or cpu, or "
-            "install a driver and a torch build that fit the card.",
-            code="no_device",
-        )
+    """What libraries call the device; one of several cards is this thread's from here on."""
     if choice.device == "auto":
         return "cuda" if torch.cuda.is_available() else "cpu"
+    device = torch.device(choice.device)
+    if device.type == "cuda":
+        if (device.index or 0) >= torch.cuda.device_count():
+            raise Unavailable(
+                f"Device {choice.device} is asked for and {torch.cuda.device_count()} are visible:"
+                " set the device to auto or cpu, MEMLIFT_CARDS to as many as there are, or install"
+                " a driver and a torch build that fit the card.",
+                code="no_device",
+            )
+        torch.cuda.set_device(device)
     return choice.device
 
 
