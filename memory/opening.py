@@ -52,7 +52,7 @@ def open_engine(settings: EngineSettings, models: Models) -> Engine:
         reranker=reranker,
         llm=llm,
         further_llms=FurtherLlms(further, models.llm_roles),
-        resident=ResidentNamespaces(database, settings.resident_bytes),
+        resident=ResidentNamespaces(database, settings.resident_bytes, embedder.card),
     )
 
 

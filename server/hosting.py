@@ -238,7 +238,10 @@ def _say_what_workers_share(settings: Settings) -> None:
 def workers_told(settings: Settings) -> str:
     """What several workers share and what each has of its own."""
     kept = settings.resident_bytes // 1024**2
-    if opening.needs_owner(settings):
+    owners = opening.owners_of(settings)
+    if owners > 1:
+        models = f"{owners} processes more hold the model, each on a card of its own"
+    elif owners:
         models = "one process more holds the model for all"
     else:
         models = "the model runs elsewhere"
@@ -370,7 +373,7 @@ def _run_workers(config: Serving, settings: Settings, application: str) -> None:
             config=config,
             application=application,
             folder=folder,
-            has_owner=opening.needs_owner(settings),
+            owners=opening.owners_of(settings),
             announce=welcome,
             log=_logging_at(settings.log_level),
         ).run()

@@ -26,10 +26,18 @@ def needs_owner(settings: Settings) -> bool:
     return settings.workers > 1 and (settings.embedding_url is None or reranks)
 
 
-def owned_models(settings: Settings) -> OwnedModels:
-    """What that process loads: the models that run on this machine."""
-    embedder = ModelChoice(settings.embedding_model, dtype(settings))
-    reranker = None if settings.reranker_model is None else ModelChoice(settings.reranker_model)
+def owners_of(settings: Settings) -> int:
+    """How many such processes there are: one for each card that workers share."""
+    return min(settings.cards, settings.workers) if needs_owner(settings) else 0
+
+
+def owned_models(settings: Settings, number: int = 1) -> OwnedModels:
+    """What the process of that number loads: the models that run on this machine, on its card."""
+    device = "auto" if settings.cards == 1 else f"cuda:{number - 1}"
+    embedder = ModelChoice(settings.embedding_model, dtype(settings), device)
+    reranker = None
+    if settings.reranker_model is not None:
+        reranker = ModelChoice(settings.reranker_model, device=device)
     return OwnedModels(
         embedder if settings.embedding_url is None else None,
         reranker if settings.reranker_url is None else None,

@@ -16,7 +16,6 @@ from pathlib import Path
 
 NAME = "workers-"
 LOCK = "lock"
-MODEL_SOCKET = "model.sock"
 RESTARTS = "restarts.json"
 OWNER = "owner"
 # What a kernel takes as the name of a socket, less the end of the text.
@@ -26,18 +25,25 @@ LONGEST = f"{NAME}12345678/worker-64.sock"
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """One worker among `count`: `index` counts from 1. `has_owner`: a process of its own holds the
-    models.
+    """One worker among `count`: `index` counts from 1. So many `owners` hold the models, each on a
+    card; a worker asks one of them.
     """
 
     folder: Path
     index: int
     count: int
-    has_owner: bool
+    owners: int
 
     @property
     def model_socket(self) -> Path | None:
-        return self.folder / MODEL_SOCKET if self.has_owner else None
+        """That of the owner which this worker asks; they take turns by their numbers."""
+        if not self.owners:
+            return None
+        return owner_socket(self.folder, 1 + (self.index - 1) % self.owners)
+
+    @property
+    def model_sockets(self) -> list[Path]:
+        return [owner_socket(self.folder, number) for number in range(1, self.owners + 1)]
 
     def page_socket(self, index: int | None = None) -> Path:
         """Where a worker, this one unless another is named, tells its numbers."""
@@ -47,11 +53,22 @@ class Placement:
         return [index for index in range(1, self.count + 1) if index != self.index]
 
     def restarts(self) -> Mapping[str, int]:
-        """How often each process was started again, by the index of a worker or `owner`."""
+        """How often each process was started again, by the index of a worker or the name of an
+        owner.
+        """
         try:
             return json.loads((self.folder / RESTARTS).read_text(encoding="utf-8"))
         except OSError:
             return {}
+
+
+def owner_socket(folder: Path, number: int) -> Path:
+    """Where the owner of that number answers; they count from 1."""
+    return folder / f"{owner_name(number)}.sock"
+
+
+def owner_name(number: int) -> str:
+    return OWNER if number == 1 else f"{OWNER}-{number}"
 
 
 def write_restarts(folder: Path, counts: Mapping[str, int]) -> None:

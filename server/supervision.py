@@ -30,7 +30,7 @@ from memory.inference.owner import ModelOwner
 from memory.inference.shared import SILENT, OwnerWatch
 from memory.kernel.errors import Unavailable
 from server import opening
-from server.placement import MODEL_SOCKET, OWNER, Placement, write_restarts
+from server.placement import OWNER, Placement, owner_name, owner_socket, write_restarts
 from server.settings import Settings, load
 
 LOOK_SECONDS = 0.2
@@ -108,16 +108,18 @@ class Worker(Process):
 
 
 class OwnerProcess:
-    """The process that holds the models, and how often it was silent lately."""
+    """A process that holds the models, and how often it was silent lately."""
 
     serves = False
 
-    def __init__(self, folder: Path, log: dict[str, Any]) -> None:
+    def __init__(self, folder: Path, log: dict[str, Any], number: int) -> None:
         spawn = multiprocessing.get_context("spawn")
-        self.process = spawn.Process(target=hold_models, args=(str(folder), log), name=OWNER)
+        self.process = spawn.Process(
+            target=hold_models, args=(str(folder), log, number), name=owner_name(number)
+        )
         self._silences = 0
         self._watch: OwnerWatch | None = None
-        self._place = folder / MODEL_SOCKET
+        self._place = owner_socket(folder, number)
 
     def start(self) -> None:
         self.process.start()
@@ -134,22 +136,23 @@ class OwnerProcess:
         self._silences = self._silences + 1 if fault is not None and fault.kind == SILENT else 0
 
 
-def hold_models(folder: str, log: dict[str, Any]) -> None:
-    """What the owner of the models runs, until it is told to end."""
+def hold_models(folder: str, log: dict[str, Any], number: int) -> None:
+    """What an owner of the models runs, until it is told to end."""
     logging.config.dictConfig(log)
     end_with_parent()
     # At a terminal Ctrl-C reaches all processes at once: the workers are to finish before.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    asyncio.run(_hold(load(), Path(folder) / MODEL_SOCKET))
+    asyncio.run(_hold(load(), Path(folder), number))
     # There is nothing to keep, and a usual exit would wait for a model that still loads.
     logging.shutdown()
     os._exit(0)
 
 
-async def _hold(settings: Settings, place: Path) -> None:
+async def _hold(settings: Settings, folder: Path, number: int) -> None:
     ending = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, ending.set)
-    async with ModelOwner(opening.owned_models(settings)).answering(place):
+    owner = ModelOwner(opening.owned_models(settings, number))
+    async with owner.answering(owner_socket(folder, number)):
         await ending.wait()
 
 
@@ -190,7 +193,7 @@ class Supervisor:
     config: uvicorn.Config
     application: str
     folder: Path
-    has_owner: bool
+    owners: int
     announce: Callable[[], None]
     log: dict[str, Any]
     _ending: threading.Event = field(default_factory=threading.Event)
@@ -218,17 +221,20 @@ class Supervisor:
         self._ending.set()
 
     def _slots(self, sockets: list[socket.socket]) -> list[ProcessSlot]:
-        """That of the owner first: it takes longest, and ends last."""
-        owner = ProcessSlot(OWNER, partial(OwnerProcess, self.folder, self.log))
+        """Those of the owners first: they take longest, and end last."""
+        owners = [
+            ProcessSlot(owner_name(number), partial(OwnerProcess, self.folder, self.log, number))
+            for number in range(1, self.owners + 1)
+        ]
         workers = [
             ProcessSlot(str(index), partial(self._worker, index, sockets))
             for index in range(1, self.config.workers + 1)
         ]
-        return [owner, *workers] if self.has_owner else workers
+        return [*owners, *workers]
 
     def _worker(self, index: int, sockets: list[socket.socket]) -> Worker:
         config = copy.copy(self.config)
-        placement = Placement(self.folder, index, config.workers, self.has_owner)
+        placement = Placement(self.folder, index, config.workers, self.owners)
         config.app = PlacedApplication(self.application, placement)
         return Worker(config, sockets)
 
@@ -279,7 +285,9 @@ class Supervisor:
 
 
 def _called(slot: ProcessSlot) -> str:
-    return "the owner of the models" if slot.name == OWNER else f"worker {slot.name}"
+    if not slot.name.startswith(OWNER):
+        return f"worker {slot.name}"
+    return f"the owner of the models{slot.name.removeprefix(OWNER).replace('-', ' ')}"
 
 
 def _pid(holder: Worker | OwnerProcess) -> int | None:

@@ -8,7 +8,7 @@ import asyncio
 import contextlib
 import json
 import os
-from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -61,10 +61,10 @@ async def page_of_all(placement: Placement, own: bytes) -> bytes:
     pages = await asyncio.gather(*(_read(placement.page_socket(index)) for index in others))
     found = {placement.index: own, **dict(zip(others, pages, strict=True))}
     known = {index: page for index, page in sorted(found.items()) if page is not None}
-    owner = await _owner(placement)
+    owners = await asyncio.gather(*(_owner(place) for place in placement.model_sockets))
     registry = CollectorRegistry()
     registry.register(Joined(known))
-    registry.register(Processes(placement, frozenset(known), owner))
+    registry.register(Processes(placement, frozenset(known), owners))
     return generate_latest(registry)
 
 
@@ -81,11 +81,8 @@ async def _read(place: Path) -> bytes | None:
         return None
 
 
-async def _owner(placement: Placement) -> Mapping[str, Any] | None:
-    """What the owner of the models counted, by model; None where it is away."""
-    place = placement.model_socket
-    if place is None:
-        return None
+async def _owner(place: Path) -> Mapping[str, Any] | None:
+    """What an owner of the models counted, by model; None where it is away."""
     try:
         async with asyncio.timeout(PATIENCE):
             reader, writer = await asyncio.open_unix_connection(str(place))
@@ -141,11 +138,11 @@ def _total(family: Metric | None) -> float:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Processes(Collector):
-    """Which workers answer, how often each process was started again, and the owner's batches."""
+    """Which workers answer, how often each process was started again, and the owners' batches."""
 
     placement: Placement
     answering: frozenset[int]
-    owner: Mapping[str, Any] | None
+    owners: Sequence[Mapping[str, Any] | None]
 
     def describe(self) -> Iterable[Metric]:
         """Nothing in advance, as with the pages."""
@@ -160,15 +157,18 @@ class Processes(Collector):
         restarts = CounterMetricFamily("memlift_worker_restarts", again, labels=(WORKER,))
         counts = self.placement.restarts()
         for name, count in counts.items():
-            if name != OWNER:
+            if not name.startswith(OWNER):
                 restarts.add_metric((name,), count)
         yield restarts
-        if self.placement.has_owner:
-            yield from self._owner(again, counts.get(OWNER, 0))
+        if self.owners:
+            owned = (count for name, count in counts.items() if name.startswith(OWNER))
+            yield from self._owner(again, sum(owned))
 
     def _owner(self, again: str, count: int) -> Iterator[Metric]:
         yield GaugeMetricFamily(
-            "memlift_owner_up", "Whether the owner of the models answers", self.owner is not None
+            "memlift_owner_up",
+            "Whether the owner of the models answers; of several, whether all do",
+            all(one is not None for one in self.owners),
         )
         yield CounterMetricFamily("memlift_owner_restarts", again, count)
         items = CounterMetricFamily(
@@ -177,7 +177,8 @@ class Processes(Collector):
         batches = CounterMetricFamily(
             "memlift_owner_batches", "Batches computed by the owner", labels=("model",)
         )
-        for model, stats in (self.owner or {}).items():
-            items.add_metric((model,), stats["items"])
-            batches.add_metric((model,), stats["batches"])
+        known = [one for one in self.owners if one is not None]
+        for model in sorted({model for one in known for model in one}):
+            items.add_metric((model,), sum(one[model]["items"] for one in known))
+            batches.add_metric((model,), sum(one[model]["batches"] for one in known))
         yield from (items, batches)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from memory.inference.background import BackgroundModel
 from memory.inference.batcher import Batcher, BatchLimits, InferenceStats, text_cost
 from memory.inference.cache import EmbeddingCache
+from memory.inference.card import Card, HoldsCard
 from memory.inference.loading import LoadedEmbedder, ModelChoice, Tokenizer, open_embedder
 from memory.inference.shared import SharedEmbedder
 from memory.inference.vectors import unit
@@ -78,6 +79,13 @@ class LocalEmbedder:
         """
         loaded = self._model.loaded
         return None if loaded is None else loaded.backend
+
+    def card(self) -> Card | None:
+        """The card that it computes on, for rows that are compared with its vectors; None without
+        one, or while the model loads.
+        """
+        loaded = self._model.loaded
+        return loaded.card(self.worker) if isinstance(loaded, HoldsCard) else None
 
     @property
     def stats(self) -> InferenceStats:

@@ -36,12 +36,13 @@ class ModelChoice:
 
     `name` is the bundled model, a folder, or a name on the model hub. `sha256`, when given, must be
     that of the weights; the bundled model has its own and needs none. `dtype` other than float32
-    makes other vectors and therefore another identity.
+    makes other vectors and therefore another identity. `device` is `cpu`, `cuda`, one of several
+    cards such as `cuda:1`, or `auto`: a card where there is one.
     """
 
     name: str = BUNDLED_MODEL
     dtype: Dtype = "float32"
-    device: Literal["auto", "cpu", "cuda"] = "auto"
+    device: str = "auto"
     sha256: str | None = None
 
 

@@ -8,6 +8,7 @@ import copy
 import logging
 import threading
 from collections.abc import Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
 from queue import Empty, Queue
@@ -26,9 +27,11 @@ from sentence_transformers import CrossEncoder, SentenceTransformer
 from transformers.utils import logging as transformers_logging
 
 from memory.inference.captured import CapturedModel, capture
+from memory.inference.card import Card
 from memory.inference.features import SAMPLES, FeatureBuilder, find_builder, forward
 from memory.inference.loading import ModelChoice, ModelFolder, find_model
 from memory.inference.packed import pack
+from memory.inference.segments import DeviceSegment
 from memory.inference.tokenizing import (
     MAX_TOKEN_IDS,
     PlainTokenizer,
@@ -92,6 +95,11 @@ class SentenceModel:
                 Embedding(mean(own), ids, unknown_share(self.tokenizer, text, text_pieces))
             )
         return embeddings
+
+    def card(self, worker: Executor) -> Card | None:
+        """Where it computes, if that is no processor."""
+        device = self.model.device
+        return Card(worker, lambda: DeviceSegment(device)) if device.type == "cuda" else None
 
     def _rows(self, windows: Sequence[TextWindow]) -> npt.NDArray[np.float32]:
         rows = np.empty((len(windows), self.identity.width), dtype=np.float32)
@@ -211,14 +219,19 @@ def _options(choice: ModelChoice) -> dict[str, Any]:
 
 
 def _device(choice: ModelChoice) -> str:
-    if choice.device == "cuda" and not torch.cuda.is_available():
-        raise Unavailable(
-            "Device cuda is asked for and none is visible: set the device to auto or cpu, or "
-            "install a driver and a torch build that fit the card.",
-            code="no_device",
-        )
+    """What libraries call the device; one of several cards is this thread's from here on."""
     if choice.device == "auto":
         return "cuda" if torch.cuda.is_available() else "cpu"
+    device = torch.device(choice.device)
+    if device.type == "cuda":
+        if (device.index or 0) >= torch.cuda.device_count():
+            raise Unavailable(
+                f"Device {choice.device} is asked for and {torch.cuda.device_count()} are visible:"
+                " set the device to auto or cpu, MEMLIFT_CARDS to as many as there are, or install"
+                " a driver and a torch build that fit the card.",
+                code="no_device",
+            )
+        torch.cuda.set_device(device)
     return choice.device
 
 

@@ -21,8 +21,13 @@ from clients.demo.server import ServerFailed, fresh_folder, start
 
 FIRST, SQL, COPY, WORKERS = "first_release", "database", "copy", "workers"
 """The first release; today without a resident copy; with one; with one in each of some workers."""
-KEPT = {SQL: 0, COPY: 4 * 1024**3, WORKERS: 4 * 1024**3}
+CARDS = "cards"
+"""As many workers, which share several cards."""
+KEPT = {SQL: 0, COPY: 4 * 1024**3, WORKERS: 4 * 1024**3, CARDS: 4 * 1024**3}
 """Bytes for resident copies; the first release has none."""
+
+GPU = "gpu"
+"""Whether there is a card that the server uses, among the numbers of a run."""
 
 PARTS = ("clients", "memory", "migrations", "server")
 SLUG = "hot-path"
@@ -74,8 +79,7 @@ def contenders(
                 bench.say(f"no source of {REVISION} is at hand: it is not measured")
                 continue
             bench.say(f"starting {name}")
-            workers = bench.settings["workers"] if name == WORKERS else 1
-            served = stack.enter_context(serving(name, source, workers))
+            served = stack.enter_context(serving(name, source, shared_by(bench, name)))
             found[name] = prepare(name, served, texts)
         settle(bench)
         yield found
@@ -87,12 +91,23 @@ def settle(bench: Bench) -> None:
     time.sleep(bench.settings["settle"])
 
 
+def shared_by(bench: Bench, name: str) -> Mapping[str, str]:
+    """How many processes and cards a server has."""
+    if name not in (WORKERS, CARDS):
+        return {}
+    cards = bench.settings["cards"] if name == CARDS else 1
+    return {"MEMLIFT_WORKERS": str(bench.settings["workers"]), "MEMLIFT_CARDS": str(cards)}
+
+
 @contextmanager
-def serving(name: str, source: Path = ROOT, workers: int = 1) -> Generator[Served]:
+def serving(
+    name: str, source: Path = ROOT, more: Mapping[str, str] | None = None
+) -> Generator[Served]:
+    """`more`: variables beside those of its name."""
     settings = {
         **UNLIMITED,
         **({"MEMLIFT_RESIDENT_BYTES": str(KEPT[name])} if name in KEPT else {}),
-        **({"MEMLIFT_WORKERS": str(workers)} if workers > 1 else {}),
+        **(more or {}),
     }
     own = start(fresh_folder(f"memlift-{name}"), settings, print, source)
     try:

@@ -6,7 +6,6 @@ and whatever must be made first are the database's; what is small and was asked 
 until rows it was read from change.
 """
 
-import asyncio
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from datetime import datetime
 from typing import TypeVar, cast
@@ -22,22 +21,16 @@ from memory.memories.store.centroids import Vector
 from memory.meta_guidelines.store import NearMetaGuideline, Neighbourhood, load_near
 from memory.retrieval.bank import CellKey, SqlBank, SqlDoor
 from memory.retrieval.constraint_places import place_constraints
-from memory.retrieval.head import Double, margin
+from memory.retrieval.head import margin
 from memory.retrieval.resident.answers import Question
 from memory.retrieval.resident.constraints import ResidentConstraints
 from memory.retrieval.resident.namespaces import ResidentNamespace
+from memory.retrieval.resident.scan import Scan
 from memory.retrieval.store.search import EVERYTHING, Head, Probe, Scope
 from memory.tasks.entities import OWN_NAMES, Agent, CategoryIds, CategoryName
 from memory.tenancy.entities import Call
 
 Found = TypeVar("Found")
-
-AT_ONCE = 4_000_000
-"""So many cosines are held at a time: of a batch, so many probes at once as make them up."""
-
-
-BRIEF = 100_000
-"""Fewer cosines are computed at once without letting go of the loop: well below a millisecond."""
 
 
 class ResidentBank:
@@ -56,7 +49,7 @@ class ResidentBank:
         self._call = call
         self._model_id = model_id
         self._router = Router(self, model_id)
-        self._scan = _Scan(copy, probes)
+        self._scan = Scan(copy, probes)
 
     async def _ask(self, question: Question, look: Callable[[SqlBank], Awaitable[Found]]) -> Found:
         """What is remembered, else what the database says now."""
@@ -139,9 +132,7 @@ class ResidentBank:
     async def head(self, probes: Sequence[Probe], scope: Scope, size: int, margin: float) -> Head:
         if scope.past or scope.reserved or not self._knows(scope):
             return await (await self._door.bank()).head(probes, scope, size, margin)
-        cosines = await self._scan.cosines(probes)
-        version = self._copy.snapshot.bank_version
-        return self._copy.rows.head(probes, cosines, scope, size, margin, version)
+        return await self._scan.head(probes, scope, size, margin)
 
     def _knows(self, scope: Scope) -> bool:
         """Whether the copy has the words that are asked for, and counts them in little time."""
@@ -200,43 +191,3 @@ class ResidentBank:
     async def cell_states(self, cell: CellKey) -> Learned:
         question = Question("states", cell, ("strength", "record"))
         return await self._ask(question, lambda bank: bank.states.load_for_cell(*cell))
-
-
-class _Scan:
-    """Cosines of the probes of a call, each compared once, in few products."""
-
-    def __init__(self, copy: ResidentNamespace, probes: Sequence[Probe]) -> None:
-        self._copy = copy
-        self._rows = copy.rows
-        self._waiting = {_key(probe): probe for probe in probes}
-        self._found: dict[tuple[str, bytes], Double] = {}
-
-    async def cosines(self, probes: Sequence[Probe]) -> list[Double]:
-        found = [await self._cosines(probe) for probe in probes]
-        for probe in probes:
-            self._found.pop(_key(probe), None)
-        return found
-
-    async def _cosines(self, probe: Probe) -> Double:
-        if _key(probe) not in self._found:
-            await self._compare(probe)
-        return self._found[_key(probe)]
-
-    async def _compare(self, probe: Probe) -> None:
-        """With the next ones of its field."""
-        view = self._rows.view(probe.field)
-        most = max(1, AT_ONCE // max(1, len(view.vectors)))
-        self._waiting.pop(_key(probe), None)
-        others = [one for one in self._waiting.values() if one.field == probe.field]
-        group = [probe, *others[: most - 1]]
-        if len(group) * len(view.vectors) < BRIEF:
-            found = view.cosines(group)
-        else:
-            found = await asyncio.to_thread(view.cosines, group)
-        for one, cosines in zip(group, found, strict=True):
-            self._waiting.pop(_key(one), None)
-            self._found[_key(one)] = cosines
-
-
-def _key(probe: Probe) -> tuple[str, bytes]:
-    return probe.field, probe.vector.tobytes()

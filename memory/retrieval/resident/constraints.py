@@ -17,7 +17,7 @@ from memory.kernel.ports import Embedding
 from memory.memories.entities import ANY_AGENT
 from memory.meta_guidelines.store import Neighbourhood
 from memory.retrieval.head import Double, to_stored_precision
-from memory.retrieval.resident.rows import FieldView
+from memory.retrieval.resident.rows import FieldView, scales_of
 from memory.retrieval.store.search import Probe, half
 
 Places = npt.NDArray[np.intp]
@@ -128,5 +128,4 @@ def _numbered(names: Iterable[Name], known: dict[Name, int]) -> Places:
 
 def _view_of(sent: Sequence[bytes]) -> FieldView:
     stacked = np.stack([half(one) for one in sent]) if sent else np.zeros((0, 1), dtype=np.float16)
-    wide = stacked.astype(np.float64)
-    return FieldView(stacked.astype(np.float32), np.sqrt(np.einsum("ij,ij->i", wide, wide)))
+    return FieldView(stacked.astype(np.float32), scales_of(stacked))

@@ -8,7 +8,7 @@ import asyncio
 import gc
 import logging
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -16,9 +16,11 @@ from itertools import count
 from time import monotonic
 from uuid import UUID
 
+from memory.inference.card import Card
 from memory.kernel.errors import MemoryFault
 from memory.kernel.postgres.database import Database
 from memory.retrieval.resident.answers import Answers
+from memory.retrieval.resident.card_rows import CardCounts, CardRows
 from memory.retrieval.resident.constraints import ResidentConstraints
 from memory.retrieval.resident.rows import ROW_BYTES, ResidentRows, UnequalWidths
 from memory.retrieval.resident.store import (
@@ -72,6 +74,8 @@ class ResidentNamespace:
     snapshot: SeenTransactions
     limit: int
     """The most bytes that it may take."""
+    on_card: CardRows | None = None
+    """Its vectors once more, where there is a card."""
     answers: Answers = field(default_factory=Answers)
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     constraints: ResidentConstraints | None = None
@@ -105,18 +109,23 @@ class ResidentCounts:
 
 
 class ResidentNamespaces:
-    """All copies of a process, `limit` bytes at most together; 0 holds none."""
+    """All copies of a process, `limit` bytes at most together; 0 holds none. What lies on the
+    `card`, once there is one, is less than what its copy takes here, so the limit holds there too.
+    """
 
-    def __init__(self, database: Database, limit: int) -> None:
+    def __init__(
+        self, database: Database, limit: int, card: Callable[[], Card | None] = lambda: None
+    ) -> None:
         self._database = database
         self._limit = limit
+        self._card = card
         self._copies: OrderedDict[UUID, ResidentNamespace] = OrderedDict()
         self._filling: dict[UUID, asyncio.Task[None]] = {}
         self._wordless: set[UUID] = set()
         """Namespaces whose copies are over the bound with their words."""
         self._turns = count(1)
         self._renewed = monotonic()
-        self.counts = ResidentCounts()
+        self.counts, self.on_card = ResidentCounts(), CardCounts()
 
     @property
     def is_on(self) -> bool:
@@ -195,7 +204,9 @@ class ResidentNamespaces:
             if (snapshot := await store.snapshot()) is None:
                 return
             rows = ResidentRows(FIELDS, ResidentWords() if words else None, expected=memories)
-            copy = ResidentNamespace(model_id, rows, snapshot, self._limit)
+            card = self._card()
+            on_card = None if card is None else CardRows(rows, card, self.on_card)
+            copy = ResidentNamespace(model_id, rows, snapshot, self._limit, on_card)
             unfrozen = 0
             async for loaded in store.load_all(FIELDS):
                 _put(copy.rows, loaded, [one.row.id for one in loaded.rows])
@@ -276,6 +287,7 @@ class ResidentNamespaces:
     def gauges(self) -> Mapping[str, float]:
         """What is held, and what happened."""
         copies = list(self._copies.values())
+        on_card = [one.on_card for one in copies if one.on_card is not None]
         return {
             "resident_namespaces": len(copies),
             "resident_memories": sum(len(one.rows) for one in copies),
@@ -287,6 +299,10 @@ class ResidentNamespaces:
             "resident_evictions": self.counts.evictions,
             "resident_rebuilds": self.counts.rebuilds,
             "resident_answers_by_sql": self.counts.by_sql,
+            "resident_card_rows": sum(map(len, on_card)),
+            "resident_card_bytes": sum(one.bytes for one in on_card),
+            "resident_card_searches": self.on_card.searches,
+            "resident_card_failures": self.on_card.failures,
         }
 
     async def settled(self) -> None:

@@ -2,11 +2,11 @@
 
 A slot is one version of one memory; its vectors never change. An array only grows at its end and
 moves when it is full, so that whoever holds one with a length reads what was there. Cosines are
-taken in single precision, and every row within the margin of the last one wanted is handed over
-(`memory.retrieval.head`), where double precision decides.
+taken in single precision, here of all slots or on a card (`scan`), and every row within the margin
+of the last one wanted is handed over (`memory.retrieval.head`), where double precision decides.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TypeVar
@@ -38,9 +38,20 @@ from memory.retrieval.words import SharedWords, TaskWords
 
 Single = npt.NDArray[np.float32]
 Scalar = TypeVar("Scalar", bound=np.generic)
+Flags = npt.NDArray[np.bool_]
+Slots = npt.NDArray[np.intp]
 
 SMALLEST = 1_024
 """A copy has room for so many memories at least."""
+
+
+BLOCK = 256
+"""So many cosines are looked at through their largest."""
+
+
+MASKS = 32
+"""So many masks are kept: who else asks for the same may be about to."""
+
 
 ROW_BYTES = 2_500
 """What a row takes beside its vectors and texts, about: objects of its fields."""
@@ -78,11 +89,11 @@ class LoadedRow:
 
 @dataclass(slots=True)
 class _Field:
-    """Vectors of one field by slot, their lengths, and which slots have one."""
+    """Vectors of one field by slot, one over their lengths, and which slots have one."""
 
     vectors: Single
-    lengths: Double
-    present: npt.NDArray[np.bool_]
+    scales: Double
+    present: Flags
 
 
 @dataclass(slots=True)
@@ -118,6 +129,8 @@ class ResidentRows:
         self._labels = ResidentLabels()
         self._fields = {name: self._empty() for name in fields}
         self._text = 0
+        self._masks: dict[Hashable, Flags] = {}
+        """By what is asked: who sees what, until a row changes."""
 
     def _empty(self) -> _Field:
         return _Field(
@@ -144,12 +157,18 @@ class ResidentRows:
         return arrays + self._text + words + ROW_BYTES * len(self._slots)
 
     @property
+    def size(self) -> int:
+        """How many slots there are, those of the dead too."""
+        return self._size
+
+    @property
     def is_sparse(self) -> bool:
         """Whether most slots hold what is no longer there."""
         return self._size > 2 * len(self._slots) + 1_024
 
     def put(self, loaded: LoadedRow) -> None:
         """As the memory stands from now on."""
+        self._masks.clear()
         slot = self._slots.get(loaded.row.id)
         known = None if slot is None else self._rows[slot]
         if slot is None or known is None or not self._is_same(slot, known, loaded):
@@ -175,6 +194,7 @@ class ResidentRows:
 
     def drop(self, memory_ids: Iterable[UUID]) -> None:
         """These may no longer be served."""
+        self._masks.clear()
         for memory_id in memory_ids:
             if (slot := self._slots.pop(memory_id, None)) is None:
                 continue
@@ -215,9 +235,8 @@ class ResidentRows:
         for name, stored in self._fields.items():
             vector = loaded.vectors.get(name)
             if vector is not None:
-                wide = vector.astype(np.float64)
                 stored.vectors[slot] = vector
-                stored.lengths[slot] = np.sqrt(wide @ wide)
+                [stored.scales[slot]] = scales_of(vector[None])
                 stored.present[slot] = True
         self._rows.append(None)
         self._living[slot] = True
@@ -238,7 +257,7 @@ class ResidentRows:
         for name, stored in self._fields.items():
             self._fields[name] = _Field(
                 self._longer(stored.vectors),
-                self._longer(stored.lengths),
+                self._longer(stored.scales),
                 self._longer(stored.present),
             )
 
@@ -250,7 +269,7 @@ class ResidentRows:
     def view(self, field_name: str) -> "FieldView":
         """One field as it is now, to be compared apart from what is written beside."""
         stored = self._fields[field_name]
-        return FieldView(stored.vectors[: self._size], stored.lengths[: self._size])
+        return FieldView(stored.vectors[: self._size], stored.scales[: self._size])
 
     def head(
         self,
@@ -265,21 +284,43 @@ class ResidentRows:
         `margin` of the last. `cosines`: of each probe with the slots that there were when it was
         compared; those that came since are compared here.
         """
-        seen = self._seen(scope)
-        best = np.full(self._size, -1.0, dtype=np.float64)
-        matches = np.zeros(self._size, dtype=np.bool_)
+        best = np.full(self._size, HIDDEN)
         for probe, found in zip(probes, cosines, strict=True):
-            there = self._fields[probe.field].present[: self._size] & seen
-            matches |= there
-            best = np.where(there, np.maximum(best, self._extended(probe, found)), best)
-        places = np.flatnonzero(matches)
-        if size is not None and len(places) > size:
-            values = best[places]
-            cutoff = np.partition(values, len(values) - size)[len(values) - size]
-            places = places[values >= cutoff - margin]
-        matching = int(matches.sum())
-        named = self._named(scope.names, matches, names_at_most(matching))
+            seen = self.mask(probe.field, scope)
+            np.maximum(best, self._extended(probe, found), out=best, where=seen)
+        return self._head(probes, near_best(best, size, margin), scope, size, bank_version)
+
+    def head_among(
+        self,
+        probes: Sequence[Probe],
+        slots: Slots,
+        scope: Scope,
+        size: int,
+        margin: float,
+        bank_version: int,
+    ) -> Head:
+        """The same where all of it is known to be among these slots."""
+        best = np.full(len(slots), HIDDEN)
+        for probe in probes:
+            stored = self._fields[probe.field]
+            [found] = FieldView(stored.vectors[slots], stored.scales[slots]).cosines([probe])
+            np.maximum(best, found, out=best, where=self.mask(probe.field, scope)[slots])
+        places = slots[near_best(best, size, margin)]
+        return self._head(probes, places, scope, size, bank_version)
+
+    def _head(
+        self,
+        probes: Sequence[Probe],
+        places: Slots,
+        scope: Scope,
+        size: int | None,
+        bank_version: int,
+    ) -> Head:
+        """With what names and words find beside it."""
         fields = sorted({probe.field for probe in probes})
+        matches = np.logical_or.reduce([self.mask(name, scope) for name in fields])
+        matching = int(np.count_nonzero(matches))
+        named = self._named(scope.names, matches, names_at_most(matching))
         places = np.union1d(places, np.array(list(named), dtype=np.intp))
         counted = None
         if scope.words is not None and self.words is not None:
@@ -328,13 +369,26 @@ class ResidentRows:
             return found
         stored = self._fields[probe.field]
         since = slice(len(found), self._size)
-        [rest] = FieldView(stored.vectors[since], stored.lengths[since]).cosines([probe])
+        [rest] = FieldView(stored.vectors[since], stored.scales[since]).cosines([probe])
         return np.concatenate([found, rest])
 
-    def _seen(self, scope: Scope) -> npt.NDArray[np.bool_]:
+    def mask(self, field_name: str, scope: Scope) -> Flags:
+        """Which slots have a vector of the field and may be seen. The same object while nothing has
+        changed; not to be written to.
+        """
+        own = self._owners.get(str(scope.agent_id)) if scope.private else None
+        asked = (field_name, own, scope.as_of, scope.filter)
+        if asked not in self._masks:
+            if len(self._masks) >= MASKS:
+                self._masks.clear()
+            self._masks[asked] = (
+                self._seen(own, scope) & self._fields[field_name].present[: self._size]
+            )
+        return self._masks[asked]
+
+    def _seen(self, own: int | None, scope: Scope) -> Flags:
         n = self._size
         seen = self._owner[:n] == 0
-        own = self._owners.get(str(scope.agent_id)) if scope.private else None
         if own is not None:
             seen |= self._owner[:n] == own
         seen &= self._living[:n] & (self._learned[:n] <= scope.as_of.timestamp())
@@ -367,26 +421,55 @@ class ResidentRows:
         )
 
 
+HIDDEN = -1.0
+"""In place of a cosine: what may not be seen."""
+
+
+def near_best(best: Double, size: int | None, margin: float) -> Slots:
+    """The places within `margin` of the `size`-th largest that is not hidden (None: all of them).
+
+    Where there are many, the `size`-th of the largest of each block lies at or below it, so that
+    few are left to be ordered.
+    """
+    if size is None:
+        return np.flatnonzero(best >= 0)
+    floor, blocks = 0.0, len(best) // BLOCK
+    if blocks > size:
+        tops = best[: blocks * BLOCK].reshape(blocks, BLOCK).max(axis=1)
+        floor = max(0.0, float(np.partition(tops, blocks - size)[blocks - size]) - margin)
+    places = np.flatnonzero(best >= floor)
+    if len(places) <= size:
+        return places
+    values = best[places]
+    cutoff = np.partition(values, len(values) - size)[len(values) - size]
+    return places[values >= cutoff - margin]
+
+
 def _text_bytes(row: FoundRow) -> int:
     """Of its texts, and of the names by which it is found."""
     return 2 * (len(row.situation) + len(row.lesson)) + NAME_BYTES * len(row.identifiers)
 
 
+def scales_of(vectors: npt.NDArray[np.float16]) -> Double:
+    """One by the length of each; 0 for a vector of zeros, whose cosines are 0."""
+    wide = vectors.astype(np.float64)
+    lengths = np.sqrt(np.einsum("ij,ij->i", wide, wide))
+    return np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0)
+
+
 @dataclass(frozen=True, slots=True)
 class FieldView:
-    """Vectors by slot and their lengths."""
+    """Vectors by slot and their scales."""
 
     vectors: Single
-    lengths: Double
+    scales: Double
 
     def cosines(self, probes: Sequence[Probe]) -> list[Double]:
         """Of each probe with each slot, clamped at 0; one product for all of them."""
         if not len(self.vectors):
             return [np.zeros(0) for _ in probes]
         asked = np.stack([probe.vector for probe in probes])
-        wide = asked.astype(np.float64)
-        norms = np.sqrt(np.einsum("ij,ij->i", wide, wide))
         dots = asked.astype(np.float32) @ self.vectors.T
-        with np.errstate(divide="ignore", invalid="ignore"):
-            cosines = dots / (norms[:, None] * self.lengths[None, :])
-        return list(np.maximum(np.nan_to_num(cosines, nan=0.0, posinf=0.0), 0.0))
+        cosines = dots * self.scales
+        cosines *= scales_of(asked)[:, None]
+        return list(np.maximum(cosines, 0.0, out=cosines))

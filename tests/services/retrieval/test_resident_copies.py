@@ -44,6 +44,7 @@ from memory.tenancy.service import (
     request_deletion,
 )
 from tests.fixtures.builders import a_draft, an_ask
+from tests.fixtures.cards import a_card
 from tests.fixtures.engine import DAY, NOON, OPEN, a_namespace, an_engine
 from tests.storage.steps import a_call, remembered, reported, served
 
@@ -74,17 +75,27 @@ UNFOLLOWED = {
 }
 
 
+PROCESSOR, CARD = "processor", "card"
+ON_BOTH = pytest.mark.parametrize("pair", [PROCESSOR, CARD], indirect=True)
+
+
 @pytest.fixture
-async def pair(database_url: str, engine: Engine) -> AsyncGenerator[tuple[Engine, Engine]]:
-    """One process that serves from copies, and one that has none."""
+async def pair(
+    request: pytest.FixtureRequest, database_url: str, engine: Engine
+) -> AsyncGenerator[tuple[Engine, Engine]]:
+    """One process that serves from copies, searched by the processor or on a card, and one that
+    has none.
+    """
     assert engine.registered is not None
     copied, plain = an_engine(database_url), an_engine(database_url, resident=None)
-    copied.resident = ResidentNamespaces(copied.database, BYTES)
-    for one in (copied, plain):
-        await register_model(one, NOON)
-    yield copied, plain
-    for one in (copied, plain):
-        await one.close()
+    with a_card() as card:
+        found = card if getattr(request, "param", PROCESSOR) == CARD else None
+        copied.resident = ResidentNamespaces(copied.database, BYTES, lambda: found)
+        for one in (copied, plain):
+            await register_model(one, NOON)
+        yield copied, plain
+        for one in (copied, plain):
+            await one.close()
 
 
 def phrase(chance: Random, n: int = 5) -> str:
@@ -299,6 +310,7 @@ def copies_of(engine: Engine) -> ResidentNamespaces:
     return engine.resident
 
 
+@ON_BOTH
 @pytest.mark.parametrize("seed", range(3))
 async def test_both_paths_agree_after_every_flow(pair, operator: Key, seed: int):
     world = World(pair, operator, await a_namespace(pair[0], operator), seed)
@@ -309,13 +321,15 @@ async def test_both_paths_agree_after_every_flow(pair, operator: Key, seed: int)
         done.append(await world.write())
         await world.agree()
 
-    counts = copies_of(pair[0]).counts
+    counts, on_card = copies_of(pair[0]).counts, copies_of(pair[0]).on_card
+    assert on_card.failures == 0
     assert counts.follows > len(done)
     assert counts.by_sql == 0
     # Most steps went through: what is refused changes nothing.
     assert sum(":" not in step for step in done) > len(done) / 2
 
 
+@ON_BOTH
 async def test_both_paths_agree_while_others_write(pair, operator: Key):
     world = World(pair, operator, await a_namespace(pair[0], operator), 11)
     await world.create(pair[0])
@@ -326,6 +340,21 @@ async def test_both_paths_agree_while_others_write(pair, operator: Key):
         await world.agree()
 
 
+@pytest.mark.parametrize("pair", [CARD], indirect=True)
+async def test_a_card_is_asked_and_what_lies_there_is_said(pair, operator: Key):
+    world = World(pair, operator, await a_namespace(pair[0], operator), 23)
+    await world.create(pair[0])
+    for _ in range(3):
+        await world.agree()
+
+    gauges = copies_of(pair[0]).gauges()
+    assert gauges["resident_card_searches"] >= 3
+    assert gauges["resident_card_failures"] == 0
+    assert gauges["resident_card_rows"] == gauges["resident_memories"] > 0
+    assert 0 < gauges["resident_card_bytes"] < gauges["resident_bytes"]
+
+
+@ON_BOTH
 async def test_private_memories_and_what_a_party_feels_agree(pair, operator: Key):
     slug = await a_namespace(pair[0], operator)
     bound = KeyDraft(role=Role.AGENT, name="bound", namespace=slug, agents=("solver",))

@@ -42,7 +42,7 @@ def samples(page: bytes) -> dict[tuple[str, ...], float]:
 
 
 async def test_a_page_has_the_series_of_every_worker_and_says_which_does_not_answer(folder: Path):
-    first, second = (Placement(folder, index, 3, has_owner=True) for index in (1, 2))
+    first, second = (Placement(folder, index, 3, owners=1) for index in (1, 2))
     write_restarts(folder, {"owner": 4, "1": 0, "2": 0, "3": 2})
     own, other = a_meter(3, 8, 1), a_meter(5, 2, 2)
 
@@ -86,8 +86,7 @@ def test_what_is_allowed_to_those_who_guess_holds_for_all_workers_together(folde
     rates = {"login_rate": 1e-6, "request_rate": 1e-6}
     settings = load({**rates, "login_burst": 10, "request_burst": 10})
     workers = [
-        Shared.of(settings, Meters(), Placement(folder, index, 2, has_owner=True))
-        for index in (1, 2)
+        Shared.of(settings, Meters(), Placement(folder, index, 2, owners=1)) for index in (1, 2)
     ]
 
     assert [taken(one.logins) for one in workers] == [5, 5]
