@@ -1,7 +1,7 @@
 """What the suite `operate` makes of its rows."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -11,6 +11,7 @@ from benchmarks.metrics import Target
 from benchmarks.soak.run import NAMESPACES, Plan, Soaked
 from benchmarks.soak.tally import DOUBLED, STALE, Tally
 from benchmarks.suites.operate import outages, suite
+from benchmarks.suites.operate.bank import Operated
 from benchmarks.suites.operate.moving import DOUBLED as DOUBLED_BY_MOVE
 from benchmarks.suites.operate.moving import LONGEST as LONGEST_REFUSAL
 from benchmarks.suites.operate.moving import LOST
@@ -48,9 +49,12 @@ def test_parts_are_chosen_by_name_and_only_those_of_a_filled_server_fill_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     begun: list[str] = []
-    stands_in = {name: lambda _, name=name: begun.append(name) for name in PARTS}
-    monkeypatch.setattr(suite, "PARTS", stands_in)
-    monkeypatch.setattr(suite, "fill", lambda _: begun.append("fill"))
+
+    def stand_in(name: str) -> Callable[[Operated], None]:
+        return lambda _: begun.append(name)
+
+    monkeypatch.setattr(suite, "PARTS", {name: stand_in(name) for name in PARTS})
+    monkeypatch.setattr(suite, "fill", stand_in("fill"))
 
     def run(parts: str) -> list[str]:
         begun.clear()
