@@ -1,9 +1,11 @@
 """Suite `retrieve`: a retrieval over 10,000 memories, beside the first release and its floor.
 
-Three servers stand side by side, of which one works at a time: the first release, today's that asks
-the database, and today's that keeps a resident copy. With `--set workers=N` there is a fourth, of N
-workers with a copy each, and the memory of each process is told. One caller asks each the same task
-in turn; then blocks of sixteen callers, and of whole batches, take turns. The floor is timed with
+Four servers stand side by side, of which one works at a time: the first release, today's that asks
+the database (by meaning alone, as it is to be used), and today's that keeps a resident copy, by
+words as new namespaces are and by meaning alone. `--set database=0` leaves out the second; with
+`--set workers=N` there is one more, of N workers with a copy each, and the memory of each process
+is told. One caller asks each the same task in turn; then blocks of sixteen callers, and of whole
+batches, take turns. The floor is timed with
 the servers idle: embedding one text, one durable receipt in one pipelined round trip, and a call
 that does nothing. Of where the time goes inside, the server's own histogram is read before and
 after.
@@ -27,7 +29,16 @@ from benchmarks.kernels.embedding import embedding_alone
 from benchmarks.load import Hit, Shot, fire, fire_in_turn, timings
 from benchmarks.metrics import Target, at_least, at_most, not_run
 from benchmarks.suites.hot_path.filling import made_texts
-from benchmarks.suites.hot_path.servers import COPY, FIRST, SQL, WORKERS, Contender, contenders
+from benchmarks.suites.hot_path.servers import (
+    BY_MEANING,
+    COPY,
+    FIRST,
+    MEANING,
+    SQL,
+    WORKERS,
+    Contender,
+    contenders,
+)
 from benchmarks.suites.plan import Suite
 from benchmarks.texts import tasks
 
@@ -36,7 +47,7 @@ WARM = 12
 ROUNDS = 2
 BATCH = 64
 LIVE, DEVICE, COMMIT = "live", "device", "commit"
-NAMES = (FIRST, SQL, COPY)
+NAMES = (FIRST, SQL, COPY, MEANING)
 GPU = "gpu"
 STAGE = re.compile(
     r'memlift_retrieval_stage_seconds_(sum|count){stage="(\w+)"(?:,worker="\d+")?} (\S+)'
@@ -50,7 +61,9 @@ def run(bench: Bench) -> None:
     bench.number(GPU, float(torch.cuda.is_available()), "cards")
     bench.say("embedding, where that was not done before")
     texts = made_texts(bench.folder.parent, bench.settings["memories"], bench.settings["seed"])
-    names = NAMES if bench.settings["workers"] == 1 else (*NAMES, WORKERS)
+    names = [name for name in NAMES if name != SQL or bench.settings["database"]]
+    names += [WORKERS] if bench.settings["workers"] > 1 else []
+    bench.say(f"by meaning alone (rerank none): {', '.join(sorted(BY_MEANING & {*names}))}")
     with contenders(bench, names, texts) as found:
         _warm(bench, found)
         receipts = _by_one(bench, found)
@@ -229,6 +242,7 @@ SUITE = Suite(
         "seed": 1,
         "settle": 75,
         "workers": 1,
+        "database": 1,
     },
     server=None,
     run=run,

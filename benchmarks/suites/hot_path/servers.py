@@ -21,8 +21,12 @@ from clients.demo.server import ServerFailed, fresh_folder, start
 
 FIRST, SQL, COPY, WORKERS = "first_release", "database", "copy", "workers"
 """The first release; today without a resident copy; with one; with one in each of some workers."""
-KEPT = {SQL: 0, COPY: 4 * 1024**3, WORKERS: 4 * 1024**3}
+MEANING = "copy_by_meaning"
+"""With a copy, by meaning alone."""
+KEPT = {SQL: 0, COPY: 4 * 1024**3, MEANING: 4 * 1024**3, WORKERS: 4 * 1024**3}
 """Bytes for resident copies; the first release has none."""
+BY_MEANING = {SQL, MEANING}
+"""With `rerank` none: without a copy, counting words takes the database half a second."""
 
 PARTS = ("clients", "memory", "migrations", "server")
 SLUG = "hot-path"
@@ -130,7 +134,8 @@ def prepare(name: str, served: Served, texts: Texts, slug: str = SLUG) -> Conten
     """A namespace with all the texts: one of each agent and category over HTTP, the others copied
     from these by SQL. Every retrieval is served in full.
     """
-    body = {"slug": slug, "settings": {"control_rate": 0.0}}
+    settings = {"control_rate": 0.0} | ({"rerank": "none"} if name in BY_MEANING else {})
+    body = {"slug": slug, "settings": settings}
     made = expect(served, Shot("POST", "/v1/namespaces", body))
     contender = Contender(name, served, UUID(made.answer["id"]), f"/v1/namespaces/{slug}")
     patterns = list(islice(_patterns(), AGENTS * len(AREAS)))
