@@ -91,14 +91,18 @@ def run(operated: Operated) -> None:
             for one in writing:
                 one.result()
             bench.number(BESIDE_MOVING, reading.result(), "ms")
-        pause = said.splitlines()[-1].partition("answered 503, for ")[2].split(" ")[0]
-        bench.number(TOLD, float(pause), "s")
+        bench.number(TOLD, told_pause(said), "s")
         waits = [wait for writer in writers for wait in writer.waits]
         bench.number(LONGEST, max(waits, default=0.0), "s")
         _compare(operated, there, writers)
     finally:
         there.stop()
         there.remove()
+
+
+def told_pause(said: str) -> float:
+    """Seconds without answers, from the last line of the command."""
+    return float(said.splitlines()[-1].partition("; 503 for ")[2].split(" ")[0])
 
 
 def _compare(operated: Operated, there: LocalServer, writers: list[Writer]) -> None:
