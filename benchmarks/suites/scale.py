@@ -203,8 +203,8 @@ def targets(rows: Sequence[Row]) -> list[Target]:
 SUITE = Suite(
     about="retrievals by 1, 2 and 4 processes on one database, behind nginx",
     settings={
-        "namespaces": 32,
-        "memories": 1_000,
+        "namespaces": 64,
+        "memories": 500,
         "retrievals": 3_000,
         "callers": 64,
         "threads": 3,
