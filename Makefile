@@ -112,8 +112,9 @@ $(NODE_STAMP): $(TYPESCRIPT)/package.json $(TYPESCRIPT)/package-lock.json
 test-typescript: $(STAMP) $(NODE_STAMP)  ## Build the TypeScript client and test it against a server of its own
 	$(PYTHON) -m tests.acceptance.with_server npm test --prefix $(TYPESCRIPT)
 
-nightly: $(STAMP)  ## All tests, the long ones too, with ten times the examples
+nightly: $(STAMP)  ## All tests, the long ones too, with ten times the examples; then `make test` without resident copies
 	$(PYTEST) -m "" --hypothesis-profile=nightly $(ARGS)
+	TEST_RESIDENT_BYTES=0 $(PYTEST) $(ARGS)
 
 migrate: $(STAMP)  ## Bring the database to head
 	$(VENV)/bin/memlift migrate $(ARGS)

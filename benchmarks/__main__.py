@@ -82,7 +82,7 @@ def _ran(given: argparse.Namespace) -> int:
         apart = given.suite in (*RECORDED, guidelines.NAME)
         data = None if apart else given.data
         served = Served(given.url, given.key, data, None)
-    run(given.suite, suite, given.out, served, _settings(suite.settings, given.set))
+    run(given.suite, suite, given.out, served, _settings(suite, given.set))
     for line in told(json.loads((given.out / "summary.json").read_text(encoding="utf-8"))):
         print(line)
     return 0
@@ -135,13 +135,13 @@ def _number(value: float) -> str:
     return f"{value:>16.0f}" if value == int(value) else f"{value:>20.3f}"
 
 
-def _settings(defaults: Mapping[str, int], changes: Sequence[str]) -> dict[str, int]:
-    settings = dict(defaults)
+def _settings(suite: Suite, changes: Sequence[str]) -> dict[str, int | str]:
+    settings: dict[str, int | str] = {**suite.settings, **suite.words}
     for change in changes:
         name, _, value = change.partition("=")
         if name not in settings:
             raise SystemExit(f"--set knows {', '.join(settings)}, not {name}")
-        settings[name] = int(value)
+        settings[name] = value if name in suite.words else int(value)
     return settings
 
 

@@ -3,7 +3,7 @@
 import json
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TextIO
 
@@ -30,11 +30,14 @@ class Served:
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """One run: the server, the settings, and the open file of measurements."""
+    """One run: the server, the settings, the open file of measurements, and the settings that are
+    words.
+    """
 
     server: Served
     settings: Mapping[str, int]
     file: TextIO
+    words: Mapping[str, str] = field(default_factory=dict[str, str])
 
     @property
     def folder(self) -> Path:

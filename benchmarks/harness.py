@@ -22,19 +22,21 @@ Say = Callable[[str], None]
 
 
 def run(
-    name: str, suite: Suite, out: Path, served: Served | None, settings: Mapping[str, int]
+    name: str, suite: Suite, out: Path, served: Served | None, given: Mapping[str, int | str]
 ) -> None:
     """Run `suite` into `out`, on the server given or on one of its own."""
     out.mkdir(parents=True, exist_ok=True)
-    stamp = opening(name, settings) | {"server": dict(suite.server or {})}
+    settings = {one: value for one, value in given.items() if isinstance(value, int)}
+    words = {one: value for one, value in given.items() if isinstance(value, str)}
+    stamp = opening(name, given) | {"server": dict(suite.server or {})}
     with server_for(suite, served) as server, (out / MEASUREMENTS).open("w") as file:
-        suite.run(Bench(server, settings, file))
+        suite.run(Bench(server, settings, file, words))
     stamp |= closing()
     write(out / "run.json", stamp)
     write(out / "summary.json", {**stamp, **summary(suite, read_rows(out))})
 
 
-def opening(name: str, settings: Mapping[str, int]) -> dict[str, object]:
+def opening(name: str, settings: Mapping[str, int | str]) -> dict[str, object]:
     """What is known of a run when it begins."""
     return {
         "suite": name,

@@ -1,8 +1,10 @@
 """Figures over stored measurements: pure, so a sharper figure needs no new run."""
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from math import floor
+from pathlib import Path
 from statistics import fmean
 from typing import Literal, cast
 
@@ -83,6 +85,12 @@ def table(rows: Sequence[Row]) -> dict[str, Figures]:
 def numbers(rows: Iterable[Row]) -> dict[str, float]:
     """The single numbers, by name; of several, the last."""
     return {str(row["operation"]): cast("float", row["value"]) for row in rows if "value" in row}
+
+
+def numbers_of(file: str) -> dict[str, float]:
+    """The single numbers of a file of measurements, one a line."""
+    lines = Path(file).read_text(encoding="utf-8").splitlines()
+    return numbers([json.loads(line) for line in lines])
 
 
 def at_most(name: str, target: float, measured: float | None, parts: Mapping[str, float]) -> Target:

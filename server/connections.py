@@ -14,7 +14,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
 from memory.kernel.errors import MemoryFault
-from server.errors import HeadTooLarge, TooSlow, problem_of
+from server.errors import HeadTooLarge, TooSlow, UnreadableHead, problem_of
 from server.middleware import HEAD_BYTES
 
 # After an answer, what is left of its request may still arrive for so long: whoever closed at once
@@ -67,6 +67,15 @@ class BoundedConnection(HttpToolsProtocol):
                     limit=HEAD_BYTES,
                 )
             )
+
+    def send_400_response(self, msg: str) -> None:
+        """What uvicorn answers where bytes are no HTTP, as the problem document that it is."""
+        self._refuse(
+            UnreadableHead(
+                f"{msg} The request line or a header has a byte that may not stand there.",
+                field="headers",
+            )
+        )
 
     def on_message_begin(self) -> None:
         super().on_message_begin()

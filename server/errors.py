@@ -43,6 +43,12 @@ class UnsupportedMedia(Rejected):
     code = "unsupported_media_type"
 
 
+class UnreadableHead(Rejected):
+    """The request line or the headers are no HTTP."""
+
+    code = "unreadable_head"
+
+
 class HeadTooLarge(Rejected):
     """The request line and the headers are larger than is read."""
 
@@ -71,6 +77,7 @@ STATUS: dict[type[MemoryFault], HTTPStatus] = {
     TooLarge: HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
     UnsupportedMedia: HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
     PreconditionRequired: HTTPStatus.PRECONDITION_REQUIRED,
+    UnreadableHead: HTTPStatus.BAD_REQUEST,
     HeadTooLarge: HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE,
     TooSlow: HTTPStatus.REQUEST_TIMEOUT,
     Unauthenticated: HTTPStatus.UNAUTHORIZED,

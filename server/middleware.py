@@ -96,7 +96,7 @@ class Accounts:
         except ClientDisconnect:
             logger.info("request %s: the caller left before its body had come", request_id)
         except Exception:
-            # An answer that has begun cannot be taken back; the server closes the connection.
+            # An answer that has begun cannot be replaced; the server closes the connection.
             if answer.status is not None:
                 raise
             logger.exception("request %s failed", request_id)

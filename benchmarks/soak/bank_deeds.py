@@ -135,7 +135,7 @@ def run_job(player: Player, ground: Ground) -> None:
 
 
 def roll_back(player: Player, ground: Ground) -> None:
-    """Look what taking back a key's word would change; now and then do it."""
+    """Look what withdrawing a key's word would change; now and then do it."""
     dry = player.happens(0.7)
     since = datetime.now(UTC) - timedelta(seconds=player.chance.randint(2, 20))
     body = {"key_id": ground.loud.id, "since": since.isoformat(), "dry_run": dry}

@@ -1,83 +1,98 @@
 """Suite `scale`: the same retrievals by one, two and four serving processes on one database, behind
 nginx as we ship it. Each process computes with `threads` threads, so that more processes are more
 of the machine; run it where there are four times as many cores, and some for the rest.
+
+`--set balancer=/path/to/nginx` names a binary that is not on the path. With `--set balancer=none`
+there is none: the callers send each namespace to one of the processes by themselves, which costs
+nobody an exchange more and spreads namespaces evenly.
 """
 
 import shutil
 import subprocess
 import time
 from collections.abc import Generator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
-from itertools import islice
 from pathlib import Path
 
 import httpx
+import psutil
 
 from benchmarks import metrics
 from benchmarks.bench import Bench, Served
-from benchmarks.load import Shot, fire, timings
+from benchmarks.load import Hit, Shot, fire, timings
 from benchmarks.metrics import Row, Target, at_least, not_run
+from benchmarks.suites.hot_path.filling import made_texts
+from benchmarks.suites.hot_path.servers import UNLIMITED, prepare
 from benchmarks.suites.plan import Suite
-from benchmarks.texts import experiences
-from clients.demo.server import fresh_folder, start
+from clients.demo.server import LocalServer, fresh_folder, start
 from memory.kernel.postgres.embedded.ports import find_free_port
 
 ROOT = Path(__file__).parents[2]
 SHIPPED = ROOT / "deploy/nginx/memlift.conf"
 PROCESSES = (1, 2, 4)
-BATCH = 256
 AIMS = {2: 1.7, 4: 3.0}
 """By processes, how many times the rate of one is aimed at."""
 WITHIN = 30.0
+NGINX, NONE = "nginx", "none"
 
 
 def run(bench: Bench) -> None:
     """Fill once; then for each number of processes start them, warm them up, and ask."""
-    nginx = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")
-    if nginx is None:
-        bench.say("needs nginx: apt-get install nginx-light")
-        return
+    balancer = _balancer(bench.words["balancer"])
+    bench.say(f"balancer: {balancer or 'none, the callers spread namespaces over the processes'}")
+    texts = made_texts(bench.folder.parent, bench.settings["memories"], bench.settings["seed"])
     variables = {
+        **UNLIMITED,
         "OMP_NUM_THREADS": str(bench.settings["threads"]),
-        "MEMLIFT_REQUEST_RATE": "1000000",
-        "MEMLIFT_REQUEST_BURST": "1000000",
         "MEMLIFT_PROXIES": "1",
     }
-    first = start(fresh_folder("memlift-scale"), variables, bench.say)
     with ExitStack() as ending:
-        ending.callback(first.remove)
-        ending.callback(first.stop)
-        whole = Served(first.url, first.key(), first.data, first.process.pid)
-        _fill(bench, whole)
-        shared = variables | {"MEMLIFT_DATABASE_URL": str(whole.database_url())}
-        urls = [first.url]
-        for number in PROCESSES:
-            while len(urls) < number:
-                other = start(fresh_folder("memlift-scale"), shared, bench.say)
-                ending.callback(other.remove)
-                ending.callback(other.stop)
-                urls.append(other.url)
-            with _balanced(nginx, urls) as url:
-                _measure(bench, Served(url, whole.key, None, None), number)
-
-
-def _fill(bench: Bench, server: Served) -> None:
-    headers = {"authorization": f"Bearer {server.key}"}
-    with httpx.Client(base_url=server.url, headers=headers, timeout=3600) as client:
+        servers = [_begin(bench, variables, ending)]
+        whole = _served(servers[0])
         for number in range(bench.settings["namespaces"]):
-            slug = _slug(number)
-            body = {"slug": slug, "settings": {"control_rate": 0}}
-            client.post("/v1/namespaces", json=body).raise_for_status()
-            rows = experiences(bench.settings["memories"], bench.settings["seed"] + number)
-            while batch := list(islice(rows, BATCH)):
-                place = f"/v1/namespaces/{slug}/experiences/batch"
-                client.post(place, json={"items": batch}).raise_for_status()
-    bench.say("filled")
+            prepare(_slug(number), whole, texts, _slug(number))
+        bench.say(f"filled {bench.settings['namespaces']} namespaces")
+        shared = variables | {"MEMLIFT_DATABASE_URL": str(whole.database_url())}
+        for number in PROCESSES:
+            while len(servers) < number:
+                servers.append(_begin(bench, shared, ending))
+            urls = [server.url for server in servers]
+            if balancer is None:
+                _measure(bench, servers, [Served(url, whole.key, None, None) for url in urls])
+                continue
+            with _balanced(balancer, urls) as url:
+                _measure(bench, servers, [Served(url, whole.key, None, None)])
 
 
-def _measure(bench: Bench, server: Served, processes: int) -> None:
-    namespaces, asked = bench.settings["namespaces"], bench.settings["retrievals"]
-    callers = bench.settings["callers"]
+def _balancer(asked: str) -> str | None:
+    """The nginx to start, None where there is to be none. Raises SystemExit where none is found."""
+    if asked == NONE:
+        return None
+    found = shutil.which(asked) or shutil.which(asked, path="/usr/sbin")
+    if found is None:
+        raise SystemExit(
+            f"{asked} is not found: apt-get install nginx-light, --set balancer=/path/to/nginx or "
+            "--set balancer=none"
+        )
+    return found
+
+
+def _begin(bench: Bench, variables: dict[str, str], ending: ExitStack) -> LocalServer:
+    server = start(fresh_folder("memlift-scale"), variables, bench.say)
+    ending.callback(server.remove)
+    ending.callback(server.stop)
+    return server
+
+
+def _served(server: LocalServer) -> Served:
+    return Served(server.url, server.key(), server.data, server.process.pid)
+
+
+def _measure(bench: Bench, servers: Sequence[LocalServer], doors: Sequence[Served]) -> None:
+    """Through one door, or through as many as there are processes, each with its namespaces."""
+    processes, namespaces = len(servers), bench.settings["namespaces"]
+    asked, callers = bench.settings["retrievals"], bench.settings["callers"]
     shots = [
         Shot(
             "POST",
@@ -87,14 +102,41 @@ def _measure(bench: Bench, server: Served, processes: int) -> None:
         for number in range(asked + namespaces)
     ]
     # Each namespace is read in by the process that has it from now on.
-    fire(server, shots[:namespaces], 1)
+    _through(doors, shots[:namespaces], namespaces, len(doors))
+    spent = [_spent(server) for server in servers]
     begun = time.monotonic()
-    hits = fire(server, shots[namespaces:], callers)
+    hits = _through(doors, shots[namespaces:], namespaces, callers)
     took = time.monotonic() - begun
     bench.timed(_operation(processes), callers, timings(hits))
     well = sum(hit.timing.ok for hit in hits)
     bench.number(_rate(processes), well / took, "a second")
     bench.say(f"{processes} processes: {well / took:.1f} a second, {asked - well} failed")
+    for place, (server, before) in enumerate(zip(servers, spent, strict=True)):
+        name = f"processor time of process {place + 1} of {processes}"
+        bench.number(name, _spent(server) - before, "s")
+
+
+def _through(
+    doors: Sequence[Served], shots: Sequence[Shot], namespaces: int, callers: int
+) -> list[Hit]:
+    """All shots; where there are several doors, a namespace goes to one of them, always the same,
+    and callers are shared out evenly.
+    """
+    shares = [
+        [shot for number, shot in enumerate(shots) if number % namespaces % len(doors) == place]
+        for place in range(len(doors))
+    ]
+    with ThreadPoolExecutor(len(doors)) as pool:
+        each = [callers // len(doors)] * len(doors)
+        return [hit for hits in pool.map(fire, doors, shares, each) for hit in hits]
+
+
+def _spent(server: LocalServer) -> float:
+    """Seconds of processor time, without those of a database that it supervises."""
+    own = psutil.Process(server.process.pid)
+    family = [own, *own.children(recursive=True)]
+    times = [one.cpu_times() for one in family if one.name() != "postgres"]
+    return sum(one.user + one.system for one in times)
 
 
 @contextmanager
@@ -151,7 +193,7 @@ def targets(rows: Sequence[Row]) -> list[Target]:
         name = f"rate of {processes} processes, times that of one"
         rate = found.get(_rate(processes))
         if one is None or rate is None:
-            made.append(not_run(name, aim, "needs nginx and a machine with cores for all"))
+            made.append(not_run(name, aim, "needs a machine with cores for all"))
         else:
             parts = {_rate(1): one, _rate(processes): rate}
             made.append(at_least(name, aim, rate / one, parts))
@@ -159,11 +201,11 @@ def targets(rows: Sequence[Row]) -> list[Target]:
 
 
 SUITE = Suite(
-    about="retrievals by 1, 2 and 4 processes behind nginx",
+    about="retrievals by 1, 2 and 4 processes on one database, behind nginx",
     settings={
-        "namespaces": 32,
-        "memories": 2_000,
-        "retrievals": 8_000,
+        "namespaces": 64,
+        "memories": 500,
+        "retrievals": 3_000,
         "callers": 64,
         "threads": 3,
         "seed": 1,
@@ -171,4 +213,5 @@ SUITE = Suite(
     server=None,
     run=run,
     targets=targets,
+    words={"balancer": NGINX},
 )

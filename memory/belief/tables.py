@@ -220,8 +220,8 @@ ledger_closing = Table(
     Column("bank_version", BigInteger, primary_key=True),
     # The newest fact that is closed.
     moment("known_at"),
-    # The last correction that took back what is closed; null: none did. States recorded between
-    # the two tell of what was taken back.
+    # The last correction that withdrew what is closed; null: none did. States recorded between
+    # the two tell of what was withdrawn.
     Column("withdrawn_version", BigInteger),
     moment("recorded_at"),
 )

@@ -114,7 +114,7 @@ class Erased:
 
 @dataclass(frozen=True, slots=True)
 class RollbackRecord:
-    """A rollback on record: whose word was taken back, how much of it there was, whether it was
+    """A rollback on record: whose word was withdrawn, how much of it there was, whether it was
     undone.
     """
 
@@ -123,9 +123,9 @@ class RollbackRecord:
     id: UUID
     """Names the rollback."""
     agent: str | None
-    """Name of the agent whose word was taken back."""
+    """Name of the agent whose word was withdrawn."""
     key_id: UUID | None
-    """Names the key whose word was taken back."""
+    """Names the key whose word was withdrawn."""
     claims: Literal["too_high"] | None
     """`too_high` where only outcomes went that claimed too much."""
     since: datetime | None

@@ -1,4 +1,4 @@
-"""A source is taken back whole: name it → look (a dry run) → withdraw its outcomes and its verdicts
+"""A source is withdrawn whole: name it → look (a dry run) → withdraw its outcomes and its verdicts
 on runs, retire its memories, settle the constraints that rested on them, and keep on record what
 was taken, so that it can be undone.
 """
@@ -45,7 +45,7 @@ NOTHING = TakenParts()
 
 
 async def roll_back(engine: Engine, call: Call, wanted: Rollback) -> RollbackResult:
-    """Take back what a source said; a dry run changes nothing and tells the same."""
+    """Withdraw what a source said; a dry run changes nothing and tells the same."""
     call.key.require(Act.MANAGE)
     async with engine.database.effect(call.namespace.id) as connection:
         await StateStore(connection, call.namespace.id).lock()
@@ -112,7 +112,7 @@ async def _preview(connection: Connection, call: Call, wanted: Rollback) -> Roll
         await load_names(connection, call),
         frozenset({*done.before.memories, *done.after.memories}),
     )
-    # Only outcomes are taken back for their claims.
+    # Only outcomes are withdrawn for their claims.
     whole = wanted.claims is None
     runs = await store.list_runs(source) if whole else []
     weakened = await store.list_supported(runs, await store.list_words(source)) if whole else []

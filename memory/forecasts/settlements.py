@@ -315,7 +315,7 @@ class Scorer:
     ) -> list[Outcome]:
         """The outcome of the receipt that the prediction names comes last. Others of that agent for
         the window are no evidence; where nothing is scored, nothing is reported, and what an
-        earlier settlement reported is taken back.
+        earlier settlement reported is withdrawn.
         """
         place = AgentTask(prediction.agent_id, prediction.task_id)
         receipts = self._receipts.get(place, ())

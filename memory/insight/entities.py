@@ -244,7 +244,7 @@ class BankDifference:
 
 @dataclass(frozen=True, slots=True)
 class Rollback:
-    """Whose word is taken back: of an agent, of a key, or of both.
+    """Whose word is withdrawn: of an agent, of a key, or of both.
 
     Outcomes of their retrievals or reports leave the ledger, memories they wrote retire, and their
     verdicts on runs prove nothing any more. With `claims` only outcomes go that claim too much.
@@ -296,7 +296,7 @@ class RollbackResult:
     bank_version: int
     """The version of the bank afterwards."""
     rollback_id: UUID | None = None
-    """By which it can be undone; null where nothing was taken back."""
+    """By which it can be undone; null where nothing was withdrawn."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,7 @@ class KeyInfluence:
     __pydantic_config__ = OUTPUT
 
     key_id: UUID
-    """The key; `POST …/rollbacks` with it and `dry_run` false takes back all that it said."""
+    """The key; `POST …/rollbacks` with it and `dry_run` false withdraws all that it said."""
     name: str
     """Its name among people."""
     role: Role

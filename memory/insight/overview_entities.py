@@ -58,7 +58,7 @@ class Mover:
     """Effective weight when the time began, or when the memory came."""
     after: float
     outcomes: int
-    """Outcomes that moved it in that time and are not taken back."""
+    """Outcomes that moved it in that time and are not withdrawn."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -98,7 +98,9 @@ async def _check_models(engine: Engine, store: ModelStore) -> dict[str, Check]:
         if others:
             there = f"vectors of another model than {label} in: {'; '.join(named)}"
     return {
-        "model": Check(ok=serves, detail="some namespace is of this model" if serves else there),
+        "model": Check(
+            ok=serves, detail="at least one namespace has vectors of it" if serves else there
+        ),
         "other_models": Check(ok=not others, detail=there),
     }
 

@@ -15,8 +15,8 @@ from memory.tenancy.store.calls import CallStore
 
 
 async def stop_run(engine: Engine, call: Call, run_id: UUID) -> JobRun:
-    """Do no more of a run that goes on in parts: the part under way ends, and what is left waits
-    for the job's next run. Raises NotFound for no run of this namespace, and Conflict where nothing
+    """Stop a run that works in parts: the part under way ends, and what is left waits for the job's
+    next run. Raises NotFound for no run of this namespace, and Conflict where nothing
     of it is left to stop.
     """
     call.key.require(Act.MANAGE)

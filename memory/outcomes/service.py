@@ -3,7 +3,7 @@
 One outcome of a retrieval is in effect: the best verified, the first at equal rank. What disagrees
 with it is stored and moves nothing. A better one takes its place, a correction by the same hand
 does, and so does the same word with the run without memory added; what the old one had moved is
-taken back when outcomes are applied (`applying.py`). What teaches less never takes the place of
+withdrawn when outcomes are applied (`applying.py`). What teaches less never takes the place of
 what teaches more: it is kept as a note, or refused where it names what it corrects.
 """
 
@@ -416,7 +416,7 @@ class OutcomeIntake:
             elif outcome.supersedes is not None:
                 raise Conflict(
                     f"this would teach nothing ({reason}) in the place of an outcome that counts;"
-                    " what was learned is taken back by a rollback",
+                    " what was learned is withdrawn by a rollback",
                     code="teaches_nothing",
                     field="supersedes",
                     limit=reason,
@@ -492,7 +492,7 @@ def rankers_asked(receipt: ReceiptContext) -> tuple[str, ...] | None:
 
 def _find_replay(known: Sequence[Outcome], one: Report, *, fits: bool) -> Outcome | None:
     """The outcome of the same report; a note is none where it `fits` its category by now."""
-    # Who settles knows what was settled; what was taken back may come to be true again.
+    # Who settles knows what was settled; what was withdrawn may come to be true again.
     if one.evaluator == SETTLEMENT:
         return None
     same, again = digest(one), {"rolled_back", OTHER_METRIC} if fits else {"rolled_back"}

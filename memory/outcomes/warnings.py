@@ -32,7 +32,7 @@ REASONS = {
     NOTE: "this would move nothing alone, and another outcome counts for this receipt: it is kept"
     " as a note",
     OutcomeStatus.SUPERSEDED: "another outcome took the place of this one",
-    "rolled_back": "what this had moved was taken back",
+    "rolled_back": "what this had moved was withdrawn",
 }
 """In words, why an outcome moves nothing. Left out: what counts in the outcome of its pair."""
 

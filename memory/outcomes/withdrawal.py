@@ -1,4 +1,4 @@
-"""What was learned from outcomes that are out of effect is taken back: withdraw → refold → set.
+"""What was learned from outcomes that are out of effect is withdrawn: withdraw → refold → set.
 
 Steps do not commute, so nothing is subtracted: the states are refolded without the withdrawn,
 from the last version of the bank before them, and what comes out differently is set.
@@ -111,7 +111,7 @@ async def reinstate(
 ) -> set[UUID]:
     """Put back into effect what was superseded by an outcome that has come to teach nothing before
     it was applied: its memories were edited, say, or learning was frozen. To be called before
-    anything is taken back; the caller holds the state lock and these outcomes. Returns those held
+    anything is withdrawn; the caller holds the state lock and these outcomes. Returns those held
     then.
     """
     outcomes = OutcomeStore(connection, namespace.id)

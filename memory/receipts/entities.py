@@ -427,7 +427,7 @@ class Outcome:
     bank_version: int | None
     """The version of the bank that it made; null where it moved nothing."""
     withdrawn_version: int | None
-    """The version of the bank in which what it had moved was taken back."""
+    """The version of the bank in which what it had moved was withdrawn."""
     position: Annotated[int, Field(exclude=True)]
     sha256: Annotated[bytes, Field(exclude=True)]
     authored: Annotated[tuple[UUID, ...], Field(exclude=True)]

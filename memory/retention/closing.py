@@ -2,7 +2,7 @@
 state that came of it, and from then on a fold begins there.
 
 A part of the ledger is read and folded → events written, in slices that nobody sees → published
-under the state lock, where it still stands as it was read. What a correction took back later is
+under the state lock, where it still stands as it was read. What a correction withdrew later is
 left out of the fold, so that the states are those that a rebuild of the whole ledger gives.
 """
 
@@ -127,7 +127,7 @@ async def publish_part(
     now: datetime,
 ) -> Closing | None:
     """Close the ledger up to there, in a transaction as short as can be; None where somebody has
-    taken back what was folded, changed the policy, or reads the whole ledger: then it is planned
+    withdrawn what was folded, changed the policy, or reads the whole ledger: then it is planned
     anew.
     """
     await StateStore(connection, namespace.id).lock()

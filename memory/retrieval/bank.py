@@ -205,7 +205,7 @@ class SqlDoor:
         return partial(self._engine.database.exchange, namespace_id=self._call.namespace.id)
 
     async def preview(self, stack: AsyncExitStack) -> SqlBank:
-        """A bank whose writes are taken back at the end of `stack`."""
+        """A bank whose writes are rolled back at the end of `stack`."""
         self.has_written = True
         connection = await self._connected()
         await stack.enter_async_context(undone(connection))

@@ -138,7 +138,7 @@ class ImportRequest:
     on_conflict: OnConflict = OnConflict.FAIL
     """What is done about what is there already."""
     dry_run: bool = False
-    """Everything is read, checked and taken back."""
+    """Everything is read and checked, and nothing is kept."""
     max_bytes: int = MAX_BYTES
     """Of all members together, unpacked."""
 
@@ -152,7 +152,7 @@ class Imported:
     namespace: str
     """Where it went."""
     dry_run: bool
-    """Whether it was taken back."""
+    """Whether nothing of it was kept."""
     rows: Mapping[str, int]
     """Rows that were written, by table."""
     skipped: Mapping[str, int]

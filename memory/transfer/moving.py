@@ -6,7 +6,7 @@ the source gives it away → the target opens it.
 
 Each step may be the last one before the process dies: what was done is written in the databases
 themselves, a pause ends by itself, and the same call goes on from there. Once the source has given
-the namespace away there is no way back, and before that nothing that cannot be taken back.
+the namespace away there is no way back, and before that nothing that cannot be undone.
 """
 
 import asyncio

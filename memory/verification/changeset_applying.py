@@ -1,4 +1,4 @@
-"""A changeset takes effect, whole or not at all, when its ticket ends; it is taken back by hand."""
+"""A changeset takes effect, whole or not at all, when its ticket ends; it is undone by hand."""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -13,7 +13,7 @@ from memory.memories.masking import Mask
 class ChangesetState(StrEnum):
     """`waiting`: nothing is proposed yet. `proposed`: it is tried. `applied`, `rejected`: what the
     trials decided, or a manager. `nothing`: the model proposed nothing that could be tried.
-    `quarantined`: work on it failed too often. `undone`: it was applied, and taken back.
+    `quarantined`: work on it failed too often. `undone`: it was applied, and later undone.
     """
 
     WAITING = "waiting"

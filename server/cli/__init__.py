@@ -70,6 +70,7 @@ HOMES = {
     "migrate": "serving:migrate",
     "doctor": "serving:doctor",
     "config": "serving:config",
+    "demo": "demo:demo",
     "open": "recovery:open_dashboard",
     "status": "status:status",
     "key": ":key",

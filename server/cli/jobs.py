@@ -77,7 +77,7 @@ def dry_run(server: ServerOptions, *, name: str, namespace: str) -> None:
 @namespace_option
 @speaking
 def stop(server: ServerOptions, *, run_id: UUID, namespace: str) -> None:
-    """Do no more of RUN, the id of a run that goes on in parts; its next run does the rest."""
+    """Stop RUN, the id of a run that works in parts; the next run of its job does the rest."""
     with server.connected(namespace) as client:
         done = client.stop_job_run(str(run_id))
     server.print(

@@ -1,4 +1,4 @@
-"""`memlift rollback`: take back what a key or an agent reported, and undo that."""
+"""`memlift rollback`: withdraw what a key or an agent reported, and undo that."""
 
 import contextlib
 from datetime import UTC, datetime
@@ -40,8 +40,8 @@ def rollback(
     undo: str | None,
     **given: Any,
 ) -> None:
-    """Take back what a key or an agent reported: look with --dry-run first. Or undo that: what was
-    given back can be taken back again, so that --undo needs no looking first and has none.
+    """Withdraw what a key or an agent reported: look with --dry-run first. Or undo that: what then
+    counts again can be withdrawn again, so that --undo needs no looking first and has none.
     """
     if undo is not None:
         _require_alone(since=since, until=until, too_high=too_high, **given)
@@ -99,7 +99,7 @@ def _weight(weight: float | None) -> str | None:
 def _require_alone(**given: object) -> None:
     named = [name.replace("_", "-") for name, value in given.items() if value]
     if named:
-        why = ": take it back again if it is wrong" if named[0] == "dry-run" else ""
+        why = ": withdraw it again if it is wrong" if named[0] == "dry-run" else ""
         raise click.UsageError(f"--undo goes alone, without --{named[0]}{why}")
 
 

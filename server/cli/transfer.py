@@ -73,7 +73,7 @@ def export_command(
     help="Into an empty namespace with the ids of the file (fail) or with new ones (new_ids), or "
     "beside what is there, which stays as it is (skip).",
 )
-@click.option("--dry-run", is_flag=True, help="Read and check everything, and take it back.")
+@click.option("--dry-run", is_flag=True, help="Read and check everything, and keep nothing.")
 @click.option(
     "--max-bytes",
     type=click.IntRange(1),

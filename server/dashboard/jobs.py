@@ -109,7 +109,7 @@ async def run_now(viewer: Manages, job: str, form: FormDep) -> Response:
 
 @router.post("/runs/{run_id}/stop")
 async def stop(viewer: Manages, run_id: UUID) -> Response:
-    """Do no more of a run that goes on in parts."""
+    """Stop a run that works in parts, after the part under way."""
     run = await stop_run(viewer.engine, viewer.call, run_id)
     return done(viewer, "/jobs", f"{run.job} is stopped. {_said(run)}.")
 

@@ -41,6 +41,7 @@ from server.dashboard.forms import Form
 from server.dashboard.guarding import guarded_at
 from server.dashboard.lists import page_of, shown
 from server.dashboard.moments import time_of
+from server.dashboard.stored import editable
 from server.dashboard.trajectory_plot import WeightNow, weight_plot
 from server.dashboard.viewer import FormDep, Manages, PageViewer, Reads, Remembers, done, page
 from server.errors import status_of
@@ -303,8 +304,8 @@ def _read_edit(form: Form, current: Memory) -> MemoryEdit:
     # A form sends line ends as CR LF, whatever the text has.
     situation, lesson = (form.get(n).replace("\r\n", "\n").strip() for n in ("situation", "lesson"))
     return MemoryEdit(
-        situation=situation if situation not in ("", current.situation) else None,
-        lesson=lesson if lesson not in ("", current.lesson) else None,
+        situation=situation if situation not in ("", editable(current.situation)) else None,
+        lesson=lesson if lesson not in ("", editable(current.lesson)) else None,
         known_at=time_of(form, "known_at"),
     )
 

@@ -13,7 +13,7 @@ from starlette.responses import HTMLResponse, RedirectResponse
 
 from memory.memories.entities import HIDDEN
 from server.dashboard.files import asset_url
-from server.dashboard.stored import brief, marked, plain, short, stored
+from server.dashboard.stored import brief, editable, marked, plain, short, stored
 from server.dashboard.terms import EXPLAINED, TERMS
 from server.schemas.problems import Problem
 
@@ -115,6 +115,7 @@ def _environment() -> Environment:
         "brief": brief,
         "short": short,
         "plain": plain,
+        "editable": editable,
     }
     made.tests |= {"hidden": _is_hidden}
     known: dict[str, Any] = {

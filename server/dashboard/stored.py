@@ -21,6 +21,7 @@ _FILLERS = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0"
     "\U000e0000-\U000e0fff]"
 )
+_TURNING = re.compile("[\u202a-\u202e\u2066-\u2069]")
 _HIDDEN_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
 _PICTURES = frozenset({"So", "Sk"})
 
@@ -66,6 +67,13 @@ def plain(text: str) -> str:
         f"[U+{ord(one):04X}]" if _is_hidden(one) and not _in_a_picture(text, place) else one
         for place, one in enumerate(text)
     )
+
+
+def editable(text: str) -> str:
+    """The same in a field of a form, where what turns the direction of text would act: it is
+    written by its code, and stored so if the field is changed.
+    """
+    return _TURNING.sub(lambda found: f"[U+{ord(found[0]):04X}]", text)
 
 
 def is_plain(text: str) -> bool:

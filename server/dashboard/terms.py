@@ -117,7 +117,7 @@ GLOSSARY: dict[str, str] = {
         "every change of every state, in order, with its reason; all weights can be "
         "refolded from it"
     ),
-    "rollback": "taking back everything that an agent or a key reported and wrote",
+    "rollback": "withdrawing everything that an agent or a key reported and wrote",
     "known at": (
         "when a fact could be known: the server's clock, or what the caller says in a replay"
     ),

@@ -130,7 +130,7 @@ async def what_if(engine: EngineDep, call: Reads, body: WhatIf) -> Response:
 
 @history_router.post("/rollbacks", response_model=RollbackResult)
 async def rollback(engine: EngineDep, call: Manages, body: Rollback) -> Response:
-    """Take back what an agent or a key reported, or preview the change."""
+    """Withdraw what an agent or a key reported, or preview the change."""
     return answered(await roll_back(engine, call, body))
 
 

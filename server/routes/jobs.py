@@ -43,7 +43,9 @@ async def run_job(engine: EngineDep, call: Manages, job: str, body: JobRequest) 
 
 @router.post(f"{INSIDE}/jobs/runs/{{run_id}}/stop", response_model=JobRun)
 async def stop_run(engine: EngineDep, call: Manages, run_id: UUID) -> Response:
-    """Do no more of a run that goes on in parts (`retention`); the next run does the rest."""
+    """Stop a run that works in parts (`retention`) after the part under way; the next run does the
+    rest.
+    """
     return answered(await stopping.stop_run(engine, call, run_id))
 
 

@@ -1,6 +1,7 @@
 """What strangers do to a served process: little, and not for long."""
 
 import asyncio
+import json
 import socket
 import time
 from collections.abc import Callable
@@ -59,6 +60,16 @@ def test_a_head_a_little_too_large_is_answered_by_a_problem_document(server: Ser
 
     assert answer.startswith(b"HTTP/1.1 431 ")
     assert b'"code":"head_too_large"' in answer
+
+
+def test_a_head_that_is_no_http_is_answered_by_a_problem_document(server: Server):
+    with closing(connected(server)) as sender:
+        sender.sendall(HEAD + b"X-Name: a\x01b\r\n\r\n")
+        head, _, body = answer_of(sender).partition(b"\r\n\r\n")
+
+    assert head.startswith(b"HTTP/1.1 400 Bad Request\r\ncontent-type: application/problem+json")
+    assert json.loads(body)["code"] == "unreadable_head"
+    assert json.loads(body)["field"] == "headers"
 
 
 def test_heads_and_bodies_that_are_half_sent_are_closed(server: Server):

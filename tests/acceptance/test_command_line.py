@@ -148,7 +148,7 @@ def test_a_rollback_is_undone(memlift: Memlift, slug: str, shared_server: Server
     undo = done(memlift(*words, "--agent", "bot")).rpartition("--undo ")[2].strip()
 
     assert "goes alone" in memlift(*words, "--undo", undo, "--agent", "bot").output
-    assert "take it back again" in memlift(*words, "--undo", undo, "--dry-run").output
+    assert "withdraw it again" in memlift(*words, "--undo", undo, "--dry-run").output
     said = done(memlift(*words, "--undo", undo))
     assert said == "gave back 0 outcomes and 0 runs, restored 1 memory\n"
     assert "undone already" in sentence(memlift(*words, "--undo", undo))

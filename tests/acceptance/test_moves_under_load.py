@@ -16,6 +16,7 @@ import httpx
 import pytest
 from memlift_client import MemLift, NamespaceSettingsFields
 
+from benchmarks.suites.operate.moving import told_pause
 from tests.acceptance.servers import PATIENCE_SECONDS, ROOT, Home, Server, command, environment
 
 SLUG = "moving"
@@ -89,6 +90,7 @@ def test_a_namespace_moves_while_it_is_written_to(
     assert "going on with the move that was begun" in moved.stdout
     assert moved.stdout.splitlines()[-1].startswith(f"moved {SLUG} to {there.url}: ")
     assert " rows; 503 for " in moved.stdout
+    assert told_pause(moved.stdout) > 0
     assert not writer.others, writer.others
     assert "namespace_moved" in {code for _, code in writer.refused}
     anew = there.client(SLUG)

@@ -379,7 +379,7 @@ async def test_a_manager_brings_a_proposal_into_use_and_the_audit_says_so(
     audit = (await client.get(inside(namespace, "/audit"))).json()["items"]
     [entry] = [item for item in audit if item["action"] == "constraint.vouch"]
     assert (entry["subject"], entry["detail"]) == (one["id"], {"reason": "tried by hand"})
-    # And the word is taken back as any other.
+    # And the word is withdrawn as any other.
     body = {"key_id": entry["key_id"], "dry_run": False}
     await client.post(inside(namespace, "/rollbacks"), json=body)
     assert await standing(client, namespace) == ("proposed", "one_task")

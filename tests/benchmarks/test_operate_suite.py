@@ -1,24 +1,23 @@
 """What the suite `operate` makes of its rows."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
+
+import pytest
 
 from benchmarks.bench import Bench, Served
 from benchmarks.metrics import Target
 from benchmarks.soak.run import NAMESPACES, Plan, Soaked
 from benchmarks.soak.tally import DOUBLED, STALE, Tally
-from benchmarks.suites.operate import outages
+from benchmarks.suites.operate import outages, suite
+from benchmarks.suites.operate.bank import Operated
 from benchmarks.suites.operate.moving import DOUBLED as DOUBLED_BY_MOVE
 from benchmarks.suites.operate.moving import LONGEST as LONGEST_REFUSAL
 from benchmarks.suites.operate.moving import LOST
-from benchmarks.suites.operate.suite import (
-    BESIDE,
-    EXACT,
-    LONGEST,
-    STILL_EXACT,
-    targets,
-)
+from benchmarks.suites.operate.retention import BESIDE, LONGEST, STILL_EXACT
+from benchmarks.suites.operate.suite import FAILED, ON_BANK, PARTS, SUITE, targets
+from benchmarks.suites.operate.transfer import EXACT
 
 
 def by_name(**numbers: float) -> Mapping[str, Target]:
@@ -31,6 +30,45 @@ def test_a_copy_that_folds_to_the_same_bits_is_met_and_the_rest_was_not_run():
 
     assert (found[EXACT].status, found[EXACT].parts) == ("met", {"import": 9.5})
     assert {one.status for name, one in found.items() if name != EXACT} == {"not_run"}
+
+
+def test_an_export_of_100_000_memories_has_its_seconds_and_bytes():
+    name = "export, plain, per 100,000 memories"
+
+    assert by_name(**{name: 44.0})[f"{name}, s"].status == "met"
+    assert by_name(**{name: 144.0})[f"{name}, s"].status == "missed"
+    size = "size, plain, per 100,000 memories"
+    assert by_name(**{size: 1.2e9})[f"{size}, bytes"].status == "met"
+
+
+def test_a_part_that_failed_is_missed():
+    assert by_name(**{FAILED: 1.0})[FAILED].status == "missed"
+
+
+def test_parts_are_chosen_by_name_and_only_those_of_a_filled_server_fill_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    begun: list[str] = []
+
+    def stand_in(name: str) -> Callable[[Operated], None]:
+        return lambda _: begun.append(name)
+
+    monkeypatch.setattr(suite, "PARTS", {name: stand_in(name) for name in PARTS})
+    monkeypatch.setattr(suite, "fill", stand_in("fill"))
+
+    def run(parts: str) -> list[str]:
+        begun.clear()
+        with (tmp_path / "measurements.jsonl").open("w") as file:
+            served = Served("http://127.0.0.1:1", "k", tmp_path, None)
+            SUITE.run(Bench(served, {}, file, {"parts": parts}))
+        return list(begun)
+
+    assert run("retention,bulkheads") == ["bulkheads", "retention"]
+    assert run("move") == ["fill", "move"]
+    assert run(SUITE.words["parts"])[-1] == "move"
+    assert set(PARTS) >= ON_BANK
+    with pytest.raises(SystemExit, match="not nonsense"):
+        run("nonsense")
 
 
 def test_a_move_that_loses_a_write_or_pauses_for_long_is_missed():

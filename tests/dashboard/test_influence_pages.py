@@ -1,4 +1,4 @@
-"""Which key is lying: from the overview to what it moved, and its word taken back."""
+"""Which key is lying: from the overview to what it moved, and its word withdrawn."""
 
 import re
 

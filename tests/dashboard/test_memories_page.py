@@ -294,6 +294,24 @@ async def test_a_memory_is_edited_pinned_suspended_restored_and_quarantined(
     assert "Lesson 0: start from the base rate" in versions
 
 
+async def test_what_turns_text_stands_in_the_form_by_its_code_and_an_untouched_field_stays(
+    app, operator_token, client, namespace
+):
+    turned = "start \u202efrom the end\u202c \u05e9"
+    memory_id = await remembered(client, namespace, lesson=turned)
+    here = at(namespace, f"/memories/{memory_id}")
+    async with a_browser(app, operator_token) as browser:
+        shown = (await browser.get(here)).text
+        [field] = re.findall(r'<textarea name="lesson"[^>]*>(.*?)</textarea>', shown)
+        form = {"csrf": await csrf_of(browser, namespace), "version": "1", "lesson": field}
+        await browser.post(f"{here}/edit", data=form | {"situation": "another situation"})
+
+    told = (await client.get(inside(namespace, f"/memories/{memory_id}"))).json()
+    assert field == "start [U+202E]from the end[U+202C] \u05e9"
+    assert "stand here by their codes" in shown
+    assert (told["situation"], told["lesson"]) == ("another situation", turned)
+
+
 async def test_a_neighbour_that_says_the_same_takes_a_memory_over_by_a_button(
     app, operator_token, client, namespace
 ):

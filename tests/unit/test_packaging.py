@@ -6,10 +6,11 @@ import re
 import stat
 import subprocess
 import tomllib
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import yaml
@@ -137,6 +138,44 @@ def test_the_image_runs_as_an_ordinary_user_and_tells_whether_it_lives() -> None
     copied = re.findall(r"^COPY (?!--from)(.+) \S+$", DOCKERFILE, re.MULTILINE)
     for name in " ".join(copied).split():
         assert f"!{name}" in (ROOT / ".dockerignore").read_text().splitlines()
+
+
+def images_of(document: object) -> Iterator[str]:
+    """Whatever stands under `image` somewhere in a document."""
+    if isinstance(document, Mapping):
+        for name, value in cast("Mapping[str, object]", document).items():
+            if name == "image" and isinstance(value, str):
+                yield value
+            else:
+                yield from images_of(value)
+    elif isinstance(document, Sequence) and not isinstance(document, str):
+        for one in cast("Sequence[object]", document):
+            yield from images_of(one)
+
+
+def foreign_images() -> Iterator[str]:
+    """FILE: IMAGE, of each image that somebody else makes."""
+    stages = set(re.findall(r"^FROM \S+ AS (\S+)$", DOCKERFILE, re.MULTILINE))
+    for image in re.findall(r"^FROM (\S+)", DOCKERFILE, re.MULTILINE):
+        if image not in stages:
+            yield f"Dockerfile: {image}"
+    for file in (ROOT / "docker-compose.yml", *sorted((ROOT / "deploy").rglob("*.yaml"))):
+        for document in yaml.safe_load_all(file.read_text()):
+            for image in images_of(document):
+                if not image.startswith("memlift:"):
+                    yield f"{file.relative_to(ROOT)}: {image}"
+
+
+def test_an_image_that_others_make_is_named_by_tag_and_digest() -> None:
+    found = list(foreign_images())
+
+    pinned = re.compile(r"\S+: [^\s@]+:[\w.-]+@sha256:[0-9a-f]{64}")
+    assert [one for one in found if not pinned.fullmatch(one)] == [], "see CONTRIBUTING.md, Images"
+    assert {one.partition(":")[0] for one in found} == {
+        "Dockerfile",
+        "docker-compose.yml",
+        "deploy/kubernetes/base/balancer.yaml",
+    }
 
 
 def test_compose_gives_every_service_a_health_check_and_a_volume() -> None:

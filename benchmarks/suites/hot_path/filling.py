@@ -23,9 +23,10 @@ from benchmarks.texts import experiences
 Halves = npt.NDArray[np.float16]
 Ids = npt.NDArray[np.int32]
 
-TYPES = ("uuid", "uuid", "text", "text", "bytea", "halfvec", "halfvec", "int4[]", "int4[]")
+TYPES = ("int4", "uuid", "uuid", "text", "text", "bytea", "halfvec", "halfvec", "int4[]", "int4[]")
 FIELDS = ("situation", "lesson")
 WIDTH_OF_IDS = 64
+BEHIND = 1_000
 NOISE = 0.3
 """Of a copy's vector: a random one of this length is added to it."""
 
@@ -116,6 +117,9 @@ def fill(database_url: str, namespace_id: UUID, texts: Texts) -> None:
             }
             where = f"t.memory_id = f.pattern AND t.field = '{name}'"
             clone(connection, "embedding", changes, where)
+        # Each starts in the ledger as its pattern does, behind whatever that version holds.
+        changes = {"memory_id": "f.id", "position": f"{BEHIND} + f.number"}
+        clone(connection, "weight_event", changes, "t.memory_id = f.pattern")
         connection.execute(_COUNTED, {"ns": namespace_id})
     with psycopg.connect(database_url, autocommit=True) as connection:
         connection.execute("ANALYZE")
@@ -156,6 +160,7 @@ def _row(texts: Texts, place: int, patterns: Mapping[tuple[str, str], UUID]) -> 
     item = texts.items[place]
     words = [str(item[name]) for name in FIELDS]
     return (
+        place,
         uuid4(),
         patterns[str(item["agent"]), str(item["category"])],
         *words,
@@ -170,8 +175,8 @@ _PATTERNS = """SELECT a.name, c.name, (array_agg(m.id ORDER BY m.id))[1] FROM me
     WHERE m.kind = 'experience' GROUP BY 1, 2"""
 
 
-_FILLED = """CREATE TEMPORARY TABLE filled (id uuid, pattern uuid, situation text, lesson text,
-    sha bytea, situation_vector halfvec, lesson_vector halfvec, situation_ids int[],
+_FILLED = """CREATE TEMPORARY TABLE filled (number int, id uuid, pattern uuid, situation text,
+    lesson text, sha bytea, situation_vector halfvec, lesson_vector halfvec, situation_ids int[],
     lesson_ids int[])
     ON COMMIT DROP"""
 

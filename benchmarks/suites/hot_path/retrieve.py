@@ -1,13 +1,15 @@
 """Suite `retrieve`: a retrieval over 10,000 memories, beside the first release and its floor.
 
-Three servers stand side by side, of which one works at a time: the first release, today's that asks
-the database, and today's that keeps a resident copy. With `--set workers=N` there is a fourth, of N
-workers with a copy each, and the memory of each process is told; with `--set cards=M` instead of
-the first two one more, whose workers share M cards. One caller asks each the same task in turn;
-then blocks of sixteen callers, and of whole batches, take turns, and beside a card it is told how
-busy it is meanwhile. The floor is timed with the servers idle: embedding one text, one durable
-receipt in one pipelined round trip, and a call that does nothing. Of where the time goes inside,
-the server's own histogram is read before and after.
+Four servers stand side by side, of which one works at a time: the first release, today's that asks
+the database (by meaning alone, as it is to be used), and today's that keeps a resident copy, by
+words as new namespaces are and by meaning alone. `--set database=0` leaves out the second; with
+`--set workers=N` there is one more, of N workers with a copy each, and the memory of each process
+is told; with `--set cards=M` there are, beside the copy and the workers, only workers that share M
+cards. One caller asks each the same task in turn; then blocks of sixteen callers, and of whole
+batches, take turns, and beside a card it is told how busy it is meanwhile. The floor is timed with
+the servers idle: embedding one text, one durable receipt in one pipelined round trip, and a call
+that does nothing. Of where the time goes inside, the server's own histogram is read before and
+after.
 """
 
 import asyncio
@@ -32,10 +34,12 @@ from benchmarks.load import Hit, Shot, fire, fire_in_turn, timings
 from benchmarks.metrics import Target, at_least, at_most, not_run
 from benchmarks.suites.hot_path.filling import made_texts
 from benchmarks.suites.hot_path.servers import (
+    BY_MEANING,
     CARDS,
     COPY,
     FIRST,
     GPU,
+    MEANING,
     SQL,
     WORKERS,
     Contender,
@@ -51,7 +55,7 @@ BATCH = 64
 MANY = 128
 LIVE, DEVICE, COMMIT = "live", "device", "commit"
 BUSY = "busy"
-NAMES = (FIRST, SQL, COPY)
+NAMES = (FIRST, SQL, COPY, MEANING)
 BUSY_EVERY = 100
 """Milliseconds between two readings of how busy a card is."""
 STAGE = re.compile(
@@ -66,9 +70,11 @@ def run(bench: Bench) -> None:
     bench.number(GPU, float(torch.cuda.is_available()), "cards")
     bench.say("embedding, where that was not done before")
     texts = made_texts(bench.folder.parent, bench.settings["memories"], bench.settings["seed"])
-    names = NAMES if bench.settings["workers"] == 1 else (*NAMES, WORKERS)
+    names = [name for name in NAMES if name != SQL or bench.settings["database"]]
+    names += [WORKERS] if bench.settings["workers"] > 1 else []
     if bench.settings["cards"] > 1:
-        names = (COPY, WORKERS, CARDS)
+        names = [COPY, WORKERS, CARDS]
+    bench.say(f"by meaning alone (rerank none): {', '.join(sorted(BY_MEANING & {*names}))}")
     with contenders(bench, names, texts) as found:
         _warm(bench, found)
         receipts = _by_one(bench, found)
@@ -290,6 +296,7 @@ SUITE = Suite(
         "settle": 75,
         "workers": 1,
         "cards": 1,
+        "database": 1,
     },
     server=None,
     run=run,

@@ -23,8 +23,12 @@ FIRST, SQL, COPY, WORKERS = "first_release", "database", "copy", "workers"
 """The first release; today without a resident copy; with one; with one in each of some workers."""
 CARDS = "cards"
 """As many workers, which share several cards."""
-KEPT = {SQL: 0, COPY: 4 * 1024**3, WORKERS: 4 * 1024**3, CARDS: 4 * 1024**3}
+MEANING = "copy_by_meaning"
+"""With a copy, by meaning alone."""
+KEPT = {SQL: 0, **dict.fromkeys((COPY, MEANING, WORKERS, CARDS), 4 * 1024**3)}
 """Bytes for resident copies; the first release has none."""
+BY_MEANING = {SQL, MEANING}
+"""With `rerank` none: without a copy, counting words takes the database half a second."""
 
 GPU = "gpu"
 """Whether there is a card that the server uses, among the numbers of a run."""
@@ -145,7 +149,8 @@ def prepare(name: str, served: Served, texts: Texts, slug: str = SLUG) -> Conten
     """A namespace with all the texts: one of each agent and category over HTTP, the others copied
     from these by SQL. Every retrieval is served in full.
     """
-    body = {"slug": slug, "settings": {"control_rate": 0.0}}
+    settings = {"control_rate": 0.0} | ({"rerank": "none"} if name in BY_MEANING else {})
+    body = {"slug": slug, "settings": settings}
     made = expect(served, Shot("POST", "/v1/namespaces", body))
     contender = Contender(name, served, UUID(made.answer["id"]), f"/v1/namespaces/{slug}")
     patterns = list(islice(_patterns(), AGENTS * len(AREAS)))

@@ -9,7 +9,7 @@ from typing import Any
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
-from benchmarks.suites.hot_path.servers import COPY, SQL
+from benchmarks.suites.hot_path.servers import COPY, MEANING, SQL
 
 mpl.use("Agg")
 SIZE = (8.0, 2.4)
@@ -23,7 +23,7 @@ STAGES = {
     "rest": "HTTP and the rest",
 }
 COLOURS = ("#8c959f", "#0969da", "#cf222e", "#bf8700", "#1a7f37", "#8250df")
-TITLES = {SQL: "asking the\ndatabase", COPY: "resident\ncopy"}
+TITLES = {SQL: "asking the\ndatabase", COPY: "resident\ncopy", MEANING: "copy, by\nmeaning"}
 
 Waterfall = Mapping[str, Mapping[str, float]]
 

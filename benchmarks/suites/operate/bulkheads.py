@@ -8,14 +8,13 @@ from collections import Counter
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import closing, contextmanager
 from itertools import count, islice
-from pathlib import Path
 
 from benchmarks.bench import Bench, Timing
 from benchmarks.load import Hit, Line, Shot, timings
 from benchmarks.metrics import Target, at_most, percentile
+from benchmarks.suites.operate.bank import ROOT, Operated
 from benchmarks.texts import experiences, tasks
 
-ROOT = Path(__file__).parents[3]
 CALM, BUSY = "calm", "busy"
 QUIET = "quiet"
 CROWDS = {"writers": "200 writers on one memory", "loaders": "eight batches of 256"}
@@ -24,11 +23,10 @@ READY_EVERY = 0.05
 FLOOR_MS = 100.0
 
 
-def run(bench: Bench) -> None:
+def run(operated: Operated) -> None:
     """Ask in one namespace while nobody else does, and beside each crowd of another one."""
+    bench = operated.bench
     seconds = bench.settings["crowd_seconds"]
-    if not seconds:
-        return
     questions = tasks(10**9, bench.settings["seed"] + 7)
     with closing(Line(bench.server)) as line:
         for slug in (CALM, BUSY):

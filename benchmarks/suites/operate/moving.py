@@ -2,27 +2,22 @@
 and another namespace is used.
 """
 
-import json
-import subprocess
-import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import count
-from pathlib import Path
 from threading import Event
-from typing import Any
 from uuid import uuid4
 
 import httpx
 
-from benchmarks.bench import Bench, Served
 from benchmarks.metrics import Target, at_least, at_most
-from clients.demo.server import fresh_folder, start
+from benchmarks.suites.operate.bank import PATIENCE, SLUG, Operated
+from clients.demo.server import LocalServer, fresh_folder, start
 
-ROOT = Path(__file__).parents[3]
 OTHER = "stays"
+WRITTEN = "writes acknowledged during the move"
 LONGEST = "longest refusal while a namespace moves"
 TOLD = "pause, as the command tells it"
 WHOLE = "move"
@@ -73,74 +68,70 @@ class Writer:
             self.waits.append(time.monotonic() - refused_at)
 
 
-def run(bench: Bench, client: httpx.Client, slug: str) -> None:
-    """Move `slug` away from the server under measurement, which has a data directory."""
-    home = bench.server.data
-    assert home is not None
-    key = {"name": "mover", "role": "agent", "namespace": slug}
-    token = _post(client, "/v1/keys", key)["token"]
-    _post(client, "/v1/namespaces", {"slug": OTHER})
+def run(operated: Operated) -> None:
+    """Move the namespace away from the server under measurement."""
+    bench, client = operated.bench, operated.client
+    key = {"name": "mover", "role": "agent", "namespace": SLUG}
+    token = operated.post("/v1/keys", key)["token"]
+    operated.post("/v1/namespaces", {"slug": OTHER})
     there = start(fresh_folder("memlift-target"), {"MEMLIFT_REQUEST_RATE": "1000000"}, bench.say)
     try:
-        writers = [Writer(token, bench.server.url, slug, f"agent {n}") for n in range(WRITERS)]
+        writers = [Writer(token, bench.server.url, SLUG, f"agent {n}") for n in range(WRITERS)]
         bench.number(BESIDE_QUIET, _longest_read(client, _lasting(_QUIET_SECONDS)), "ms")
         over = Event()
         with ThreadPoolExecutor(WRITERS + 1) as threads:
             writing = [threads.submit(writer.write_until, over) for writer in writers]
             reading = threads.submit(_longest_read, client, over.is_set)
             try:
-                words = ("--to", str(there.data / "address"), "--address", there.url)
-                _move(bench, home, slug, *words)
+                words = ("--to", there.data / "address", "--address", there.url)
+                said = operated.command(WHOLE, "move", SLUG, *words)
                 time.sleep(1)
             finally:
                 over.set()
             for one in writing:
                 one.result()
             bench.number(BESIDE_MOVING, reading.result(), "ms")
+        bench.number(TOLD, told_pause(said), "s")
         waits = [wait for writer in writers for wait in writer.waits]
         bench.number(LONGEST, max(waits, default=0.0), "s")
-        _compare(bench, Served(there.url, there.key(), there.data, None), slug, writers)
+        _compare(operated, there, writers)
     finally:
         there.stop()
         there.remove()
 
 
-def _move(bench: Bench, home: Path, slug: str, *words: str) -> None:
-    begun = time.monotonic()
-    done = subprocess.run(  # noqa: S603 - a command of ours
-        [sys.executable, "-m", "server.cli", "move", slug, *words, "--data", str(home)],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    bench.number(WHOLE, time.monotonic() - begun, "s")
-    for line in (done.stdout + done.stderr).splitlines():
-        bench.say(f"move: {line}")
-    done.check_returncode()
-    told = done.stdout.splitlines()[-1]
-    bench.number(TOLD, float(told.partition("answered 503, for ")[2].split(" ")[0]), "s")
+def told_pause(said: str) -> float:
+    """Seconds without answers, from the last line of the command."""
+    return float(said.splitlines()[-1].partition("; 503 for ")[2].split(" ")[0])
 
 
-def _compare(bench: Bench, there: Served, slug: str, writers: list[Writer]) -> None:
+def _compare(operated: Operated, there: LocalServer, writers: list[Writer]) -> None:
+    """What was written during the move, and is at its new place."""
+    bench = operated.bench
     wanted = [situation for writer in writers for situation in writer.acknowledged]
-    headers = {"authorization": f"Bearer {there.key}"}
-    with httpx.Client(base_url=there.url, headers=headers, timeout=3600) as client:
-        found: list[str] = []
-        cursor: str | None = None
-        while True:
-            query = {"limit": "200"} | ({} if cursor is None else {"cursor": cursor})
-            page = client.get(f"/v1/namespaces/{slug}/experiences", params=query)
-            page.raise_for_status()
-            found += [one["situation"] for one in page.json()["items"]]
-            cursor = page.json().get("next_cursor")
-            if cursor is None:
-                break
-        rebuilt = _post(client, f"/v1/namespaces/{slug}/jobs/rebuild/runs", {})
-    bench.number("writes acknowledged during the move", len(wanted), "writes")
+    headers = {"authorization": f"Bearer {there.key()}"}
+    with httpx.Client(base_url=there.url, headers=headers, timeout=PATIENCE) as client:
+        moved = Operated(bench, client, there.data)
+        found = [text for writer in writers for text in _written(client, writer.name)]
+        rebuilt = moved.post(f"/v1/namespaces/{SLUG}/jobs/rebuild/runs", {})
+    bench.number(WRITTEN, len(wanted), "writes")
     bench.number(LOST, len(set(wanted) - set(found)), "writes")
     bench.number(DOUBLED, len(found) - len(set(found)), "writes")
     bench.number(MOVED_EXACT, float(rebuilt["result"]["exact"]), "check")
+
+
+def _written(client: httpx.Client, agent: str) -> list[str]:
+    """Situations of all that this agent has written."""
+    found: list[str] = []
+    cursor: str | None = None
+    while True:
+        query = {"limit": "200", "agent": agent} | ({} if cursor is None else {"cursor": cursor})
+        page = client.get(f"/v1/namespaces/{SLUG}/experiences", params=query)
+        page.raise_for_status()
+        found += [one["situation"] for one in page.json()["items"]]
+        cursor = page.json().get("next_cursor")
+        if cursor is None:
+            return found
 
 
 def _longest_read(client: httpx.Client, over: Callable[[], bool]) -> float:
@@ -158,15 +149,9 @@ def _lasting(seconds: float) -> Callable[[], bool]:
     return lambda: time.monotonic() > end
 
 
-def _post(client: httpx.Client, path: str, body: object) -> dict[str, Any]:
-    answer = client.post(path, json=body)
-    answer.raise_for_status()
-    return json.loads(answer.text)
-
-
-def targets(found: dict[str, float]) -> list[Target]:
+def targets(found: Mapping[str, float]) -> list[Target]:
     """Five seconds for one namespace, nothing lost, nothing twice, and the same beliefs."""
-    names = (WHOLE, TOLD, BESIDE_QUIET, BESIDE_MOVING)
+    names = (WHOLE, TOLD, WRITTEN, BESIDE_QUIET, BESIDE_MOVING)
     parts = {name: found[name] for name in names if name in found}
     return [
         at_most("refusals while a namespace moves, s", 5.0, found.get(LONGEST), parts),

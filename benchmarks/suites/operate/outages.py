@@ -9,6 +9,7 @@ from benchmarks.metrics import Target, at_least, at_most, not_run
 from benchmarks.soak.faults import FAULTS
 from benchmarks.soak.run import NAMESPACES, Plan, Soaked, soak
 from benchmarks.soak.tally import DOUBLED, LOST_WRITE, STALE
+from benchmarks.suites.operate.bank import Operated
 
 ANSWERED = "operations answered for good"
 LOST, TWICE, STALE_READS = "acknowledged writes lost", "writes doubled", "stale reads"
@@ -19,11 +20,9 @@ MADE = "faults made"
 CLASSES = {LOST: LOST_WRITE, TWICE: DOUBLED, STALE_READS: STALE}
 
 
-def run(bench: Bench) -> None:
-    """Soak for so many operations; none of it where that is 0."""
-    wanted = bench.settings
-    if not wanted["operations"]:
-        return
+def run(operated: Operated) -> None:
+    """Soak for so many operations."""
+    bench, wanted = operated.bench, operated.bench.settings
     plan = Plan(
         operations=wanted["operations"],
         callers=wanted["callers"],

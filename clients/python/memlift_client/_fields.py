@@ -324,7 +324,7 @@ class RetrievalFilterFields(TypedDict, total=False):
 
 class RollbackFields(TypedDict, total=False):
     """
-    Whose word is taken back: of an agent, of a key, or of both.
+    Whose word is withdrawn: of an agent, of a key, or of both.
 
     Outcomes of their retrievals or reports leave the ledger, memories they wrote retire, and their
     verdicts on runs prove nothing any more. With `claims` only outcomes go that claim too much.

@@ -802,7 +802,7 @@ class KeyInfluence:
     effect: float
     """The sum of its effects, whichever way, in weight."""
     key_id: str
-    """The key; `POST …/rollbacks` with it and `dry_run` false takes back all that it said."""
+    """The key; `POST …/rollbacks` with it and `dry_run` false withdraws all that it said."""
     lowered: int
     """Those of them that it lowered."""
     memories: int
@@ -1422,7 +1422,7 @@ class Outcome:
     verifier: Literal["human", "test", "judge", "self"]
     """What the judgement rests on."""
     withdrawn_version: int | None
-    """The version of the bank in which what it had moved was taken back."""
+    """The version of the bank in which what it had moved was withdrawn."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -1694,12 +1694,12 @@ class Revision:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RollbackRecord:
     """
-    A rollback on record: whose word was taken back, how much of it there was, whether it was
+    A rollback on record: whose word was withdrawn, how much of it there was, whether it was
     undone.
     """
 
     agent: str | None
-    """Name of the agent whose word was taken back."""
+    """Name of the agent whose word was withdrawn."""
     bank_version: int
     """The version of the bank after it."""
     can_undo: bool
@@ -1709,7 +1709,7 @@ class RollbackRecord:
     id: str
     """Names the rollback."""
     key_id: str | None
-    """Names the key whose word was taken back."""
+    """Names the key whose word was withdrawn."""
     memories: int
     """How many memories retired."""
     outcomes: int
@@ -3228,7 +3228,7 @@ class RollbackResult:
     retired: tuple[str, ...]
     """The memories that retire."""
     rollback_id: str | None
-    """By which it can be undone; null where nothing was taken back."""
+    """By which it can be undone; null where nothing was withdrawn."""
     trajectories: tuple[str, ...]
     """The runs whose verdicts are withdrawn."""
     weakened: tuple[str, ...]

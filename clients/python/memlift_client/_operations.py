@@ -789,7 +789,7 @@ def list_runs(*, limit: int | None = None, cursor: str | None = None) -> Call[Pa
 
 
 def stop_run(run_id: str) -> Call[m.JobRun]:
-    """Do no more of a run that goes on in parts (`retention`); the next run does the rest."""
+    """Stop a run that works in parts (`retention`) after the part under way; the next run does the rest."""
     return call("POST", f"/jobs/runs/{part(run_id)}/stop", one(m.JobRun), body={})
 
 
@@ -1432,7 +1432,7 @@ def rollback(
     since: datetime | None = None,
     until: datetime | None = None,
 ) -> Call[m.RollbackResult]:
-    """Take back what an agent or a key reported, or preview the change."""
+    """Withdraw what an agent or a key reported, or preview the change."""
     return call(
         "POST",
         "/rollbacks",

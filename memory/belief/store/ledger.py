@@ -33,7 +33,7 @@ CLOSED = "closed"
 @dataclass(frozen=True, slots=True)
 class Closing:
     """Up to which version of the bank the ledger is closed, the newest fact in it, and the last
-    correction that took back what is closed.
+    correction that withdrew what is closed.
     """
 
     bank_version: int

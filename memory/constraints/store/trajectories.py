@@ -143,7 +143,7 @@ class TrajectoryStore:
         return found or 0
 
     async def withdraw(self, trajectory_ids: Sequence[UUID], now: datetime) -> None:
-        """These runs prove nothing any more: their verdict was taken back."""
+        """These runs prove nothing any more: their verdict was withdrawn."""
         await self._connection.execute(
             update(trajectory)
             .where(self._here, trajectory.c.id.in_(trajectory_ids))

@@ -1,4 +1,4 @@
-"""RollbackStore: what came from a source, taken back and given back, within one namespace."""
+"""RollbackStore: what came from a source, withdrawn and given back, within one namespace."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -82,7 +82,7 @@ _DAYS = text("""
 
 
 # The ledger is a chain: what a memory weighed before its first event of the time, and after its
-# last one, whatever was taken back in between. What two decimals do not show did not move.
+# last one, whatever was withdrawn in between. What two decimals do not show did not move.
 _MOVERS = text("""
     WITH moved AS (
         SELECT memory_id,

@@ -428,7 +428,7 @@ async def _let_go(connection: AsyncConnection, name: str) -> None:
 
 @asynccontextmanager
 async def undone(connection: Connection) -> AsyncGenerator[None]:
-    """What the block writes is taken back at its end, while the transaction goes on."""
+    """What the block writes is rolled back at its end, while the transaction goes on."""
     savepoint = await connection.begin_nested()
     try:
         yield

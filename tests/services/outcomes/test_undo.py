@@ -1,4 +1,4 @@
-"""What was learned can be taken back, bit for bit: supersession, pairs, rollback, what if."""
+"""What was learned can be withdrawn, bit for bit: supersession, pairs, rollback, what if."""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -112,7 +112,7 @@ async def run_retention(
 
 
 async def without(engine: Engine, call: Call, outcome_id: UUID) -> Learned:
-    """The states as they would be if this outcome were taken back."""
+    """The states as they would be if this outcome were withdrawn."""
     async with engine.database.transaction(call.namespace.id) as connection:
         one = await OutcomeStore(connection, call.namespace.id).get(outcome_id)
         return (await refold(connection, call.namespace, [one])).after

@@ -550,7 +550,7 @@ async def test_many_constraints_of_tasks_that_are_alike_agree(pair, operator: Ke
 
 
 async def test_what_is_not_committed_is_not_remembered(pair, operator: Key):
-    """A request that is refused takes back the agent that it made; nobody is served as that one."""
+    """A request that is refused withdraws the agent that it made; nobody is served as that one."""
     slug = await a_namespace(pair[0], operator)
     call = await a_call(pair[0], operator, slug)
     await remembered(pair[0], call, a_draft())

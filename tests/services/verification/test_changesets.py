@@ -1,4 +1,4 @@
-"""Failures that are alike become one changeset: tried, applied whole or not at all, taken back."""
+"""Failures that are alike become one changeset: tried, applied whole or not at all, withdrawn."""
 
 import json
 from uuid import UUID

@@ -233,3 +233,13 @@ def test_lists_say_where_a_namespace_is_that_is_not_here() -> None:
     shown = [learning_or_place(SimpleNamespace(learning="on", elsewhere=one)) for one in placed]  # pyright: ignore[reportArgumentType] - what it reads
 
     assert shown == ["on", "being moved here", "moved to https://new.example"]
+
+
+def test_the_demonstration_is_found_in_the_source_and_nowhere_else(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    found = memlift("demo", "--help")
+    monkeypatch.setattr("server.cli.demo.SOURCE", tmp_path)
+
+    assert (found.exit_code, "--stream" in found.stdout) == (0, True)
+    assert "in the source alone" in refused_in_one_line(memlift("demo"))
