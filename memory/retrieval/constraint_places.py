@@ -24,7 +24,7 @@ def place_constraints(
     if not links:
         return []
     tasks = {link.task_id: link.vector for link in links}
-    stored = Stored([HeadRow(one, FIELD, half(sent)) for one, sent in tasks.items()])
+    stored = Stored.of([HeadRow(one, FIELD, half(sent)) for one, sent in tasks.items()])
     found = stored.similarities([QueryVector(FIELD, made.vector) for made in vectors])
     cosine = dict(zip(stored.ids, found.tolist(), strict=True))
     of_bucket: defaultdict[int, set[UUID]] = defaultdict(set)

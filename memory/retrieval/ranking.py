@@ -9,7 +9,6 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 from math import fsum
-from operator import attrgetter
 from types import MappingProxyType
 from uuid import UUID
 
@@ -27,7 +26,7 @@ from memory.kernel.engine import Engine
 from memory.memories.entities import Status, Trust
 from memory.receipts.entities import Gates, Purpose
 from memory.retrieval.coins import Stake, Tossing, inclusions, is_tossed, toss_all
-from memory.retrieval.context import Context, stored_vectors
+from memory.retrieval.context import Context
 from memory.retrieval.head import Double, QueryVector, Stored, ensure_whole, nearest
 from memory.retrieval.selection import BankColumns, Selection, shortlist
 from memory.retrieval.store.search import FoundRow, Head
@@ -123,7 +122,7 @@ class HeadRanker:
         ensure_whole(len(head), context.head_size, context.head.matching)
         lexical = None
         if (words := context.head.words) is not None:
-            lexical = words.scores(scored.stored.ids)
+            lexical = words.scores()
             head = list(dict.fromkeys((*head, *find_best(lexical, context.head_size))))
         head = unite(head, scored, context.head.named)
         near = RowNearness(similarities, _relevances(scored, similarities, relevance))
@@ -216,7 +215,7 @@ def _inclusions(
 
 def score_rows(head: Head, view: WeightView, *, prose: bool) -> ScoredRows:
     """The rows made ready: their vectors stacked, their weights as of then."""
-    rows = sorted(head.rows, key=attrgetter("id"))
+    rows = head.rows
     if not all(map(view.reads, rows)):
         raise policy_changed()
     weights = [view.weights(row) for row in rows]
@@ -233,7 +232,7 @@ def score_rows(head: Head, view: WeightView, *, prose: bool) -> ScoredRows:
     )
     by_id = {row.id: row for row in rows}
     named = frozenset(head.named)
-    return ScoredRows(rows, by_id, stored_vectors(rows), bank, look_alikes, named)
+    return ScoredRows(rows, by_id, head.stored, bank, look_alikes, named)
 
 
 def unite(head: Sequence[int], scored: ScoredRows, named: Collection[UUID]) -> list[int]:

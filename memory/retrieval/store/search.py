@@ -6,9 +6,10 @@ single precision, so it returns every row within a rigorous margin of the last p
 ranking takes the cosine again in double precision.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from operator import attrgetter
 from typing import Any
 from uuid import UUID
 
@@ -23,6 +24,7 @@ from memory.memories.filter_entities import RetrievalFilter
 from memory.memories.store.filtering import condition_of, values_of
 from memory.receipts.entities import Item
 from memory.retrieval.entities import ServedMemory
+from memory.retrieval.head import HeadRow, Stored
 from memory.retrieval.store.visibility import seen_now, seen_then
 from memory.retrieval.store.words import (
     BEST_BY_WORDS,
@@ -149,7 +151,8 @@ class FoundRow:
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """Rows that contain the head for certain, how many matched, and the bank they came from.
+    """Rows that contain the head for certain, how many matched, and the bank they came from. Rows
+    stand in the order of their ids, and `stored` has their vectors in that order.
 
     `named`: those of them that hold identifiers of the task, which, in one order; they need not be
     near. `words`: what the rows share with the task's words, where those were looked for; then the
@@ -157,6 +160,7 @@ class Head:
     """
 
     rows: tuple[FoundRow, ...]
+    stored: Stored
     matching: int
     bank_version: int
     named: Mapping[UUID, tuple[str, ...]] = field(default_factory=dict[UUID, tuple[str, ...]])
@@ -202,14 +206,17 @@ class SearchStore:
         there = {row.id for row in found}
         named = {UUID(one): tuple(sorted(names)) for one, names in (near["named"] or {}).items()}
         named = {one: names for one, names in named.items() if one in there}
-        words = None if scope.words is None else to_shared_words(scope.words, near["words"])
-        return Head(found, near["matching"] - gone, near["bank_version"], named, words)
+        words = None
+        if scope.words is not None:
+            words = to_shared_words(scope.words, [row.id for row in found], near["words"])
+        matching, version = near["matching"] - gone, near["bank_version"]
+        return Head(found, _stored(found), matching, version, named, words)
 
     async def bank(self, fields: Collection[str], scope: Scope) -> Head:
         """Every row that may be seen and has a vector of one of these fields, in one look."""
         rows = await self._rows(_bank_in(scope), self._values(scope, fields))
-        found = tuple(to_row(row) for row in rows if row["fields"] is not None)
-        return Head(found, len(found), rows[0]["bank_version"])
+        found = _in_order(to_row(row) for row in rows if row["fields"] is not None)
+        return Head(found, _stored(found), len(found), rows[0]["bank_version"])
 
     def _values(self, scope: Scope, fields: Collection[str]) -> dict[str, object]:
         reserved: dict[str, object] = {}
@@ -244,7 +251,7 @@ class SearchStore:
         await self._execute(_ANY)
         asked = {**values, "ids": near["ids"], "versions": near["versions"]}
         rows = await self._rows(_CONTENT, asked) if near["ids"] else []
-        return near, tuple(to_row(row) for row in rows if row["fields"] is not None)
+        return near, _in_order(to_row(row) for row in rows if row["fields"] is not None)
 
     async def _rows(self, statement: bytes, values: Mapping[str, object]) -> list[dict[str, Any]]:
         driver = await driver_of(self._connection)
@@ -254,6 +261,16 @@ class SearchStore:
 
     async def _execute(self, setting: bytes) -> None:
         await (await driver_of(self._connection)).execute(setting)
+
+
+def _in_order(rows: Iterable[FoundRow]) -> tuple[FoundRow, ...]:
+    return tuple(sorted(rows, key=attrgetter("id")))
+
+
+def _stored(rows: Sequence[FoundRow]) -> Stored:
+    return Stored.of(
+        [HeadRow(row.id, field, vector) for row in rows for field, vector in row.vectors.items()]
+    )
 
 
 # Until statistics are taken of a namespace the planner thinks it empty, and would look through all

@@ -66,7 +66,7 @@ def by_hand(
     links: list[ConstraintLink], vectors: dict[UUID, bytes], wanted: Neighbourhood
 ) -> dict[UUID, tuple[int, int, list[tuple[UUID, float]]]]:
     """Bucket, how many it holds, and the near tasks of each constraint."""
-    stored = Stored([HeadRow(one, "situation", half(vector)) for one, vector in vectors.items()])
+    stored = Stored.of([HeadRow(one, "situation", half(vector)) for one, vector in vectors.items()])
     found = stored.similarities([QueryVector("situation", one.vector) for one in wanted.vectors])
     cosine = dict(zip(stored.ids, found.tolist(), strict=True))
     placed: defaultdict[int, list[ConstraintLink]] = defaultdict(list)
