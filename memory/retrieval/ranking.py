@@ -16,7 +16,7 @@ import numpy as np
 
 from memory.belief.fold import Cell, Learned, other_strengths
 from memory.belief.guard import feedback_dates, initial_record, probabilities
-from memory.belief.inclusion import Coin
+from memory.belief.inclusion import Coin, Lift
 from memory.belief.policy import Policy, policy_named
 from memory.belief.rankers import ASKED, RANKERS, Candidate, draw_ranker, earned, prior
 from memory.belief.states import State
@@ -46,6 +46,7 @@ class ScoredRows:
     by_id: Mapping[UUID, FoundRow]
     stored: Stored
     bank: BankColumns
+    lifts: Sequence[Lift | None]
     look_alikes: tuple[str, ...]
     named: frozenset[UUID]
     """Those that hold an identifier of the task."""
@@ -146,7 +147,8 @@ class HeadRanker:
         coins: Mapping[UUID, Coin] = {}
         if tossing.spent:
             trials = self._call.namespace.apart_trials
-            coins = _inclusions(candidates, scored, view, selection, trials)
+            chosen = zip(some, candidates, strict=True)
+            coins = _inclusions(dict(chosen), scored, selection, trials)
         if tossing.falls:
             selection = replace(selection, coins=toss_all(coins, tossing))
         return Ranking(
@@ -195,17 +197,18 @@ class HeadRanker:
 
 
 def _inclusions(
-    candidates: Sequence[Candidate],
+    candidates: Mapping[int, Candidate],
     scored: ScoredRows,
-    view: WeightView,
     selection: Selection,
     trials: Mapping[UUID, ApartTrial],
 ) -> Mapping[UUID, Coin]:
-    """The coins of the head; none by a policy that does not say how sure it is."""
+    """The coins of the head, whose candidates come by their places; none by a policy that does not
+    say how sure it is.
+    """
     stakes: list[Stake] = []
-    for one in candidates:
-        row = scored.by_id[one.id]
-        if (lift := view.lift(row)) is None:
+    for place, one in candidates.items():
+        row = scored.rows[place]
+        if (lift := scored.lifts[place]) is None:
             return {}
         trial = trials.get(one.id)
         apart = trial is not None and trial.is_on(selection.as_of, row.n_absent)
@@ -216,9 +219,10 @@ def _inclusions(
 def score_rows(head: Head, view: WeightView, *, prose: bool) -> ScoredRows:
     """The rows made ready: their vectors stacked, their weights as of then."""
     rows = head.rows
-    if not all(map(view.reads, rows)):
+    if not view.reads(rows):
         raise policy_changed()
-    weights = [view.weights(row) for row in rows]
+    believed = [view.believe(row) for row in rows]
+    weights = [one.weights for one in believed]
     # A literal rule knows neither groups nor copies nor authors: the k of highest score are served.
     literal = view.policy.literal
     look_alikes = tuple("" if literal else row.look_alike(prose=prose) for row in rows)
@@ -232,7 +236,8 @@ def score_rows(head: Head, view: WeightView, *, prose: bool) -> ScoredRows:
     )
     by_id = {row.id: row for row in rows}
     named = frozenset(head.named)
-    return ScoredRows(rows, by_id, head.stored, bank, look_alikes, named)
+    lifts = [one.lift for one in believed]
+    return ScoredRows(rows, by_id, head.stored, bank, lifts, look_alikes, named)
 
 
 def unite(head: Sequence[int], scored: ScoredRows, named: Collection[UUID]) -> list[int]:

@@ -116,6 +116,11 @@ class FoundRow:
     influence_touched_at: datetime | None
     identifiers: tuple[str, ...] = ()
 
+    @property
+    def length(self) -> int:
+        """Characters of its texts."""
+        return len(self.situation) + len(self.lesson)
+
     def look_alike(self, *, prose: bool) -> str:
         """Equal for rows that say the same. In prose a lesson is said once, whatever it was learned
         about; as data, the same lesson about another situation is another observation.
