@@ -248,17 +248,40 @@ def all_rankers(shares: Collection[str]) -> tuple[str, ...]:
     return (*known, *sorted(set(shares) - set(known)))
 
 
+class Orders:
+    """What rankers sort some candidates by; what several of them go by is computed once."""
+
+    def __init__(self, candidates: Sequence[Candidate], as_of: datetime) -> None:
+        self.candidates = candidates
+        self._as_of = as_of
+        self._flat = [c.order_nearness for c in candidates]
+        self._weighted = [
+            c.ranking_weight * near for c, near in zip(candidates, self._flat, strict=True)
+        ]
+        self._ages: dict[timedelta, list[float]] = {}
+        self._by_id = sorted(range(len(candidates)), key=lambda place: candidates[place].id)
+
+    def scores(self, ranker: str) -> list[float]:
+        """What this ranker sorts by: ranking weight (or 1) times nearness times knowledge age."""
+        rule = RANKERS[ranker]
+        scores = self._weighted if rule.weighted else self._flat
+        if rule.half_life is None:
+            return scores
+        ages = self._ages.get(rule.half_life)
+        if ages is None:
+            ages = [knowledge_age(ranker, candidate, self._as_of) for candidate in self.candidates]
+            self._ages[rule.half_life] = ages
+        return [score * age for score, age in zip(scores, ages, strict=True)]
+
+    def sort(self, ranker: str) -> list[Candidate]:
+        """By score falling, then by id."""
+        places = sorted(self._by_id, key=self.scores(ranker).__getitem__, reverse=True)
+        return [self.candidates[place] for place in places]
+
+
 def order_scores(ranker: str, candidates: Sequence[Candidate], as_of: datetime) -> list[float]:
-    """What this ranker sorts by: ranking weight (or 1) times nearness times knowledge age."""
-    rule = RANKERS[ranker]
-    if rule.weighted:
-        scores = [c.ranking_weight * c.order_nearness for c in candidates]
-    else:
-        scores = [c.order_nearness for c in candidates]
-    if rule.half_life is None:
-        return scores
-    ages = (knowledge_age(ranker, candidate, as_of) for candidate in candidates)
-    return [score * age for score, age in zip(scores, ages, strict=True)]
+    """What this ranker sorts by."""
+    return Orders(candidates, as_of).scores(ranker)
 
 
 def displayed_score(ranker: str, candidate: Candidate, as_of: datetime) -> float:

@@ -1,5 +1,6 @@
 """What stored memories weigh for one agent at one time, by one policy."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
@@ -51,6 +52,16 @@ class WeightPair:
 
 
 @dataclass(frozen=True, slots=True)
+class BelievedWeights:
+    """A memory's weights, and what it is believed to add; None by a policy that does not say how
+    sure it is.
+    """
+
+    weights: WeightPair
+    lift: Lift | None
+
+
+@dataclass(frozen=True, slots=True)
 class Reader:
     """Who reads weights: an agent, and the party of the key by which it asks, where it has one."""
 
@@ -72,17 +83,25 @@ class WeightView:
 
     def weights(self, row: BelievedRow) -> WeightPair:
         """Both weights of a row; on probation it counts half."""
+        return self._weights(row, *self._aged_states(row))
+
+    def believe(self, row: BelievedRow) -> BelievedWeights:
+        """The same, and what the row is believed to add."""
         memory, deviation = self._aged_states(row)
+        lift = self.policy.lift(memory, deviation)
+        return BelievedWeights(self._weights(row, memory, deviation), lift)
+
+    def _weights(self, row: BelievedRow, memory: State, deviation: State | None) -> WeightPair:
         share = probation_share(row.status)
         return WeightPair(
             share * self.policy.effective_weight(memory, deviation),
             share * self.policy.ranking_weight(memory, deviation),
         )
 
-    def reads(self, row: BelievedRow) -> bool:
-        """Whether the row's state is one of this policy: not where that was changed meanwhile."""
-        fresh = self.policy.initial_memory(row.start_weight)
-        return self.past is not None or len(row.state) == len(fresh.values)
+    def reads(self, rows: Sequence[BelievedRow]) -> bool:
+        """Whether their states are of this policy: not where that was changed meanwhile."""
+        size = len(self.policy.initial_memory().values)
+        return self.past is not None or all(len(row.state) == size for row in rows)
 
     def lift(self, row: BelievedRow) -> Lift | None:
         """What the row is believed to add; None by a policy that does not say how sure it is."""

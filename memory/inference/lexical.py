@@ -6,7 +6,7 @@ of N texts holding t (Robertson and Zaragoza 2009, section 3; the idf that is ne
 """
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import log
 from typing import Generic, TypeVar
@@ -28,10 +28,30 @@ def rarity(holders: int, size: int) -> float:
 
 @dataclass(frozen=True, slots=True)
 class SharedTerms(Generic[Term]):
-    """What a text shares with a query: how often it holds each term, of `length` terms in all."""
+    """What some texts share with a query: of `terms` in the order of the query how often each text
+    holds each, (texts, terms), and how many terms each text has in all.
+    """
 
-    length: int
-    counts: Mapping[Term, int]
+    terms: Sequence[Term]
+    lengths: Scores
+    counts: Scores
+
+    @classmethod
+    def of(
+        cls, terms: Sequence[Term], lengths: Sequence[int], counts: Sequence[Mapping[Term, int]]
+    ) -> "SharedTerms[Term]":
+        """Of texts that are counted one by one."""
+        table = [[row.get(term, 0) for term in terms] for row in counts]
+        return cls(
+            terms,
+            np.array(lengths, dtype=np.float64),
+            np.array(table, dtype=np.float64).reshape(len(counts), len(terms)),
+        )
+
+    def holding(self, wanted: Collection[Term]) -> list[int]:
+        """The places of the texts that hold one of these terms."""
+        some = [place for place, term in enumerate(self.terms) if term in wanted]
+        return np.flatnonzero(self.counts[:, some].any(axis=1)).tolist()
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,17 +73,19 @@ class TermStatistics(Generic[Term]):
             if term in self.holders
         }
 
-    def score(self, weights: Mapping[Term, float], text: SharedTerms[Term]) -> float:
-        """The same to the last bit for texts that share the same with a query; 0 where nothing."""
-        if not text.counts:
-            return 0.0
-        score = 0.0
+    def scores(self, query: Sequence[Term], texts: SharedTerms[Term]) -> Scores:
+        """Of each text; the same to the last bit for texts that share the same with the query,
+        whatever is scored beside them; 0 where nothing is shared.
+        """
+        if not texts.counts.any():
+            return np.zeros(len(texts.lengths))
+        weights = self.weigh(query)
         # A text has a term, so not all of them are empty.
-        length = K1 * (1 - B + B * text.length * self.size / self.total)
-        for term, weight in weights.items():
-            if count := text.counts.get(term, 0):
-                score += weight * (count * (K1 + 1) / (count + length))
-        return score
+        lengths = K1 * (1 - B + B * texts.lengths * self.size / self.total)
+        gains = texts.counts * (K1 + 1) / (texts.counts + lengths[:, None])
+        parts = np.array([weights.get(term, 0.0) for term in texts.terms]) * gains
+        # One after the other: a sum by pairs depends on how many there are.
+        return np.cumsum(parts, axis=1)[:, -1]
 
 
 @dataclass(frozen=True, slots=True)

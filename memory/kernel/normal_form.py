@@ -95,27 +95,28 @@ def _words(text: str) -> Iterator[str]:
         if place % 2:
             yield part
         else:
-            for word in _SPACED.sub("", _BROKEN.sub("", part)).split():
-                yield from _normal_words(word)
+            yield from filter(None, map(_normal_word, _joined(part).split()))
 
 
-def _normal_words(written: str) -> Iterator[str]:
+def _joined(part: str) -> str:
+    """Without breaks and spaces inside a word or a number."""
+    whole = _BROKEN.sub("", part) if "\n" in part else part
+    return whole if whole.isascii() else _SPACED.sub("", whole)
+
+
+def _normal_word(written: str) -> str:
     """One word without its clothes; nothing where it was an ornament."""
     # Most words wear none.
-    if written.isalnum():
-        yield _expand(written.casefold())
-        return
-    inner = _strip(written)
-    if not inner:
-        return
+    inner = written if written.isalnum() else _strip(written)
+    if inner.isalnum():
+        return _expand(inner.casefold())
     word = inner.replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")
     if _THOUSANDS.fullmatch(word):
-        yield word.replace(",", "").replace("'", "")
-    elif _WORD.fullmatch(word):
+        return word.replace(",", "").replace("'", "")
+    if _WORD.fullmatch(word):
         plain = _expand(word.casefold())
-        yield plain.replace("-", "") if _HYPHENATED.fullmatch(plain) else plain
-    else:
-        yield inner
+        return plain.replace("-", "") if _HYPHENATED.fullmatch(plain) else plain
+    return inner
 
 
 def _strip(written: str) -> str:

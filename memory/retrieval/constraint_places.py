@@ -11,7 +11,7 @@ from uuid import UUID
 from memory.constraints.store.near import NEAREST_TASKS, NearLink, NearTask, PlacedConstraint
 from memory.kernel.ports import Embedding
 from memory.retrieval.head import HeadRow, QueryVector, Stored
-from memory.retrieval.store.search import half
+from memory.retrieval.store.found_rows import half
 
 FIELD = "situation"
 """A task is compared as situations are."""
@@ -24,7 +24,7 @@ def place_constraints(
     if not links:
         return []
     tasks = {link.task_id: link.vector for link in links}
-    stored = Stored([HeadRow(one, FIELD, half(sent)) for one, sent in tasks.items()])
+    stored = Stored.of([HeadRow(one, FIELD, half(sent)) for one, sent in tasks.items()])
     found = stored.similarities([QueryVector(FIELD, made.vector) for made in vectors])
     cosine = dict(zip(stored.ids, found.tolist(), strict=True))
     of_bucket: defaultdict[int, set[UUID]] = defaultdict(set)

@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Literal, cast
 from uuid import UUID
 
 from memory.belief.fold import Learned
@@ -22,24 +21,11 @@ from memory.receipts.guideline_entities import PastError
 from memory.receipts.search_entities import ALONE, FUSED, QueriesBy, Query, Search
 from memory.retrieval.bank import BankReader, SqlDoor
 from memory.retrieval.entities import Advice, NearCategory, RetrievalRequest
-from memory.retrieval.head import (
-    HeadRow,
-    QueryVector,
-    Stored,
-    margin,
-    nearest,
-    to_stored_precision,
-)
+from memory.retrieval.head import QueryVector, margin, nearest, to_stored_precision
 from memory.retrieval.resident.bank import ResidentBank
 from memory.retrieval.resident.namespaces import ResidentNamespace
-from memory.retrieval.store.search import (
-    EVERYTHING,
-    FoundRow,
-    Head,
-    Probe,
-    Scope,
-    names_at_most,
-)
+from memory.retrieval.store.found_rows import FoundRow
+from memory.retrieval.store.search import EVERYTHING, Head, Probe, Scope, names_at_most
 from memory.retrieval.words import MOST_TERMS, TaskWords, choose_rerank, find_named_by_script
 from memory.tasks.entities import Agent, CategoryIds, CategoryName, Task
 from memory.tasks.service import GENERAL
@@ -193,17 +179,6 @@ def _probes(queries: Sequence[Query], vectors: Sequence[Embedding]) -> list[Prob
         Probe(to_stored_precision(embedding.vector), query.target.value)
         for query, embedding in zip(queries, vectors, strict=True)
     ]
-
-
-def stored_vectors(rows: Sequence[FoundRow]) -> Stored:
-    """The vectors of found rows, ready to be compared in double precision."""
-    return Stored(
-        [
-            HeadRow(row.id, cast("Literal['situation', 'lesson']", field), vector)
-            for row in rows
-            for field, vector in row.vectors.items()
-        ]
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -372,7 +347,7 @@ class ContextLoader:
             size = wanted = max(wanted, WEIGHTS.head)
         while True:
             head = await self._bank.head(probes, scope, size, bound)
-            rows = _nearest_rows(head.rows, probes, size)
+            rows = _nearest_rows(head, probes, size)
             if _say_enough(rows, request, wanted) or size >= min(
                 head.matching, max(wanted, WIDEST)
             ):
@@ -421,9 +396,12 @@ def name_by_script(head: Head) -> Head:
     """
     if head.words is None:
         return head
-    texts = {row.id: f"{row.situation}\n{row.lesson}" for row in head.rows}
+    texts = [f"{row.situation}\n{row.lesson}" for row in head.rows]
     runs = find_named_by_script(head.words, texts, names_at_most(head.matching))
-    named = {one: (*head.named.get(one, ()), *some) for one, some in runs.items()}
+    if not runs:
+        return head
+    by_id = {head.rows[place].id: some for place, some in runs.items()}
+    named = {one: (*head.named.get(one, ()), *some) for one, some in by_id.items()}
     return replace(head, named={**head.named, **named})
 
 
@@ -439,18 +417,12 @@ def _say_enough(rows: Sequence[FoundRow], request: RetrievalRequest, wanted: int
     return False
 
 
-def _nearest_rows(
-    rows: Sequence[FoundRow], probes: Sequence[Probe], size: int
-) -> Sequence[FoundRow]:
+def _nearest_rows(head: Head, probes: Sequence[Probe], size: int) -> Sequence[FoundRow]:
     """The head itself, of the rows that contain it."""
-    if len(rows) <= size:
-        return rows
-    stored, by_id = stored_vectors(rows), {row.id: row for row in rows}
-    queries = [
-        QueryVector(cast("Literal['situation', 'lesson']", one.field), one.vector.astype("f4"))
-        for one in probes
-    ]
-    return [by_id[stored.ids[place]] for place in nearest(stored.similarities(queries), size)]
+    if len(head.rows) <= size:
+        return head.rows
+    queries = [QueryVector(one.field, one.vector) for one in probes]
+    return [head.rows[place] for place in nearest(head.stored.similarities(queries), size)]
 
 
 def _name_of(ids: CategoryIds, names: Mapping[UUID, str]) -> CategoryName:

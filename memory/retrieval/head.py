@@ -13,16 +13,12 @@ similarity of two embeddings does not depend on the machine or on the order of s
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
 from uuid import UUID
 
 import numpy as np
 import numpy.typing as npt
 
 from memory.kernel.errors import Unavailable
-
-Field = Literal["situation", "lesson"]
-
 
 Half = npt.NDArray[np.float16]
 
@@ -41,7 +37,7 @@ class HeadRow:
     """One stored vector of a memory; a memory has one row for each field it was fetched for."""
 
     id: UUID
-    field: Field
+    field: str
     vector: Half
 
 
@@ -49,8 +45,8 @@ class HeadRow:
 class QueryVector:
     """A vector as the embedder made it, and the field it is compared with."""
 
-    field: Field
-    vector: npt.NDArray[np.float32]
+    field: str
+    vector: npt.NDArray[np.float32] | Half
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +58,13 @@ class Similar:
 
 
 def to_stored_precision(vector: npt.ArrayLike) -> Half:
-    """The vector as the database holds it: the one place where a query or an embedding is rounded.
+    """The vector as the database holds it: the one place where a query or an embedding is rounded;
+    one that was rounded is given back as it is.
 
     Raises Unavailable when a component is not a finite half, because then the model is at fault.
     """
+    if isinstance(vector, np.ndarray) and vector.dtype == np.float16:
+        return vector
     with np.errstate(over="ignore"):
         rounded = np.asarray(vector, dtype=np.float32).astype(np.float16)
     if not np.isfinite(rounded).all():
@@ -89,16 +88,39 @@ def margin(width: int) -> float:
     return 2 * error
 
 
-class Stored:
-    """The vectors of some memories, put into double precision once for any number of asks."""
+@dataclass(frozen=True, slots=True)
+class Stack:
+    """The vectors of one field, whose memories they are by place, and their squared norms."""
 
-    def __init__(self, rows: Sequence[HeadRow]) -> None:
-        self.ids = sorted({row.id for row in rows})
-        places = {memory_id: place for place, memory_id in enumerate(self.ids)}
-        by_field: defaultdict[Field, list[HeadRow]] = defaultdict(list)
+    places: npt.NDArray[np.intp]
+    vectors: Double
+    squares: Double
+
+    @classmethod
+    def of(cls, places: npt.NDArray[np.intp], vectors: Half | npt.NDArray[np.float32]) -> "Stack":
+        """Of vectors that are halves, in whatever precision they are held."""
+        wide = vectors.astype(np.float64)
+        return cls(places, wide, np.einsum("ij,ij->i", wide, wide))
+
+
+class Stored:
+    """The vectors of some memories, put into double precision once for any number of asks; `ids`
+    ascend.
+    """
+
+    def __init__(self, ids: Sequence[UUID], fields: Mapping[str, Stack]) -> None:
+        self.ids = ids
+        self._fields = fields
+
+    @classmethod
+    def of(cls, rows: Sequence[HeadRow]) -> "Stored":
+        """Those of these rows."""
+        ids = sorted({row.id for row in rows})
+        places = {memory_id: place for place, memory_id in enumerate(ids)}
+        by_field: defaultdict[str, list[HeadRow]] = defaultdict(list)
         for row in rows:
             by_field[row.field].append(row)
-        self._fields = {field: _stack(of_field, places) for field, of_field in by_field.items()}
+        return cls(ids, {field: _stack(some, places) for field, some in by_field.items()})
 
     def similarities(self, queries: Sequence[QueryVector]) -> Double:
         """The similarity of each memory, in the order of ids.
@@ -133,7 +155,7 @@ def nearest(similarities: Double, size: int) -> list[int]:
 
 def exact_head(rows: Sequence[HeadRow], queries: Sequence[QueryVector], size: int) -> list[Similar]:
     """The `size` most similar memories among `rows`: by similarity falling, then by id."""
-    stored = Stored(rows)
+    stored = Stored.of(rows)
     found = stored.similarities(queries)
     return [Similar(stored.ids[place], float(found[place])) for place in nearest(found, size)]
 
@@ -147,25 +169,12 @@ def ensure_whole(found: int, size: int, matching: int) -> None:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _Stack:
-    """The vectors of one field, whose memories they are by place, and their squared norms."""
-
-    places: npt.NDArray[np.intp]
-    vectors: Double
-    squares: Double
+def _stack(rows: Sequence[HeadRow], places: Mapping[UUID, int]) -> Stack:
+    of_rows = np.array([places[row.id] for row in rows], dtype=np.intp)
+    return Stack.of(of_rows, np.stack([row.vector for row in rows]))
 
 
-def _stack(rows: Sequence[HeadRow], places: Mapping[UUID, int]) -> _Stack:
-    vectors = np.stack([row.vector for row in rows]).astype(np.float64)
-    return _Stack(
-        np.array([places[row.id] for row in rows], dtype=np.intp),
-        vectors,
-        np.einsum("ij,ij->i", vectors, vectors),
-    )
-
-
-def _cosines(stack: _Stack, query: QueryVector) -> Double:
+def _cosines(stack: Stack, query: QueryVector) -> Double:
     asked = to_stored_precision(query.vector).astype(np.float64)
     dots: Double = stack.vectors @ asked
     norms: Double = np.sqrt(stack.squares * (asked @ asked))

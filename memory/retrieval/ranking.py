@@ -9,7 +9,6 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 from math import fsum
-from operator import attrgetter
 from types import MappingProxyType
 from uuid import UUID
 
@@ -17,7 +16,7 @@ import numpy as np
 
 from memory.belief.fold import Cell, Learned, other_strengths
 from memory.belief.guard import feedback_dates, initial_record, probabilities
-from memory.belief.inclusion import Coin
+from memory.belief.inclusion import Coin, Lift
 from memory.belief.policy import Policy, policy_named
 from memory.belief.rankers import ASKED, RANKERS, Candidate, draw_ranker, earned, prior
 from memory.belief.states import State
@@ -27,10 +26,11 @@ from memory.kernel.engine import Engine
 from memory.memories.entities import Status, Trust
 from memory.receipts.entities import Gates, Purpose
 from memory.retrieval.coins import Stake, Tossing, inclusions, is_tossed, toss_all
-from memory.retrieval.context import Context, stored_vectors
+from memory.retrieval.context import Context
 from memory.retrieval.head import Double, QueryVector, Stored, ensure_whole, nearest
 from memory.retrieval.selection import BankColumns, Selection, shortlist
-from memory.retrieval.store.search import FoundRow, Head
+from memory.retrieval.store.found_rows import FoundRow
+from memory.retrieval.store.search import Head
 from memory.retrieval.words import find_best, fuse
 from memory.tenancy.entities import ApartTrial, Call
 from memory.tenancy.store.namespaces import policy_changed
@@ -47,6 +47,7 @@ class ScoredRows:
     by_id: Mapping[UUID, FoundRow]
     stored: Stored
     bank: BankColumns
+    lifts: Sequence[Lift | None]
     look_alikes: tuple[str, ...]
     named: frozenset[UUID]
     """Those that hold an identifier of the task."""
@@ -123,7 +124,7 @@ class HeadRanker:
         ensure_whole(len(head), context.head_size, context.head.matching)
         lexical = None
         if (words := context.head.words) is not None:
-            lexical = words.scores(scored.stored.ids)
+            lexical = words.scores()
             head = list(dict.fromkeys((*head, *find_best(lexical, context.head_size))))
         head = unite(head, scored, context.head.named)
         near = RowNearness(similarities, _relevances(scored, similarities, relevance))
@@ -147,7 +148,8 @@ class HeadRanker:
         coins: Mapping[UUID, Coin] = {}
         if tossing.spent:
             trials = self._call.namespace.apart_trials
-            coins = _inclusions(candidates, scored, view, selection, trials)
+            chosen = zip(some, candidates, strict=True)
+            coins = _inclusions(dict(chosen), scored, selection, trials)
         if tossing.falls:
             selection = replace(selection, coins=toss_all(coins, tossing))
         return Ranking(
@@ -196,17 +198,18 @@ class HeadRanker:
 
 
 def _inclusions(
-    candidates: Sequence[Candidate],
+    candidates: Mapping[int, Candidate],
     scored: ScoredRows,
-    view: WeightView,
     selection: Selection,
     trials: Mapping[UUID, ApartTrial],
 ) -> Mapping[UUID, Coin]:
-    """The coins of the head; none by a policy that does not say how sure it is."""
+    """The coins of the head, whose candidates come by their places; none by a policy that does not
+    say how sure it is.
+    """
     stakes: list[Stake] = []
-    for one in candidates:
-        row = scored.by_id[one.id]
-        if (lift := view.lift(row)) is None:
+    for place, one in candidates.items():
+        row = scored.rows[place]
+        if (lift := scored.lifts[place]) is None:
             return {}
         trial = trials.get(one.id)
         apart = trial is not None and trial.is_on(selection.as_of, row.n_absent)
@@ -216,10 +219,11 @@ def _inclusions(
 
 def score_rows(head: Head, view: WeightView, *, prose: bool) -> ScoredRows:
     """The rows made ready: their vectors stacked, their weights as of then."""
-    rows = sorted(head.rows, key=attrgetter("id"))
-    if not all(map(view.reads, rows)):
+    rows = head.rows
+    if not view.reads(rows):
         raise policy_changed()
-    weights = [view.weights(row) for row in rows]
+    believed = [view.believe(row) for row in rows]
+    weights = [one.weights for one in believed]
     # A literal rule knows neither groups nor copies nor authors: the k of highest score are served.
     literal = view.policy.literal
     look_alikes = tuple("" if literal else row.look_alike(prose=prose) for row in rows)
@@ -233,7 +237,8 @@ def score_rows(head: Head, view: WeightView, *, prose: bool) -> ScoredRows:
     )
     by_id = {row.id: row for row in rows}
     named = frozenset(head.named)
-    return ScoredRows(rows, by_id, stored_vectors(rows), bank, look_alikes, named)
+    lifts = [one.lift for one in believed]
+    return ScoredRows(rows, by_id, head.stored, bank, lifts, look_alikes, named)
 
 
 def unite(head: Sequence[int], scored: ScoredRows, named: Collection[UUID]) -> list[int]:

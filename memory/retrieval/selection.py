@@ -43,7 +43,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import islice
-from operator import attrgetter, itemgetter
+from operator import attrgetter
 from uuid import UUID
 
 import numpy as np
@@ -55,8 +55,8 @@ from memory.belief.rankers import (
     FLAT_AGELESS,
     RANKERS,
     Candidate,
+    Orders,
     displayed_score,
-    order_scores,
 )
 from memory.kernel.errors import Rejected
 from memory.receipts.entities import Fate, Gates
@@ -185,11 +185,13 @@ class Walk:
         return frozenset(c.id for c in self.served)
 
 
-def walk_places(candidates: Sequence[Candidate], selection: Selection) -> Walk:
-    """Down the ranker's order to the last place."""
+def walk_places(
+    candidates: Sequence[Candidate], selection: Selection, orders: Orders | None = None
+) -> Walk:
+    """Down the ranker's order to the last place; `orders` are those of the candidates."""
     served: list[Candidate] = []
     left_out: list[tuple[Candidate, int]] = []
-    for candidate, fate in fates(candidates, selection):
+    for candidate, fate in fates(candidates, selection, orders):
         if fate is Fate.SERVED:
             served.append(candidate)
             if len(served) == selection.k:
@@ -203,17 +205,18 @@ def same_rankers(
     candidates: Sequence[Candidate], selection: Selection, rankers: Iterable[str]
 ) -> tuple[str, ...]:
     """The rankers that give places to the same memories as `selection`'s; the slot stands apart."""
-    here = walk_places(candidates, selection).ids
+    orders = Orders(candidates, selection.as_of)
+    here = walk_places(candidates, selection, orders).ids
     return tuple(
         ranker
         for ranker in rankers
         if ranker == selection.ranker
-        or walk_places(candidates, replace(selection, ranker=ranker)).ids == here
+        or walk_places(candidates, replace(selection, ranker=ranker), orders).ids == here
     )
 
 
 def fates(
-    candidates: Sequence[Candidate], selection: Selection
+    candidates: Sequence[Candidate], selection: Selection, orders: Orders | None = None
 ) -> Iterator[tuple[Candidate, Fate]]:
     """In the ranker's order, each candidate with its place (`SERVED`) or what keeps it from one.
 
@@ -222,7 +225,7 @@ def fates(
     for another author where one author has all before it. A coin leaves out who would have had a
     place. The slot is not looked at.
     """
-    ordered = _sort_candidates(candidates, selection)
+    ordered = _sort_candidates(orders or Orders(candidates, selection.as_of), selection)
     taken, waits = _Taken(selection), False
     for place, candidate in enumerate(ordered, start=1):
         fate = taken.bar(candidate)
@@ -305,8 +308,10 @@ def select_by_all(candidates: Sequence[Candidate], selection: Selection) -> tupl
     Gates differ with the ranker, so two could serve different ones of those that look alike; the
     union has one, and the other counts as served by nobody.
     """
+    orders = Orders(candidates, selection.as_of)
     served = {
-        ranker: walk_places(candidates, replace(selection, ranker=ranker)).ids for ranker in ASKED
+        ranker: walk_places(candidates, replace(selection, ranker=ranker), orders).ids
+        for ranker in ASKED
     }
 
     def score(ranker: str, candidate: Candidate) -> float | None:
@@ -318,16 +323,14 @@ def select_by_all(candidates: Sequence[Candidate], selection: Selection) -> tupl
     union = {c.id for c in _speakers([c for c in candidates if c.id in union])}
     return tuple(
         RankedByAll(candidate, {ranker: score(ranker, candidate) for ranker in ASKED})
-        for candidate in _sort_candidates(candidates, selection)
+        for candidate in _sort_candidates(orders, selection)
         if candidate.id in union
     )
 
 
-def _sort_candidates(candidates: Sequence[Candidate], selection: Selection) -> list[Candidate]:
-    scores = order_scores(selection.ranker, candidates, selection.as_of)
-    keyed = [(-score, c.id, c) for score, c in zip(scores, candidates, strict=True)]
-    ordered = [candidate for *_, candidate in sorted(keyed, key=itemgetter(0, 1))]
-    if len({c.look_alike for c in candidates}) == len(candidates):
+def _sort_candidates(orders: Orders, selection: Selection) -> list[Candidate]:
+    ordered = orders.sort(selection.ranker)
+    if len({c.look_alike for c in ordered}) == len(ordered):
         return ordered
     alike = _alike(c for c in ordered if selection.bar(c) is None)
     return _speakers_first(ordered, alike) if alike else ordered

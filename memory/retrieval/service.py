@@ -5,6 +5,7 @@ requests → complete_requests → add_active_queries → embed_queries → load
 """
 
 import asyncio
+import heapq
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -46,6 +47,10 @@ from memory.tenancy.entities import Act, Call, Clock, utc
 from memory.tenancy.namespace_settings import Rerank, require_head
 from memory.tenancy.store.namespaces import NamespaceStore, require_policy
 
+BRIEF_TEXTS = 8_000
+"""Characters that are made neutral without letting go of the loop: below a few milliseconds."""
+
+
 STATES = ("pending", "answered", "noted", "expired", "all")
 
 
@@ -74,8 +79,7 @@ async def retrieve(
     for context in contexts:
         ranking = ranker.rank(context, await rerank(engine, call, context))
         rankings.append(ranking)
-        # Texts are made neutral for a while, and a batch has many: others are served meanwhile.
-        advice.append(await asyncio.to_thread(assemble, engine, call, ranking))
+        advice.append(await _assemble_aside(engine, call, ranking, alone=len(contexts) == 1))
     clock.lap("rank_ms")
 
     if engine.llm is not None:
@@ -85,6 +89,18 @@ async def retrieve(
     await commit_receipts(engine, call, batch, Ranked(rankings, advice, clock.laps))
     clock.lap("commit_ms")
     return [batch.answers[place] for place in range(len(requests))]
+
+
+async def _assemble_aside(engine: Engine, call: Call, ranking: Ranking, *, alone: bool) -> Advice:
+    """The advice; others are served meanwhile where texts are long, and between those of a batch: a
+    thread costs more than short texts take.
+    """
+    longest = heapq.nlargest(ranking.context.k, (row.length for row in ranking.rows.values()))
+    if sum(longest) > BRIEF_TEXTS:
+        return await asyncio.to_thread(assemble, engine, call, ranking)
+    if not alone:
+        await asyncio.sleep(0)
+    return assemble(engine, call, ranking)
 
 
 class _Stopwatch:

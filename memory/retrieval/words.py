@@ -5,9 +5,8 @@ text (`memory.kernel.identifiers.find_raw_terms`). Rare and common is what is so
 that a search may see and its filter leaves, so no other memory shows through an order.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from uuid import UUID
 
 import numpy as np
 
@@ -32,33 +31,23 @@ class TaskWords:
 
 
 @dataclass(frozen=True, slots=True)
-class RowWords:
-    """What one memory shares with a task."""
-
-    pieces: SharedTerms[int]
-    raw: SharedTerms[str]
-
-
-@dataclass(frozen=True, slots=True)
 class SharedWords:
-    """What the rows of a head share with a task, and what BM25 has to know of all that matched."""
+    """What the rows of a head share with a task, in their order, and what BM25 has to know of all
+    that matched.
+    """
 
     asked: TaskWords
     pieces: TermStatistics[int]
     raw: TermStatistics[str]
-    rows: Mapping[UUID, RowWords]
+    by_piece: SharedTerms[int]
+    by_name: SharedTerms[str]
 
-    def scores(self, memory_ids: Sequence[UUID]) -> Double:
-        """Of each, in their order: BM25 over word pieces and, weighted, over raw terms; 0 where
-        nothing is shared.
+    def scores(self) -> Double:
+        """Of each row: BM25 over word pieces and, weighted, over raw terms; 0 where nothing is
+        shared.
         """
-        pieces, raw = self.pieces.weigh(self.asked.pieces), self.raw.weigh(self.asked.raw)
-        scores = np.zeros(len(memory_ids))
-        for place, memory_id in enumerate(memory_ids):
-            if (row := self.rows.get(memory_id)) is not None:
-                by_name = WEIGHTS.raw * self.raw.score(raw, row.raw)
-                scores[place] = self.pieces.score(pieces, row.pieces) + by_name
-        return scores
+        by_piece = self.pieces.scores(self.asked.pieces, self.by_piece)
+        return by_piece + WEIGHTS.raw * self.raw.scores(self.asked.raw, self.by_name)
 
 
 def choose_rerank(namespace: Namespace, asked: Rerank | None) -> Rerank:
@@ -90,15 +79,14 @@ def fuse(head: Sequence[int], relevance: Double, lexical: Double) -> dict[int, f
 
 
 def find_named_by_script(
-    shared: SharedWords, texts: Mapping[UUID, str], most: int
-) -> dict[UUID, tuple[str, ...]]:
-    """The memories that hold, in a script without spaces, a run of characters of the task, of which
-    a pair is held by at most `most`; with these runs.
+    shared: SharedWords, texts: Sequence[str], most: int
+) -> dict[int, tuple[str, ...]]:
+    """The rows that hold, in a script without spaces, a run of characters of the task, of which a
+    pair is held by at most `most`; with these runs. `texts`: of the rows, in their order.
     """
     rare = {term for term, holders in shared.raw.holders.items() if 0 < holders <= most}
-    found: dict[UUID, tuple[str, ...]] = {}
-    for memory_id, text in texts.items():
-        row = shared.rows.get(memory_id)
-        if row is not None and not rare.isdisjoint(row.raw.counts):
-            found[memory_id] = find_shared_runs(shared.asked.text, text, rare)
-    return {one: runs for one, runs in found.items() if runs}
+    found = {
+        place: find_shared_runs(shared.asked.text, texts[place], rare)
+        for place in shared.by_name.holding(rare)
+    }
+    return {place: runs for place, runs in found.items() if runs}

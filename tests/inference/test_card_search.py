@@ -15,7 +15,6 @@ from memory.inference import segments
 from memory.inference.card import Card, NoCard
 from memory.inference.segments import DeviceSegment
 from memory.memories.filter_entities import RetrievalFilter
-from memory.retrieval.context import stored_vectors
 from memory.retrieval.head import QueryVector, margin, nearest, to_stored_precision
 from memory.retrieval.resident import card_rows
 from memory.retrieval.resident.card_rows import CardCounts, CardRows
@@ -23,7 +22,8 @@ from memory.retrieval.resident.namespaces import ResidentNamespace
 from memory.retrieval.resident.rows import LoadedRow, ResidentRows, scales_of
 from memory.retrieval.resident.scan import Scan
 from memory.retrieval.resident.store import SeenTransactions
-from memory.retrieval.store.search import EVERYTHING, FoundRow, Head, Probe, Scope
+from memory.retrieval.store.found_rows import FoundRow
+from memory.retrieval.store.search import EVERYTHING, Head, Probe, Scope
 from tests.fixtures.cards import a_card
 from tests.fixtures.engine import NOON
 
@@ -78,7 +78,7 @@ class Bank:
         vectors = {name: self.vector() for name in fields}
         author = self.chance.choice(("solver", "helper"))
         version = self.chance.randrange(3)
-        self.rows.put(LoadedRow(owner, a_row(number, version, vectors, when, author)))
+        self.rows.put(LoadedRow(owner, a_row(number, version, when, author), vectors))
 
     def step(self) -> None:
         for _ in range(self.chance.randint(1, 60)):
@@ -99,9 +99,7 @@ class Bank:
         )
 
 
-def a_row(
-    number: int, version: int, vectors: dict[str, np.ndarray], when: datetime, author: str
-) -> FoundRow:
+def a_row(number: int, version: int, when: datetime, author: str) -> FoundRow:
     return FoundRow(
         id=UUID(int=number),
         version=version,
@@ -120,7 +118,7 @@ def a_row(
         start_weight=0.5,
         learned_at=when,
         contradicts=(),
-        vectors=vectors,
+        vectors={},
         state=(),
         touched_at=None,
         n_credited=0,
@@ -137,10 +135,9 @@ def a_row(
 
 def exact(head: Head, probes: list[Probe], size: int) -> list[tuple[UUID, float]]:
     """What is made of the rows that were handed over, to the last bit."""
-    stored = stored_vectors(head.rows)
     asked = [QueryVector(one.field, one.vector.astype("f4")) for one in probes]  # pyright: ignore[reportArgumentType] - one of both fields
-    found = stored.similarities(asked)
-    return [(stored.ids[place], float(found[place])) for place in nearest(found, size)]
+    found = head.stored.similarities(asked)
+    return [(head.stored.ids[place], float(found[place])) for place in nearest(found, size)]
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -206,8 +203,8 @@ async def test_all_of_many_equal_rows_are_taken(card: Card):
     rows = ResidentRows(FIELDS)
     vector = to_stored_precision(np.full(WIDTH, WIDTH**-0.5))
     for number in range(1, 2_000):
-        one = a_row(number, 1, {"lesson": vector if number % 3 else -vector}, NOON, "solver")
-        rows.put(LoadedRow("*", one))
+        one = {"lesson": vector if number % 3 else -vector}
+        rows.put(LoadedRow("*", a_row(number, 1, NOON, "solver"), one))
     on_card = CardRows(rows, card, CardCounts())
     asked = np.stack([vector, np.zeros_like(vector), -vector])
     seen = rows.mask("lesson", SCOPE)

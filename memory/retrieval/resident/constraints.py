@@ -18,7 +18,8 @@ from memory.memories.entities import ANY_AGENT
 from memory.meta_guidelines.store import Neighbourhood
 from memory.retrieval.head import Double, to_stored_precision
 from memory.retrieval.resident.rows import FieldView, scales_of
-from memory.retrieval.store.search import Probe, half
+from memory.retrieval.store.found_rows import half
+from memory.retrieval.store.search import Probe
 
 Places = npt.NDArray[np.intp]
 Name = TypeVar("Name", bound=Hashable)

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from memory.memories.filter_entities import RetrievalFilter, tags_in
-from memory.retrieval.store.search import FoundRow
+from memory.retrieval.store.found_rows import FoundRow
 
 IDENTIFIER = "identifier"
 

@@ -113,6 +113,16 @@ class SlotPostings:
             counts.astype(np.float64),
         )
 
+    def counts(self, terms: Sequence[int], slots: Places) -> Double:
+        """How often each of these slots holds each of these terms, (slots, terms)."""
+        self._settle()
+        wanted = (np.array(terms, dtype=np.int64) << SLOT_BITS)[None, :] | slots[:, None]
+        counts = np.zeros(wanted.shape)
+        for block in self._blocks:
+            places = np.minimum(np.searchsorted(block.keys, wanted), len(block.keys) - 1)
+            counts += block.counts[places] * (block.keys[places] == wanted)
+        return counts
+
     def _settle(self) -> None:
         """What was put in becomes a block."""
         if not self._fresh:

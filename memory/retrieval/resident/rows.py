@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from memory.memories.entities import ANY_AGENT, Kind
 from memory.memories.filter_entities import RetrievalFilter
-from memory.retrieval.head import Double
+from memory.retrieval.head import Double, Stack, Stored
 from memory.retrieval.resident.labels import (
     IDENTIFIER,
     ResidentLabels,
@@ -25,16 +25,8 @@ from memory.retrieval.resident.labels import (
     labels_wanted,
 )
 from memory.retrieval.resident.words import CountedWords, ResidentWords, TextWords
-from memory.retrieval.store.search import (
-    MOST_NAMED,
-    FoundRow,
-    Half,
-    Head,
-    Probe,
-    Scope,
-    names_at_most,
-)
-from memory.retrieval.words import SharedWords, TaskWords
+from memory.retrieval.store.found_rows import FoundRow
+from memory.retrieval.store.search import MOST_NAMED, Half, Head, Probe, Scope, names_at_most
 
 Single = npt.NDArray[np.float32]
 Scalar = TypeVar("Scalar", bound=np.generic)
@@ -102,9 +94,6 @@ class _Held:
 
     deviations: dict[UUID, StoredState] = field(default_factory=dict[UUID, StoredState])
     influences: dict[UUID, StoredState] = field(default_factory=dict[UUID, StoredState])
-
-
-_NONE = _Held()
 
 
 class ResidentRows:
@@ -321,31 +310,37 @@ class ResidentRows:
         matches = np.logical_or.reduce([self.mask(name, scope) for name in fields])
         matching = int(np.count_nonzero(matches))
         named = self._named(scope.names, matches, names_at_most(matching))
-        places = np.union1d(places, np.array(list(named), dtype=np.intp))
+        slots = set(places.tolist()) | named.keys()
         counted = None
         if scope.words is not None and self.words is not None:
             counted = self.words.count(scope.words, matches)
-            best = np.array(self._best(counted, size or self._size), dtype=np.intp)
-            places = np.union1d(places, best)
-        rows = tuple(self._found(int(slot), fields, scope) for slot in places)
+            slots.update(self._best(counted, size or self._size))
+        ordered = sorted(slots, key=self._id)
+        chosen = np.array(ordered, dtype=np.intp)
         by_name = {self._id(slot): names for slot, names in named.items()}
-        shared = None if counted is None else self._share(scope.words, counted, places)
-        return Head(rows, matching, bank_version, by_name, shared)
+        shared = None
+        if counted is not None and scope.words is not None and self.words is not None:
+            shared = self.words.share(scope.words, counted, chosen)
+        rows = tuple(self._found(slot, scope) for slot in ordered)
+        stored = self._stored(rows, chosen, {probe.field for probe in probes})
+        return Head(rows, stored, matching, bank_version, by_name, shared)
 
     def _best(self, counted: CountedWords, size: int) -> list[int]:
         """Those above the last place by words, and of those that have as much the first by id."""
         above, equal = counted.above_last(size)
-        return [*map(int, above), *sorted(map(int, equal), key=self._id)[:size]]
+        return [*above.tolist(), *sorted(equal.tolist(), key=self._id)[:size]]
 
-    def _share(
-        self, asked: TaskWords | None, counted: CountedWords, places: npt.NDArray[np.intp]
-    ) -> SharedWords:
-        assert asked is not None
-        assert self.words is not None
-        slots = places.tolist()
-        shared = zip(map(self._id, slots), self.words.shared(slots, counted), strict=True)
-        pieces, raw = counted.pieces.statistics, counted.raw.statistics
-        return SharedWords(asked, pieces, raw, dict(shared))
+    def _stored(
+        self, rows: Sequence[FoundRow], slots: npt.NDArray[np.intp], fields: Collection[str]
+    ) -> Stored:
+        """Their vectors of these fields."""
+        stacks: dict[str, Stack] = {}
+        for name in fields:
+            stored = self._fields[name]
+            places = np.flatnonzero(stored.present[slots])
+            if len(places):
+                stacks[name] = Stack.of(places, stored.vectors[slots[places]])
+        return Stored([row.id for row in rows], stacks)
 
     def _named(
         self, names: Sequence[str], among: npt.NDArray[np.bool_], most: int
@@ -401,19 +396,17 @@ class ResidentRows:
             matching &= self._labels.holding_any(some, self._size)
         return matching
 
-    def _found(self, slot: int, fields: Sequence[str], scope: Scope) -> FoundRow:
+    def _found(self, slot: int, scope: Scope) -> FoundRow:
         row = self._rows[slot]
         assert row is not None
-        held = self._held.get(row.id, _NONE)
+        if (held := self._held.get(row.id)) is None:
+            return row
         deviation = held.deviations.get(scope.agent_id)
         influence = None if scope.party_id is None else held.influences.get(scope.party_id)
+        if deviation is None and influence is None:
+            return row
         return replace(
             row,
-            vectors={
-                name: self._fields[name].vectors[slot].astype(np.float16)
-                for name in fields
-                if self._fields[name].present[slot]
-            },
             deviation=None if deviation is None else deviation.state,
             deviation_touched_at=None if deviation is None else deviation.touched_at,
             influence=None if influence is None else influence.state,

@@ -15,7 +15,8 @@ from uuid import UUID
 from memory.kernel.postgres.database import Connection, Database, Rows, Statement, execute
 from memory.retrieval.resident.rows import LoadedRow, StoredState
 from memory.retrieval.resident.words import TextWords
-from memory.retrieval.store.search import COLUMNS, JOINED, to_row, vectors_of
+from memory.retrieval.store.found_rows import to_row, vectors_of
+from memory.retrieval.store.search import COLUMNS, JOINED
 
 FILL = 250
 """So many memories are read at a time, so that others are served in between."""

@@ -5,7 +5,7 @@ Word pieces and raw terms stand by term, with the slots that hold them, so that 
 are read. What is dropped leaves both at once, so that erased words do not stay.
 """
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
@@ -18,10 +18,11 @@ from memory.inference.lexical import K1, B, SharedTerms, TermStatistics, rarity
 from memory.retrieval.head import Double
 from memory.retrieval.resident.postings import Hits, SlotPostings
 from memory.retrieval.store.words import ROUNDING
-from memory.retrieval.words import RowWords, TaskWords
+from memory.retrieval.words import SharedWords, TaskWords
 
 Term = TypeVar("Term", int, str)
 Flags = npt.NDArray[np.bool_]
+Slots = npt.NDArray[np.intp]
 
 
 NAME_BYTES = 350
@@ -49,27 +50,12 @@ class TextWords:
 @dataclass(frozen=True, slots=True)
 class CountedTerms(Generic[Term]):
     """What slots share with a task in one field: their scores, what BM25 has to know of those
-    counted, and who holds which of `terms`.
+    counted, and the numbers that its terms have in the postings.
     """
 
     scores: Double
     statistics: TermStatistics[Term]
-    terms: Sequence[Term]
-    hits: Hits
-
-    def shared(self, slots: list[int], lengths: Sequence[int]) -> list[SharedTerms[Term]]:
-        """What these slots, of these lengths, share with the task."""
-        wanted = np.zeros(len(self.scores), dtype=np.bool_)
-        wanted[slots] = True
-        some = wanted[self.hits.slots]
-        counts: defaultdict[int, dict[Term, int]] = defaultdict(dict)
-        parts = (self.hits.slots, self.hits.places, self.hits.counts)
-        for slot, place, count in zip(*(part[some].tolist() for part in parts), strict=True):
-            counts[slot][self.terms[place]] = int(count)
-        return [
-            SharedTerms(length, counts.get(slot, {}))
-            for slot, length in zip(slots, lengths, strict=True)
-        ]
+    terms: Mapping[Term, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,21 +164,40 @@ class ResidentWords:
         found = self._names.find(raw)
         by_piece = self._pieces.find(list(pieces)).among(among)
         by_name = self._raw.find(list(found.values())).among(among)
-        return CountedWords(
-            _count(pieces, by_piece, lengths[0], among),
+        scores, statistics = _count(pieces, by_piece, lengths[0], among)
+        by_name_scores, by_name_statistics = _count(
             # Where nothing is looked for among raw terms, their number is nobody's concern.
-            _count({term: raw[term] for term in found}, by_name, lengths[1] * bool(raw), among),
+            {term: raw[term] for term in found},
+            by_name,
+            lengths[1] * bool(raw),
+            among,
+        )
+        return CountedWords(
+            CountedTerms(scores, statistics, {term: term for term in pieces}),
+            CountedTerms(by_name_scores, by_name_statistics, found),
         )
 
-    def shared(self, slots: list[int], counted: CountedWords) -> list[RowWords]:
-        """What these slots share with the task that was counted for."""
-        pieces, raw = self._lengths[:, slots].tolist()
-        if not counted.raw.statistics.total:
-            raw = [0] * len(slots)
-        rows = zip(
-            counted.pieces.shared(slots, pieces), counted.raw.shared(slots, raw), strict=True
+    def share(self, asked: TaskWords, counted: CountedWords, slots: Slots) -> SharedWords:
+        """What these slots share with the task that was counted for, in their order."""
+        pieces, raw = counted.pieces, counted.raw
+        return SharedWords(
+            asked,
+            pieces.statistics,
+            raw.statistics,
+            self._share(pieces, self._pieces, self._lengths[0], slots),
+            self._share(raw, self._raw, self._lengths[1], slots),
         )
-        return [RowWords(by_piece, by_name) for by_piece, by_name in rows]
+
+    def _share(
+        self,
+        counted: CountedTerms[Term],
+        postings: SlotPostings,
+        lengths: npt.NDArray[np.int32],
+        slots: Slots,
+    ) -> SharedTerms[Term]:
+        numbers = list(counted.terms.values())
+        counts = postings.counts(numbers, slots)
+        return SharedTerms(list(counted.terms), lengths[slots].astype(np.float64), counts)
 
 
 def _digest(words: TextWords) -> int:
@@ -201,18 +206,18 @@ def _digest(words: TextWords) -> int:
 
 def _count(
     times: Mapping[Term, int], hits: Hits, lengths: Double, among: Flags
-) -> CountedTerms[Term]:
+) -> tuple[Double, TermStatistics[Term]]:
     """`times`: how often the task has each term, by the places of `hits`; `lengths`: of the texts,
     of those that are not among them 0.
     """
-    terms, size, total = list(times), int(among.sum()), int(lengths.sum())
-    held = np.bincount(hits.places, minlength=len(terms)).tolist()
-    weights = [times[term] * rarity(n, size) for term, n in zip(terms, held, strict=True)]
+    size, total = int(np.count_nonzero(among)), int(lengths.sum())
+    held = np.bincount(hits.places, minlength=len(times)).tolist()
+    weights = [n * rarity(some, size) for n, some in zip(times.values(), held, strict=True)]
     scores = np.zeros(len(among))
     if len(hits.slots):
         norms = K1 * (1 - B + B * lengths * size / total)
         gains = hits.counts * (K1 + 1) / (hits.counts + norms[hits.slots])
         parts = gains * np.array(weights)[hits.places]
         scores += np.bincount(hits.slots, parts, minlength=len(among))
-    holders = {term: n for term, n in zip(terms, held, strict=True) if n}
-    return CountedTerms(scores, TermStatistics(size, total, holders), terms, hits)
+    holders = {term: n for term, n in zip(times, held, strict=True) if n}
+    return scores, TermStatistics(size, total, holders)

@@ -6,9 +6,10 @@ single precision, so it returns every row within a rigorous margin of the last p
 ranking takes the cosine again in double precision.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from operator import attrgetter
 from typing import Any
 from uuid import UUID
 
@@ -17,12 +18,11 @@ import numpy.typing as npt
 from psycopg.rows import dict_row
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from memory.kernel.normal_form import look_alike_form
 from memory.kernel.postgres.database import driver_of
 from memory.memories.filter_entities import RetrievalFilter
 from memory.memories.store.filtering import condition_of, values_of
-from memory.receipts.entities import Item
-from memory.retrieval.entities import ServedMemory
+from memory.retrieval.head import HeadRow, Stored
+from memory.retrieval.store.found_rows import FoundRow, to_row
 from memory.retrieval.store.visibility import seen_now, seen_then
 from memory.retrieval.store.words import (
     BEST_BY_WORDS,
@@ -80,76 +80,9 @@ class Scope:
 
 
 @dataclass(frozen=True, slots=True)
-class FoundRow:
-    """A row near the head: its vectors by field, its text, and its states as they were stored."""
-
-    id: UUID
-    version: int
-    kind: str
-    status: str
-    source_group: str
-    situation: str
-    lesson: str
-    metadata: dict[str, object]
-    agent_id: UUID
-    agent: str
-    author: UUID | None
-    category: str
-    subcategory: str | None
-    trust: str
-    start_weight: float
-    learned_at: datetime
-    contradicts: tuple[UUID, ...]
-    vectors: dict[str, Half]
-    state: tuple[float, ...]
-    touched_at: datetime | None
-    n_credited: int
-    n_helpful: int
-    n_harmful: int
-    n_absent: int
-    pinned: bool
-    deviation: tuple[float, ...] | None
-    deviation_touched_at: datetime | None
-    influence: tuple[float, ...] | None
-    influence_touched_at: datetime | None
-    identifiers: tuple[str, ...] = ()
-
-    def look_alike(self, *, prose: bool) -> str:
-        """Equal for rows that say the same. In prose a lesson is said once, whatever it was learned
-        about; as data, the same lesson about another situation is another observation.
-        """
-        lesson = look_alike_form(self.lesson)
-        return lesson if prose else f"{look_alike_form(self.situation)}\n{lesson}"
-
-    def served(self, item: Item) -> ServedMemory:
-        """As an agent gets it, with the numbers it was chosen by."""
-        return ServedMemory(
-            memory_id=item.memory_id,
-            version=item.version,
-            rank=item.rank,
-            similarity=item.similarity,
-            relevance=item.relevance,
-            fused=item.fused,
-            effective_weight=item.effective_weight,
-            ranking_weight=item.ranking_weight,
-            score=item.score,
-            scores=item.scores,
-            propensity=item.propensity,
-            cited=item.cited,
-            situation=self.situation,
-            lesson=self.lesson,
-            metadata=self.metadata,
-            identifiers=item.identifiers,
-            agent=self.agent,
-            category=self.category,
-            subcategory=self.subcategory,
-            learned_at=self.learned_at,
-        )
-
-
-@dataclass(frozen=True, slots=True)
 class Head:
-    """Rows that contain the head for certain, how many matched, and the bank they came from.
+    """Rows that contain the head for certain, how many matched, and the bank they came from. Rows
+    stand in the order of their ids, and `stored` has their vectors in that order.
 
     `named`: those of them that hold identifiers of the task, which, in one order; they need not be
     near. `words`: what the rows share with the task's words, where those were looked for; then the
@@ -157,6 +90,7 @@ class Head:
     """
 
     rows: tuple[FoundRow, ...]
+    stored: Stored
     matching: int
     bank_version: int
     named: Mapping[UUID, tuple[str, ...]] = field(default_factory=dict[UUID, tuple[str, ...]])
@@ -202,14 +136,17 @@ class SearchStore:
         there = {row.id for row in found}
         named = {UUID(one): tuple(sorted(names)) for one, names in (near["named"] or {}).items()}
         named = {one: names for one, names in named.items() if one in there}
-        words = None if scope.words is None else to_shared_words(scope.words, near["words"])
-        return Head(found, near["matching"] - gone, near["bank_version"], named, words)
+        words = None
+        if scope.words is not None:
+            words = to_shared_words(scope.words, [row.id for row in found], near["words"])
+        matching, version = near["matching"] - gone, near["bank_version"]
+        return Head(found, _stored(found), matching, version, named, words)
 
     async def bank(self, fields: Collection[str], scope: Scope) -> Head:
         """Every row that may be seen and has a vector of one of these fields, in one look."""
         rows = await self._rows(_bank_in(scope), self._values(scope, fields))
-        found = tuple(to_row(row) for row in rows if row["fields"] is not None)
-        return Head(found, len(found), rows[0]["bank_version"])
+        found = _in_order(to_row(row) for row in rows if row["fields"] is not None)
+        return Head(found, _stored(found), len(found), rows[0]["bank_version"])
 
     def _values(self, scope: Scope, fields: Collection[str]) -> dict[str, object]:
         reserved: dict[str, object] = {}
@@ -244,7 +181,7 @@ class SearchStore:
         await self._execute(_ANY)
         asked = {**values, "ids": near["ids"], "versions": near["versions"]}
         rows = await self._rows(_CONTENT, asked) if near["ids"] else []
-        return near, tuple(to_row(row) for row in rows if row["fields"] is not None)
+        return near, _in_order(to_row(row) for row in rows if row["fields"] is not None)
 
     async def _rows(self, statement: bytes, values: Mapping[str, object]) -> list[dict[str, Any]]:
         driver = await driver_of(self._connection)
@@ -254,6 +191,16 @@ class SearchStore:
 
     async def _execute(self, setting: bytes) -> None:
         await (await driver_of(self._connection)).execute(setting)
+
+
+def _in_order(rows: Iterable[FoundRow]) -> tuple[FoundRow, ...]:
+    return tuple(sorted(rows, key=attrgetter("id")))
+
+
+def _stored(rows: Sequence[FoundRow]) -> Stored:
+    return Stored.of(
+        [HeadRow(row.id, field, vector) for row in rows for field, vector in row.vectors.items()]
+    )
 
 
 # Until statistics are taken of a namespace the planner thinks it empty, and would look through all
@@ -440,50 +387,3 @@ def _bank_in(scope: Scope) -> bytes:
 
 def _literal(vector: Half) -> str:
     return "[" + ",".join(map(repr, vector.astype(float).tolist())) + "]"
-
-
-def half(sent: bytes | memoryview) -> Half:
-    """The wire form of a halfvec: two 16-bit counts, then big-endian halves."""
-    return np.frombuffer(sent, dtype=">f2", offset=4).astype(np.float16)
-
-
-def vectors_of(row: Mapping[str, Any]) -> dict[str, Half]:
-    """The vectors of a row by field."""
-    sent = zip(row["fields"], row["vectors"], strict=True)
-    return {field: half(vector) for field, vector in sent}
-
-
-def to_row(row: Mapping[str, Any]) -> FoundRow:
-    deviation, influence = row["deviation"], row["influence"]
-    return FoundRow(
-        id=row["id"],
-        version=row["version"],
-        kind=row["kind"],
-        status=row["status"],
-        source_group=row["source_group"],
-        situation=row["situation"],
-        lesson=row["lesson"],
-        metadata=row["metadata"],
-        agent_id=row["agent_id"],
-        agent=row["agent"],
-        author=row["author"],
-        category=row["category"],
-        subcategory=row["subcategory"],
-        trust=row["trust"],
-        start_weight=row["start_weight"],
-        learned_at=row["learned_at"],
-        contradicts=tuple(row["contradicts"]),
-        vectors=vectors_of(row),
-        state=tuple(row["state"]),
-        touched_at=row["touched_at"],
-        n_credited=row["n_credited"],
-        n_helpful=row["n_helpful"],
-        n_harmful=row["n_harmful"],
-        n_absent=row["n_absent"],
-        pinned=row["pinned"],
-        deviation=None if deviation is None else tuple(deviation),
-        deviation_touched_at=row["deviation_touched_at"],
-        influence=None if influence is None else tuple(influence),
-        influence_touched_at=row["influence_touched_at"],
-        identifiers=tuple(row["identifiers"]),
-    )

@@ -9,14 +9,14 @@ again from the counts.
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
 from memory.inference.fusion import WEIGHTS
 from memory.inference.lexical import K1, SharedTerms, TermStatistics
 from memory.inference.lexical import B as BY_LENGTH
-from memory.retrieval.words import RowWords, SharedWords, TaskWords
+from memory.retrieval.words import SharedWords, TaskWords
 
 ROUNDING = 1e-9
 """Scores that differ by less than this share are one: sums in another order differ by less."""
@@ -143,19 +143,18 @@ SHARED = f"""
 """What of it the answer needs."""
 
 
-def to_shared_words(asked: TaskWords, found: Mapping[str, Any]) -> SharedWords:
-    """As the database has it in JSON."""
-    rows = {
-        UUID(one): RowWords(
-            SharedTerms(pieces or 0, {int(term): n for term, n in (counts or {}).items()}),
-            SharedTerms(raw or 0, raw_counts or {}),
-        )
-        for one, (pieces, counts, raw, raw_counts) in (found["rows"] or {}).items()
-    }
+def to_shared_words(
+    asked: TaskWords, memory_ids: Sequence[UUID], found: Mapping[str, Any]
+) -> SharedWords:
+    """As the database has it in JSON; of these memories, in their order."""
+    rows = [(found["rows"] or {}).get(str(one)) or (None, None, None, None) for one in memory_ids]
     holders = {int(term): n for term, n in (found["piece_holders"] or {}).items()}
+    by_piece = [{int(term): n for term, n in (counts or {}).items()} for _, counts, _, _ in rows]
+    by_name = [counts or {} for _, _, _, counts in rows]
     return SharedWords(
         asked,
         TermStatistics(found["size"], found["pieces"] or 0, holders),
         TermStatistics(found["size"], found["raw"] or 0, found["raw_holders"] or {}),
-        rows,
+        SharedTerms.of(list(Counter(asked.pieces)), [row[0] or 0 for row in rows], by_piece),
+        SharedTerms.of(list(Counter(asked.raw)), [row[2] or 0 for row in rows], by_name),
     )

@@ -40,7 +40,7 @@ class Pair:
     def held(self) -> str:
         """All words of all copies."""
         rows = [row for copy in self.copies._copies.values() for row in copy.rows._rows]
-        return " ".join(one.row.lesson for one in rows if one is not None)
+        return " ".join(one.lesson for one in rows if one is not None)
 
 
 @pytest.fixture

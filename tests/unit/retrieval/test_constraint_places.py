@@ -14,7 +14,8 @@ from memory.meta_guidelines.store import Neighbourhood
 from memory.retrieval.constraint_places import place_constraints
 from memory.retrieval.head import HeadRow, QueryVector, Stored, margin
 from memory.retrieval.resident.constraints import ResidentConstraints
-from memory.retrieval.store.search import EVERYTHING, half
+from memory.retrieval.store.found_rows import half
+from memory.retrieval.store.search import EVERYTHING
 from memory.tasks.entities import CategoryIds
 
 WIDTH = 8
@@ -66,7 +67,7 @@ def by_hand(
     links: list[ConstraintLink], vectors: dict[UUID, bytes], wanted: Neighbourhood
 ) -> dict[UUID, tuple[int, int, list[tuple[UUID, float]]]]:
     """Bucket, how many it holds, and the near tasks of each constraint."""
-    stored = Stored([HeadRow(one, "situation", half(vector)) for one, vector in vectors.items()])
+    stored = Stored.of([HeadRow(one, "situation", half(vector)) for one, vector in vectors.items()])
     found = stored.similarities([QueryVector("situation", one.vector) for one in wanted.vectors])
     cosine = dict(zip(stored.ids, found.tolist(), strict=True))
     placed: defaultdict[int, list[ConstraintLink]] = defaultdict(list)
