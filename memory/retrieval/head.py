@@ -97,9 +97,7 @@ class Stack:
     squares: Double
 
     @classmethod
-    def of(
-        cls, places: npt.NDArray[np.intp], vectors: Half | npt.NDArray[np.float32]
-    ) -> "Stack":
+    def of(cls, places: npt.NDArray[np.intp], vectors: Half | npt.NDArray[np.float32]) -> "Stack":
         """Of vectors that are halves, in whatever precision they are held."""
         wide = vectors.astype(np.float64)
         return cls(places, wide, np.einsum("ij,ij->i", wide, wide))
