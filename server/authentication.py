@@ -4,7 +4,7 @@ What stands under `/v1`, whatever the path, and `/mcp` need a key. A text that i
 connection; one that nobody has seen is looked up as far as its address may (`callers.py`).
 """
 
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import ExitStack, asynccontextmanager
 from datetime import UTC, datetime
 from time import monotonic, perf_counter
@@ -12,19 +12,26 @@ from typing import cast
 
 from starlette.datastructures import Headers
 from starlette.requests import cookie_parser
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from memory.kernel.engine import Engine
 from memory.kernel.errors import MemoryFault, NotFound, Rejected, Unauthenticated
 from memory.kernel.text import SLUG
 from memory.kernel.turns import Turn, enter_turn
-from memory.tenancy import service as access
+from memory.tenancy import identity as access
 from memory.tenancy.entities import Call, Key, Namespace, Token
+from memory.tenancy.identity import Identity, Proof
+from memory.tenancy.service import open_namespace
 from server.callers import SESSION, address_of, is_near
 from server.errors import fault_response
 from server.middleware import request_id_of
 from server.shared import Shared
 
 ENTERED = "entered_seconds"
+PROOF, CALL = "proof", "call"
+RETRIEVALS = ("/retrievals", "/retrievals/batch")
+IDEMPOTENCY = b"idempotency-key"
 PLACE = "held_place"
 HELD = "held_until_done"
 COOKIE = "memlift_session"
@@ -52,10 +59,30 @@ class KeyFirst:
         with ExitStack() as held:
             fault = await self._admit(scope, held)
             if fault is None:
-                await self._app(scope, receive, send)
+                await self._app(scope, receive, self._when_proven(scope, receive, send))
                 return
         self._shared.meters.faults.labels(fault.kind).inc()
         await fault_response(fault, request_id_of(scope))(scope, receive, send)
+
+    def _when_proven(self, scope: Scope, receive: Receive, send: Send) -> Send:
+        """Where a call was taken up by what was known, nothing leaves before that was proven."""
+        if proof_of(scope) is None:
+            return send
+        refused = False
+
+        async def proven(message: Message) -> None:
+            nonlocal refused
+            if message["type"] == "http.response.start" and not _is_proven(scope):
+                try:
+                    await identify_anew(scope, self._shared)
+                except MemoryFault as fault:
+                    refused = True
+                    self._shared.meters.faults.labels(fault.kind).inc()
+                    await fault_response(fault, request_id_of(scope))(scope, receive, send)
+            if not refused:
+                await send(message)
+
+        return proven
 
     async def _admit(self, scope: Scope, held: ExitStack) -> MemoryFault | None:
         """A place, and a key where one is needed; or why not."""
@@ -85,26 +112,101 @@ def release_place(scope: Scope) -> None:
 
 
 async def identify(scope: Scope, shared: Shared) -> Key:
-    """The key of a request, looked up once, with the namespace of its path.
+    """The key of a request, looked up once, with the namespace of its path; a retrieval is taken up
+    by what is known of them, and proves it on its way (`answer_proven`).
 
     Raises Unauthenticated, or Overloaded for a key or an address that asks too often.
     """
     state = _state(scope)
     if "key" not in state:
-        token, now = bearer(scope, shared), now_of(scope)
-        engine = shared.opened()
+        token, now, slug = bearer(scope, shared), now_of(scope), _slug(scope["path"])
         began = perf_counter()
-        Token.parse(token)
-        key, namespace = await shared.callers.look_up(
-            token,
-            address_of(scope, shared.settings.proxies),
-            lambda: access.identify(engine, token, _slug(scope["path"]), now),
-        )
-        shared.limits.take(key.id, monotonic())
-        state |= {"key": key, "namespace": namespace, ENTERED: perf_counter() - began}
-        if namespace is not None:
-            enter_turn(Turn(namespace.id))
+        engine = shared.opened()
+        known = None
+        if slug is not None and _proves_itself(scope, engine):
+            known = shared.callers.known.find(token, slug, now)
+        if known is None:
+            known = await _look_up(scope, shared, token, slug)
+        else:
+            state[PROOF] = Proof(known, now)
+        shared.limits.take(known.key.id, monotonic())
+        _enter(scope, known, began)
     return cast("Key", state["key"])
+
+
+async def identify_anew(scope: Scope, shared: Shared) -> None:
+    """As the key and the namespace stand now. Raises as `identify` does."""
+    state, began = _state(scope), perf_counter()
+    token = bearer(scope, shared)
+    found = await _look_up(scope, shared, token, _slug(scope["path"]))
+    del state[PROOF]
+    state.pop(CALL, None)
+    _enter(scope, found, began)
+
+
+async def _look_up(scope: Scope, shared: Shared, token: str, slug: str | None) -> Identity:
+    engine, now = shared.opened(), now_of(scope)
+    Token.parse(token)
+    found = await shared.callers.look_up(
+        token,
+        address_of(scope, shared.settings.proxies),
+        lambda: access.identify(engine, token, slug, now),
+    )
+    shared.callers.known.keep(found)
+    return found
+
+
+def _enter(scope: Scope, found: Identity, began: float) -> None:
+    namespace = found.namespace
+    entered = {"key": found.key, "namespace": namespace, ENTERED: perf_counter() - began}
+    _state(scope).update(entered)
+    if namespace is not None:
+        enter_turn(Turn(namespace.id))
+
+
+def _proves_itself(scope: Scope, engine: Engine) -> bool:
+    """Whether a request proves who calls before it does anything that others could notice: a
+    retrieval that asks no language model, and whose answer is not recorded under a key of its own.
+    """
+    return (
+        scope["method"] == "POST"
+        and scope["path"].endswith(RETRIEVALS)
+        and engine.llm is None
+        and not any(name == IDEMPOTENCY for name, _ in scope["headers"])
+    )
+
+
+def proof_of(scope: Scope) -> Proof | None:
+    """What a call was taken up by; None where its key was read for it."""
+    return cast("Proof | None", _state(scope).get(PROOF))
+
+
+def _is_proven(scope: Scope) -> bool:
+    proof = proof_of(scope)
+    return proof is None or proof.fresh is not None
+
+
+async def answer_proven(
+    scope: Scope, shared: Shared, answer: Callable[[], Awaitable[Response]]
+) -> Response:
+    """The answer, once who calls is proven; where that failed, or the answer (or its fault) came
+    without it, once more by the key and namespace as they stand.
+    """
+    proof = proof_of(scope)
+    if proof is None:
+        return await answer()
+    try:
+        response = await answer()
+    except Exception:
+        if proof.fresh is not None:
+            raise
+    else:
+        if proof.fresh is not None:
+            if proof.fresh is not proof.identity:
+                shared.callers.known.keep(proof.fresh)
+            return response
+    await identify_anew(scope, shared)
+    return await answer()
 
 
 async def enter_namespace(scope: Scope, shared: Shared) -> Call:
@@ -117,7 +219,7 @@ async def enter_namespace(scope: Scope, shared: Shared) -> Call:
     if not SLUG.fullmatch(slug):
         raise Rejected(f"{NAMESPACE} must match {SLUG.pattern}", field=NAMESPACE)
     try:
-        namespace = await access.open_namespace(engine, key, slug)
+        namespace = await open_namespace(engine, key, slug)
     except NotFound as fault:
         raise NotFound(
             f"no namespace {slug} for this key: name one in the header {NAMESPACE}",

@@ -28,6 +28,7 @@ from starlette.types import Scope
 
 from memory.kernel.errors import Overloaded, Unauthenticated, Unavailable
 from memory.tenancy.entities import Token
+from memory.tenancy.identity import Identity
 from server.limits import MAX_CALLERS, Limits
 from server.living_keys import LivingKeys
 
@@ -45,6 +46,8 @@ WAITING = 64
 REFUSED_SECONDS = 60.0
 # Logins of one address that may wait where it has guessed too often.
 LOGINS_WAITING = 8
+# Keys of namespaces whose rows are kept, some kilobytes each.
+MOST_KNOWN = 1_000
 # A customer of a network holds a whole IPv6 prefix: its addresses are one caller.
 PREFIX_BITS = 64
 
@@ -100,13 +103,41 @@ class Refusal:
     until: float
 
 
+class KnownIdentities:
+    """Who called lately, and where, as it was stored when it was read; no call is answered by it
+    before it is proven to stand (`memory.tenancy.identity`).
+    """
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[tuple[bytes, str], Identity] = OrderedDict()
+
+    def find(self, token: str, slug: str, now: datetime) -> Identity | None:
+        """Where a call may begin by it."""
+        address = _digest(token), slug
+        known = self._kept.get(address)
+        if known is None or not known.is_usable(now):
+            return None
+        self._kept.move_to_end(address)
+        return known
+
+    def keep(self, found: Identity) -> None:
+        if found.slug is None or found.namespace is None:
+            return
+        address = found.digest, found.slug
+        self._kept[address] = found
+        self._kept.move_to_end(address)
+        if len(self._kept) > MOST_KNOWN:
+            self._kept.popitem(last=False)
+
+
 class Callers:
     """Which secrets (keys, ids of sessions) were seen to be good, and which were not. Only their
-    hashes are held.
+    hashes are held. `known`: who they were when they were looked up last.
     """
 
     def __init__(self, rate: float, burst: int) -> None:
         self.living = LivingKeys()
+        self.known = KnownIdentities()
         refusal = "unknown keys are looked up for one address"
         self._guesses = Limits(rate, burst, refusal)
         refusal = "wrong secrets of one key are looked up for one address"

@@ -4,6 +4,7 @@ All of it is asynchronous, though nothing waits: what is not would be sent to an
 """
 
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated
 
@@ -14,6 +15,7 @@ from memory.kernel.engine import Engine
 from memory.kernel.errors import NotFound, Rejected
 from memory.kernel.text import NAME, cleaned
 from memory.tenancy.entities import Act, Call, Key
+from memory.tenancy.identity import Proof
 from server import authentication
 from server.errors import PreconditionRequired
 from server.shared import Shared, shared_of
@@ -69,9 +71,6 @@ def inside(act: Act) -> Callable[..., Awaitable[Call]]:
     ) -> Call:
         found = await call_of(request)
         found.key.require(act)
-        if act is Act.RETRIEVE:
-            seconds = getattr(request.state, authentication.ENTERED)
-            shared_of(request).meters.observe_stage("enter", seconds)
         return found
 
     return call
@@ -121,6 +120,23 @@ async def trace_of(request: Request) -> str | None:
     return own or trace_named(request.headers)
 
 
+@dataclass(frozen=True, slots=True)
+class ProvingCall:
+    """A call, and what it has still to prove of who calls."""
+
+    call: Call
+    proof: Proof | None
+
+
+async def proving(
+    request: Request, call: Annotated[Call, Depends(inside(Act.RETRIEVE))]
+) -> ProvingCall:
+    """A call that may retrieve."""
+    seconds = getattr(request.state, authentication.ENTERED)
+    shared_of(request).meters.observe_stage("enter", seconds)
+    return ProvingCall(call, authentication.proof_of(request.scope))
+
+
 EngineDep = Annotated[Engine, Depends(engine_of)]
 Now = Annotated[datetime, Depends(now_of)]
 SharedDep = Annotated[Shared, Depends(shared_by)]
@@ -132,6 +148,7 @@ AgentName = Annotated[str, Depends(agent_of)]
 Reads = Annotated[Call, Depends(inside(Act.READ))]
 Remembers = Annotated[Call, Depends(inside(Act.REMEMBER))]
 Retrieves = Annotated[Call, Depends(inside(Act.RETRIEVE))]
+AsksForGuidelines = Annotated[ProvingCall, Depends(proving)]
 Reports = Annotated[Call, Depends(inside(Act.REPORT))]
 Predicts = Annotated[Call, Depends(inside(Act.PREDICT))]
 Settles = Annotated[Call, Depends(inside(Act.SETTLE))]

@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Callable, Coroutine, Sequence
+from functools import partial
 from http import HTTPStatus
 from typing import Any
 from urllib.parse import unquote_plus, unquote_to_bytes
@@ -15,7 +16,7 @@ from starlette.routing import Match
 
 from memory.kernel.errors import Rejected
 from memory.kernel.text import NAME
-from server.authentication import in_turn
+from server.authentication import answer_proven, in_turn
 from server.dependencies import key_of
 from server.errors import MalformedBody
 from server.idempotency import HEADER, once
@@ -101,14 +102,19 @@ class Route(APIRoute):
         async def handler(request: Request) -> Response:
             strict = StrictRequest(request.scope, request.receive)
             await strict.body()
-            async with in_turn(strict.scope, shared_of(strict)):
-                await _read(strict)
-                if strict.method == "POST" and HEADER in strict.headers:
-                    return await once(strict, inner)
-                return await inner(strict)
+            shared = shared_of(strict)
+            async with in_turn(strict.scope, shared):
+                return await answer_proven(strict.scope, shared, partial(_answer, strict, inner))
 
         operation = OPERATIONS.get(self.name)
         return handler if operation is None else _traced(handler, operation)
+
+
+async def _answer(request: StrictRequest, inner: Handler) -> Response:
+    await _read(request)
+    if request.method == "POST" and HEADER in request.headers:
+        return await once(request, inner)
+    return await inner(request)
 
 
 def _traced(handler: Handler, operation: str) -> Handler:

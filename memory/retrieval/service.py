@@ -44,6 +44,7 @@ from memory.retrieval.words import choose_rerank
 from memory.tasks.entities import TaskDraft
 from memory.tasks.store.tasks import Provenance, TaskStore, new_task, task_row, write_tasks
 from memory.tenancy.entities import Act, Call, Clock, utc
+from memory.tenancy.identity import Proof, goes_on, prove
 from memory.tenancy.namespace_settings import Rerank, require_head
 from memory.tenancy.store.namespaces import NamespaceStore, require_policy
 
@@ -55,9 +56,12 @@ STATES = ("pending", "answered", "noted", "expired", "all")
 
 
 async def retrieve(
-    engine: Engine, call: Call, requests: Sequence[RetrievalRequest]
+    engine: Engine, call: Call, requests: Sequence[RetrievalRequest], proof: Proof | None = None
 ) -> list[Answer]:
-    """Advice for each request, in their order, each with a receipt that was committed."""
+    """Advice for each request, in their order, each with a receipt that was committed. `proof`:
+    where the call was taken up by rows that were read before. Raises Outdated where they do not
+    stand.
+    """
     call.key.require(Act.RETRIEVE)
     require_model(engine, call.namespace)
     clock = _Stopwatch(engine.on_stage)
@@ -66,7 +70,12 @@ async def retrieve(
     await add_active_queries(engine, call, batch)
     if engine.llm is not None:
         clock.lap("query_ms")
-    copy, _ = await asyncio.gather(follow(engine, call, batch), embed_queries(engine, batch))
+    following = follow(engine, call, batch, proof)
+    copy, _ = await asyncio.gather(following, embed_queries(engine, batch))
+    proven = await prove(engine, call, proof)
+    if proven is not call and not goes_on(call, proven):
+        return await retrieve(engine, proven, requests)
+    call = proven
     clock.lap("embed_ms")
 
     contexts = await load_contexts(engine, call, batch, copy)
@@ -169,14 +178,18 @@ async def embed_queries(engine: Engine, batch: RequestBatch) -> None:
     }
 
 
-async def follow(engine: Engine, call: Call, batch: RequestBatch) -> ResidentNamespace | None:
+async def follow(
+    engine: Engine, call: Call, batch: RequestBatch, proof: Proof | None
+) -> ResidentNamespace | None:
     """The copy of the namespace, as of now; None where there is none."""
     copies, namespace = engine.resident, call.namespace
     if not isinstance(copies, ResidentNamespaces):
         return None
     wanted = {choose_rerank(namespace, one.rerank) for one in batch.requests.values()}
     words = Rerank.FUSED in wanted
-    return await copies.current(namespace.id, engine.model.id, namespace.n_memories, words=words)
+    return await copies.current(
+        namespace.id, engine.model.id, namespace.n_memories, words=words, proof=proof
+    )
 
 
 async def rerank(engine: Engine, call: Call, context: Context) -> Mapping[UUID, float]:

@@ -1,6 +1,5 @@
 """Who calls, and within which boundary: keys, roles, namespaces, dashboard sessions."""
 
-import hmac
 import re
 import secrets
 from collections.abc import Mapping
@@ -169,10 +168,6 @@ class Token:
 
     def digest(self) -> bytes:
         return sha256(str(self).encode()).digest()
-
-    def matches(self, digest: bytes) -> bool:
-        """In constant time."""
-        return hmac.compare_digest(self.digest(), digest)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -30,6 +30,7 @@ from memory.tenancy.entities import (
     Role,
     Token,
 )
+from memory.tenancy.identity import require_match, require_reach
 from memory.tenancy.namespace_settings import NamespaceSettings, settle
 from memory.tenancy.session_entities import (
     LINK_LIFE,
@@ -40,9 +41,9 @@ from memory.tenancy.session_entities import (
     link_digest,
 )
 from memory.tenancy.store.calls import CallStore
-from memory.tenancy.store.keys import KeyStore, StoredKey, find_key, found_key, is_unrecorded
-from memory.tenancy.store.moves import MoveStore, find_move, why_elsewhere
-from memory.tenancy.store.namespaces import NamespaceStore, find_namespace, found_namespace
+from memory.tenancy.store.keys import KeyStore
+from memory.tenancy.store.moves import MoveStore
+from memory.tenancy.store.namespaces import NamespaceStore
 from memory.tenancy.store.sessions import DashboardSessionStore
 
 DEFAULT_NAMESPACE = "default"
@@ -60,52 +61,10 @@ async def authenticate(engine: Engine, token: str, now: datetime) -> Key:
         return await _authenticate(connection, parsed, now)
 
 
-async def identify(
-    engine: Engine, token: str, slug: str | None, now: datetime
-) -> tuple[Key, Namespace | None]:
-    """The key, and the namespace of that name; None where there is none that the key reaches.
-
-    As `authenticate`, in one round trip for both. Raises Moved or Unavailable where that namespace
-    is served by another deployment, or on its way to one.
-    """
-    parsed = Token.parse(token)
-    of_slug = [] if slug is None else [find_namespace(slug), find_move(slug)]
-    keys, *namespaces = await engine.database.exchange([find_key(parsed.key_id), *of_slug])
-    key = _require_match(found_key(keys), parsed, now)
-    if is_unrecorded(key, now):
-        async with engine.database.transaction() as connection:
-            await KeyStore(connection).record_use(key, now)
-    namespace = found_namespace(namespaces[0]) if namespaces else None
-    try:
-        reached = None if namespace is None else require_reach(key, namespace)
-    except NotFound:
-        return key, None
-    if reached is not None and (elsewhere := why_elsewhere(namespaces[1])) is not None:
-        raise elsewhere
-    return key, reached
-
-
-def require_reach(key: Key, namespace: Namespace) -> Namespace:
-    """The namespace, for a key that reaches it. Raises NotFound for any other."""
-    if key.namespace_id is not None and key.namespace_id != namespace.id:
-        slug = namespace.slug
-        raise NotFound(f"no such namespace: {slug}", code="namespace_not_found", field="namespace")
-    return namespace
-
-
 async def _authenticate(connection: Connection, parsed: Token, now: datetime) -> Key:
     store = KeyStore(connection)
-    key = _require_match(await store.find(parsed.key_id), parsed, now)
+    key = require_match(await store.find(parsed.key_id), parsed.digest(), now)
     await store.record_use(key, now)
-    return key
-
-
-def _require_match(found: StoredKey | None, parsed: Token, now: datetime) -> Key:
-    """The key, where the token is its own and it lives."""
-    if found is None or not parsed.matches(found.sha256):
-        raise Unauthenticated("the key is not known")
-    key = found.key
-    key.require_alive(now)
     return key
 
 

@@ -11,7 +11,7 @@ from memory.retrieval import service as retrieval
 from memory.retrieval.entities import Advice, RetrievalRequest
 from memory.retrieval.service import retrieve
 from server.answers import BatchDep, PagesDep, answered, only, rejoined
-from server.dependencies import EngineDep, Reads, Retrieves, SharedDep, TraceDep
+from server.dependencies import AsksForGuidelines, EngineDep, Reads, SharedDep, TraceDep
 from server.errors import status_of
 from server.metrics import Meters
 from server.routing import INSIDE, router_at
@@ -32,12 +32,16 @@ retrievals_router = router_at(f"{INSIDE}/retrievals", "retrievals")
     "", status_code=201, response_model=Retrieval, responses={200: {"model": Retrieval}}
 )
 async def create_retrieval(
-    engine: EngineDep, call: Retrieves, shared: SharedDep, trace: TraceDep, body: RetrievalRequest
+    engine: EngineDep,
+    asked: AsksForGuidelines,
+    shared: SharedDep,
+    trace: TraceDep,
+    body: RetrievalRequest,
 ) -> Response:
     """Compile a guideline for the task the agent is about to attempt. A preview answers 200 and
     stores nothing.
     """
-    advice = only(await retrieve(engine, call, [body.within_trace(trace)]))
+    advice = only(await retrieve(engine, asked.call, [body.within_trace(trace)], asked.proof))
     _count(shared.meters, advice)
     note_search(shared.tracing, [body], [advice])
     return answered(Retrieval.of(advice), _status(advice))
@@ -46,7 +50,7 @@ async def create_retrieval(
 @retrievals_router.post("/batch", status_code=207, response_model=RetrievalsOut)
 async def create_retrievals(
     engine: EngineDep,
-    call: Retrieves,
+    asked: AsksForGuidelines,
     shared: SharedDep,
     batch: BatchDep,
     trace: TraceDep,
@@ -55,7 +59,8 @@ async def create_retrievals(
     """Compile many guidelines; each item has its own status."""
     requests = body.requests()
     good = [one.within_trace(trace) for one in requests if isinstance(one, RetrievalRequest)]
-    results = rejoined(requests, await retrieve(engine, call, good) if good else [])
+    answers = await retrieve(engine, asked.call, good, asked.proof) if good else []
+    results = rejoined(requests, answers)
     items: list[RetrievalItem] = []
     for index, result in enumerate(results):
         if isinstance(result, MemoryFault):

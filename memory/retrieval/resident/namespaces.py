@@ -32,6 +32,7 @@ from memory.retrieval.resident.store import (
     load_versions,
 )
 from memory.retrieval.resident.words import ResidentWords
+from memory.tenancy.identity import Proof
 
 log = logging.getLogger(__name__)
 
@@ -86,6 +87,8 @@ class ResidentNamespace:
     """Of who reads the constraints anew."""
     followed: int = 0
     """The turn in which the last look began."""
+    proofs: list[Proof] = field(default_factory=list[Proof])
+    """Those that wait for the next look."""
 
     @property
     def bytes(self) -> int:
@@ -132,13 +135,20 @@ class ResidentNamespaces:
         return self._limit > 0
 
     async def current(
-        self, namespace_id: UUID, model_id: UUID, memories: int, *, words: bool = False
+        self,
+        namespace_id: UUID,
+        model_id: UUID,
+        memories: int,
+        *,
+        words: bool = False,
+        proof: Proof | None = None,
     ) -> ResidentNamespace | None:
         """The copy, as of a moment after the call; None where the database is to be asked.
 
         `memories`: how many the namespace holds, about. `words`: whether those of its texts are
         asked for; a copy that was filled without them is filled anew, and has them from then on,
-        unless it is over the bound with them.
+        unless it is over the bound with them. `proof`: that of the call, for the look at the
+        changes to judge; where there is no copy to follow it is left as it is.
         """
         if not self.is_on:
             return None
@@ -151,7 +161,7 @@ class ResidentNamespaces:
         if copy is None:
             copy = await self._begin(namespace_id, model_id, memories, words=words)
         if copy is not None:
-            copy = await self._follow(namespace_id, copy, came)
+            copy = await self._follow(namespace_id, copy, came, proof)
         if copy is None:
             self.counts.by_sql += 1
         else:
@@ -230,8 +240,14 @@ class ResidentNamespaces:
             self._wordless.add(namespace_id)
 
     async def _follow(
-        self, namespace_id: UUID, copy: ResidentNamespace, came: int
+        self,
+        namespace_id: UUID,
+        copy: ResidentNamespace,
+        came: int,
+        proof: Proof | None = None,
     ) -> ResidentNamespace | None:
+        if proof is not None:
+            copy.proofs.append(proof)
         async with copy.lock:
             if self._copies.get(namespace_id) is not copy:
                 return None
@@ -255,7 +271,9 @@ class ResidentNamespaces:
     async def _catch_up(self, namespace_id: UUID, copy: ResidentNamespace) -> None:
         words = copy.has_words
         store = ResidentStore(self._database, namespace_id, copy.model_id, words=words)
-        found = await store.changes(copy.snapshot)
+        # Whoever brought one came before this look begins.
+        proofs, copy.proofs = copy.proofs, []
+        found = await store.changes(copy.snapshot, proofs)
         if found is None:
             raise _Outdated
         snapshot, changes = found

@@ -17,6 +17,7 @@ from memory.retrieval.resident.rows import LoadedRow, StoredState
 from memory.retrieval.resident.words import TextWords
 from memory.retrieval.store.found_rows import to_row, vectors_of
 from memory.retrieval.store.search import COLUMNS, JOINED
+from memory.tenancy.identity import Proof
 
 FILL = 250
 """So many memories are read at a time, so that others are served in between."""
@@ -75,11 +76,20 @@ class ResidentStore:
         return _to_snapshot(rows[0]) if rows else None
 
     async def changes(
-        self, since: SeenTransactions
+        self, since: SeenTransactions, proofs: Sequence[Proof] = ()
     ) -> tuple[SeenTransactions, list[RowChange]] | None:
-        """As things stand, and what was changed since; None where there is no such namespace."""
+        """As things stand, and what was changed since; None where there is no such namespace. The
+        same look judges the proofs; those of one key share their statements.
+        """
         values = {"ns": self._namespace_id, "since": since.text, "oldest": since.oldest}
-        [rows] = await self._look(Statement(_CHANGES, values))
+        asked = {proof.name: proof.statements for proof in proofs}
+        rows, *proven = await self._look(
+            Statement(_CHANGES, values), *(one for some in asked.values() for one in some)
+        )
+        left = iter(proven)
+        found_for = {name: [next(left) for _ in some] for name, some in asked.items()}
+        for proof in proofs:
+            proof.judge(found_for[proof.name])
         if not rows:
             return None
         found = [

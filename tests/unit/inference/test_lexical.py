@@ -37,9 +37,21 @@ def test_scores_are_those_of_the_formula(texts: list[list[int]], query: list[int
 def test_counts_give_the_same_scores(texts: list[list[int]], query: list[int]):
     holders = {term: sum(term in text for text in texts) for term in query}
     statistics = TermStatistics(len(texts), sum(map(len, texts)), holders)
-    weights = statistics.weigh(query)
-    scores = [statistics.score(weights, SharedTerms(len(t), Counter(t))) for t in texts]
-    assert scores == pytest.approx(by_the_formula(texts, query))
+    shared = SharedTerms.of(list(Counter(query)), [*map(len, texts)], [*map(Counter, texts)])
+    assert statistics.scores(query, shared) == pytest.approx(by_the_formula(texts, query))
+
+
+@given(texts=BANK, query=st.lists(st.integers(0, 9), max_size=6))
+def test_a_score_does_not_depend_on_who_is_scored_beside(texts: list[list[int]], query: list[int]):
+    holders = {term: sum(term in text for text in texts) for term in query}
+    statistics = TermStatistics(len(texts), sum(map(len, texts)), holders)
+
+    def scores(some: list[list[int]]) -> list[float]:
+        terms = list(Counter(query))
+        shared = SharedTerms.of(terms, [*map(len, some)], [*map(Counter, some)])
+        return statistics.scores(query, shared).tolist()
+
+    assert scores(texts) == [score for text in texts for score in scores([text])]
 
 
 def test_an_empty_bank_scores_nothing():
