@@ -17,7 +17,9 @@ from pathlib import Path
 from typing import TypeVar
 from urllib.parse import urlsplit
 
+from memory.inference.card import SMALLEST
 from memory.inference.remote import RemoteEmbedder, RemoteReranker
+from memory.inference.shared_card import SMALLEST as SMALLEST_SHARED
 from memory.kernel.engine import DEFAULT_LLM
 from memory.kernel.errors import MemoryFault, Unavailable
 from memory.kernel.ports import Prompt
@@ -50,8 +52,8 @@ DOCTORS_SCHEMA: dict[str, object] = {
 DOCTORS_ROOM = 50
 # In a process of its own: a torch built for other processors ends the interpreter.
 TORCH_REPORT = (
-    "import torch; gpu = torch.cuda.is_available(); "
-    "print(torch.__version__, torch.cuda.get_device_name(0) if gpu else 'cpu')"
+    "import torch; gpus = torch.cuda.device_count(); "
+    "print(torch.__version__, torch.cuda.get_device_name(0) if gpus else 'cpu', gpus)"
 )
 LOADING = """
 import sys
@@ -248,8 +250,26 @@ def _migrations(url: str) -> str:
     return f"at head, {head}"
 
 
-def _torch(_: Settings) -> str:
-    return _apart("torch", [TORCH_REPORT], "run `make install`")
+def _torch(settings: Settings) -> str:
+    found, _, cards = _apart("torch", [TORCH_REPORT], "run `make install`").rpartition(" ")
+    return f"{found}; {check_cards(settings, int(cards))}"
+
+
+def check_cards(settings: Settings, visible: int) -> str:
+    """Where copies of namespaces are searched, by how many cards are visible."""
+    if settings.cards > max(1, visible):
+        raise Unavailable(
+            f"{visible} cards are visible: set MEMLIFT_CARDS, which is {settings.cards}, to as many"
+        )
+    if not settings.resident_bytes:
+        return "no copies of namespaces are kept: the database searches"
+    if not visible or settings.embedding_url is not None:
+        return "copies of namespaces are searched by the processor"
+    least = SMALLEST if settings.workers == 1 else SMALLEST_SHARED
+    return (
+        f"copies of namespaces are searched on the card from {least:,} memories on; what lies there"
+        " is in /metrics as memlift_resident_card_rows and memlift_resident_card_bytes"
+    )
 
 
 def _apart(what: str, program: list[str], advice: str) -> str:

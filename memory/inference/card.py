@@ -29,6 +29,10 @@ class NoCard(Exception):
     """The card cannot do this now: it has no room, failed, or lost its rows."""
 
 
+class RowsLost(NoCard):
+    """The rows are no longer there; they can be sent again at once."""
+
+
 class Segment(Protocol):
     """Rows of one width on a card, by number; all but `bytes` blocks, in the card's thread."""
 

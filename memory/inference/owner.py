@@ -8,7 +8,7 @@ import asyncio
 import contextlib
 import json
 import os
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import asdict, astuple, dataclass, field
 from pathlib import Path
@@ -16,6 +16,7 @@ from typing import Any, Generic, TypeVar, cast
 
 from memory.inference.background import BackgroundModel
 from memory.inference.batcher import Batcher, BatchLimits, text_cost
+from memory.inference.card import Card, HoldsCard
 from memory.inference.loading import (
     LoadedEmbedder,
     LoadedReranker,
@@ -37,6 +38,7 @@ from memory.inference.shared import (
     packed,
     written_embeddings,
 )
+from memory.inference.shared_card import NEAREST, WRITE, HeldSegments
 from memory.kernel.errors import MemoryFault, Overloaded, Unavailable
 from memory.kernel.ports import Embedding
 
@@ -154,18 +156,23 @@ class ModelOwner:
         """Questions of one line, one after another, until either side hangs up."""
         line = cast("asyncio.Task[None]", asyncio.current_task())
         self._lines.add(line)
+        held = HeldSegments()
         try:
             while not self._closed:
-                length, _ = HEAD.unpack(await reader.readexactly(HEAD.size))
-                await self._reply(_parsed(await reader.readexactly(length)), writer)
+                length, more = HEAD.unpack(await reader.readexactly(HEAD.size))
+                words = _parsed(await reader.readexactly(length))
+                numbers = await reader.readexactly(more)
+                await self._reply(self._answer(words, numbers, held), writer)
         except (asyncio.IncompleteReadError, ConnectionError, asyncio.CancelledError):
             return
         finally:
             self._lines.discard(line)
             writer.close()
 
-    async def _reply(self, words: Mapping[str, Any], writer: asyncio.StreamWriter) -> None:
-        answering = asyncio.create_task(self._answer(words))
+    async def _reply(
+        self, answer: Coroutine[Any, Any, bytes], writer: asyncio.StreamWriter
+    ) -> None:
+        answering = asyncio.create_task(answer)
         try:
             while not (await asyncio.wait({answering}, timeout=BEAT))[0]:
                 writer.write(STILL_HERE)
@@ -175,8 +182,10 @@ class ModelOwner:
         finally:
             answering.cancel()
 
-    async def _answer(self, words: Mapping[str, Any]) -> bytes:
+    async def _answer(self, words: Mapping[str, Any], numbers: bytes, held: HeldSegments) -> bytes:
         try:
+            if words["ask"] in (WRITE, NEAREST):
+                return packed(*await held.answer(self._card(), words, numbers))
             return await self._answers(words)
         except (Overloaded, Unavailable) as fault:
             return packed({"fault": _told(fault)})
@@ -198,13 +207,22 @@ class ModelOwner:
             await asyncio.Event().wait()
         raise Unavailable("The owner has no such model.", code="model_failed")
 
+    def _card(self) -> Card | None:
+        """That of the embedder, whose thread is the only one that computes."""
+        model = None if self._embedder is None else self._embedder.model.loaded
+        return model.card(self._device) if isinstance(model, HoldsCard) else None
+
     async def _hello(self) -> bytes:
         """What is loaded, as soon as it is; the bytes are the embedder's tokenizer."""
         said: dict[str, Any] = {}
         tokenizer = b""
         if self._embedder is not None:
             model = await self._embedder.model.wait()
-            said[EMBEDDER] = {"identity": astuple(model.identity), "backend": model.backend}
+            said[EMBEDDER] = {
+                "identity": astuple(model.identity),
+                "backend": model.backend,
+                "card": self._card() is not None,
+            }
             tokenizer = model.tokenizer.written().encode()
         if self._reranker is not None:
             ranker = await self._reranker.model.wait()

@@ -7,6 +7,7 @@ product is small against it.
 """
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -34,7 +35,7 @@ class DeviceSegment:
 
     def __init__(self, device: torch.device | str, room: Callable[[], int] | None = None) -> None:
         self._device = torch.device(device)
-        self._room = room or (lambda: free_bytes(self._device))
+        self._room = room or partial(free_bytes, self._device)
         self._vectors = self._zeros(0, 0)
         self._scales, self._hiding = self._zeros(0), self._zeros(0)
         self._mask: npt.NDArray[np.bool_] | None = None

@@ -12,13 +12,16 @@ import socket
 import struct
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor
 from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
 from tokenizers import Tokenizer as FastTokenizer
 
+from memory.inference.card import Card
 from memory.inference.loading import Tokenizer
+from memory.inference.shared_card import Frame, SharedCard
 from memory.inference.tokenizing import plain_tokenizer
 from memory.kernel.errors import Overloaded, Unavailable
 from memory.kernel.ports import Embedding, ModelIdentity
@@ -38,8 +41,6 @@ EMBEDDER, RERANKER = "embedder", "reranker"
 FAULTS = {Overloaded.code: Overloaded, Unavailable.code: Unavailable}
 AWAY, SILENT = "model_away", "model_silent"
 """Kinds of faults: nobody is there, and somebody is who does not say a word."""
-
-Frame = tuple[Mapping[str, Any], bytes]
 
 
 def packed(words: Mapping[str, Any], numbers: bytes = b"") -> bytes:
@@ -82,17 +83,17 @@ class OwnerLine:
         self._socket: socket.socket | None = None
         self._closed = False
 
-    def ask(self, words: Mapping[str, Any]) -> Frame:
+    def ask(self, words: Mapping[str, Any], numbers: bytes = b"") -> Frame:
         """The answer. Raises Unavailable where the owner is away, or what it raised."""
         with self._lock:
             was_open = self._socket is not None
             try:
-                answer = self._try(words)
+                answer = self._try(words, numbers)
             except Unavailable as fault:
                 # A line may have outlived the owner it led to: the next one may be there already.
                 if not was_open or self._closed or fault.kind == SILENT:
                     raise
-                answer = self._try(words)
+                answer = self._try(words, numbers)
         if (fault := answer[0].get("fault")) is not None:
             raise _raised(fault)
         return answer
@@ -102,9 +103,9 @@ class OwnerLine:
         self._closed = True
         self._hang_up()
 
-    def _try(self, words: Mapping[str, Any]) -> Frame:
+    def _try(self, words: Mapping[str, Any], numbers: bytes) -> Frame:
         try:
-            return self._exchange(words)
+            return self._exchange(words, numbers)
         except TimeoutError:
             self._hang_up()
             raise _away(SILENT) from None
@@ -112,9 +113,9 @@ class OwnerLine:
             self._hang_up()
             raise _away(AWAY) from None
 
-    def _exchange(self, words: Mapping[str, Any]) -> Frame:
+    def _exchange(self, words: Mapping[str, Any], numbers: bytes) -> Frame:
         line = self._open()
-        line.sendall(packed(words))
+        line.sendall(packed(words, numbers))
         while True:
             words_length, numbers_length = HEAD.unpack(_received(line, HEAD.size))
             if words_length:
@@ -209,6 +210,7 @@ class SharedEmbedder:
         tokenizer = FastTokenizer.from_str(numbers.decode())
         self.tokenizer: Tokenizer = plain_tokenizer(tokenizer)
         self.absence: str | None = None
+        self._card = SharedCard(OwnerLine(place)) if said["card"] else None
         self._watch = OwnerWatch(place, self._note)
 
     def embed(self, texts: Sequence[str]) -> list[Embedding]:
@@ -217,9 +219,14 @@ class SharedEmbedder:
         _require_same(self.identity, words)
         return read_embeddings(words, numbers, self.identity.width)
 
+    def card(self, worker: Executor) -> Card | None:  # noqa: ARG002 - that of the owner has its own
+        return None if self._card is None else self._card.card
+
     def close(self) -> None:
         self._watch.close()
         self._line.close()
+        if self._card is not None:
+            self._card.close()
 
     def _note(self, fault: Unavailable | None) -> None:
         self.absence = None if fault is None else fault.detail

@@ -128,6 +128,42 @@ def test_a_scan_is_held_against_a_pass_over_as_many_bytes():
     assert first.parts["GB/s"] == pytest.approx(7.68)
 
 
+def test_a_search_on_a_card_is_held_against_a_pass_there():
+    rows = [
+        *timed("card_10000_1", 0.2),
+        *timed("card_read_10000", 0.02),
+        *timed("card_1000000_1", 0.5),
+        *timed("card_read_1000000", 0.4),
+    ]
+
+    found = by_name(scan.targets(rows))
+
+    assert found["1 M rows, one probe / bandwidth, GPU"].measured == pytest.approx(1.25)
+    assert found["10 M rows, 16 probes / bandwidth, GPU"].reason.startswith("(the card has no room")
+    assert found["a segment of 10,000 rows, ms, GPU"].status == "missed"
+
+
+def test_several_cards_are_held_against_one_and_how_busy_they_are_is_stated():
+    rows = [number("gpu", 1.0), number("busy_copy", 4.0), number("busy_workers", 20.0)]
+    for name, ms in (("workers", 1_000.0), ("cards", 500.0)):
+        for part in range(retrieve.ROUNDS):
+            rows += timed(f"retrieve_{name}_{part}", ms, callers=128)
+
+    found = by_name(retrieve.targets(rows))
+
+    assert found["retrievals a second, 128 callers: several cards / one"].measured == 2.0
+    busy = found["share of the time in which the card computed, %, many callers (stated)"]
+    assert busy.parts == {"busy_copy": 4.0, "busy_workers": 20.0}
+
+
+def test_beside_a_card_growth_is_to_be_less():
+    rows = [number("gpu", 1.0), *timed("retrieve_small", 10.0), *timed("retrieve_large", 11.0)]
+
+    first = growth.targets(rows)[0]
+
+    assert (first.name[-3:], first.target, first.status) == ("GPU", 1.2, "met")
+
+
 def test_the_first_release_is_taken_from_the_history(tmp_path: Path):
     place = first_release(tmp_path)
 

@@ -16,7 +16,7 @@ from memory.kernel.postgres.embedded.ports import find_free_port
 from memory.tenancy.entities import Token
 from server import doctor
 from server.cli import main
-from server.doctor import check_clock, check_workers
+from server.doctor import check_cards, check_clock, check_workers
 from server.settings import Settings, load, variable
 
 
@@ -178,3 +178,12 @@ def test_what_several_workers_share_is_told_and_more_than_cores_are_a_finding(
         check_workers(load({"workers": 5}))
     with pytest.raises(Rejected, match="MEMLIFT_POOL_SIZE"):
         check_workers(load({"workers": 4, "pool_size": 30}))
+
+
+def test_it_says_where_copies_are_searched() -> None:
+    assert check_cards(load(), 0) == "copies of namespaces are searched by the processor"
+    assert "on the card from 2,048 memories on" in check_cards(load(), 1)
+    assert "on the card from 20,000 memories on" in check_cards(load({"workers": 2}), 1)
+    assert "the database searches" in check_cards(load({"resident_bytes": 0}), 1)
+    with pytest.raises(Unavailable, match="1 cards are visible: set MEMLIFT_CARDS, which is 2"):
+        check_cards(load({"workers": 2, "cards": 2}), 1)

@@ -1,9 +1,11 @@
 """A copy that is searched on a card gives what the processor gives, whatever changes meanwhile."""
 
-from collections.abc import Generator
-from contextlib import ExitStack
+import weakref
+from collections.abc import AsyncGenerator, Generator
+from contextlib import AsyncExitStack, ExitStack
 from dataclasses import replace
 from datetime import datetime, timedelta
+from pathlib import Path
 from random import Random
 from uuid import UUID
 
@@ -24,7 +26,7 @@ from memory.retrieval.resident.scan import Scan
 from memory.retrieval.resident.store import SeenTransactions
 from memory.retrieval.store.found_rows import FoundRow
 from memory.retrieval.store.search import EVERYTHING, Head, Probe, Scope
-from tests.fixtures.cards import a_card
+from tests.fixtures.cards import CardModel, a_card, a_shared_card, an_owner, its_card
 from tests.fixtures.engine import NOON
 
 WIDTH = 24
@@ -34,6 +36,7 @@ FIELDS = ("situation", "lesson")
 SCOPE = Scope(agent_id=READER, private=False, as_of=EVERYTHING, model_id=UUID(int=5))
 CARDS = [
     "cpu",
+    "shared",
     pytest.param(
         "cuda", marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="no card here")
     ),
@@ -41,7 +44,12 @@ CARDS = [
 
 
 @pytest.fixture(params=CARDS)
-def card(request: pytest.FixtureRequest) -> Generator[Card]:
+async def card(request: pytest.FixtureRequest) -> AsyncGenerator[Card]:
+    """Of this process, or of one that several share."""
+    if request.param == "shared":
+        async with a_shared_card() as made:
+            yield made
+        return
     with a_card(request.param) as made:
         yield made
 
@@ -306,3 +314,46 @@ async def test_products_in_less_than_single_precision_are_not_used(card: Card):
     finally:
         torch.set_float32_matmul_precision("highest")
     assert (bank.counts.searches, bank.counts.failures) == (0, 1)
+
+
+async def test_rows_that_are_dropped_here_leave_the_card_of_the_owner(tmp_path: Path):
+    model = CardModel()
+    place = Path(tmp_path) / "model.sock"
+
+    async def searched(bank: Bank) -> None:
+        bank.step()
+        ask = bank.ask()
+        heads = [await Scan(copy, ask).head(ask, SCOPE, 4, BOUND) for copy in bank.copies]
+        assert exact(heads[0], ask, 4) == exact(heads[1], ask, 4)
+
+    async with an_owner(place, model), its_card(place) as card:
+        await searched(first := Bank(card, 1))
+        assert first.counts.searches >= 1
+        there = [weakref.ref(one) for one in model.opened]
+        model.opened.clear()
+        del first
+        await searched(second := Bank(card, 2))
+        assert [one() for one in there] == [None, None]
+        assert second.counts.failures == 0
+
+
+async def test_an_owner_that_began_anew_is_sent_the_rows_again(tmp_path: Path):
+    place = Path(tmp_path) / "model.sock"
+    async with AsyncExitStack() as stack:
+        card = None
+        bank: Bank | None = None
+        for turn in range(2):
+            async with an_owner(place, CardModel()):
+                if card is None:
+                    card = await stack.enter_async_context(its_card(place))
+                    bank = Bank(card, 1)
+                assert bank is not None
+                bank.step()
+                for _ in range(2):
+                    ask = bank.ask()
+                    heads = [
+                        await Scan(copy, ask).head(ask, SCOPE, 4, BOUND) for copy in bank.copies
+                    ]
+                    assert exact(heads[0], ask, 4) == exact(heads[1], ask, 4)
+                # The first search after that is by the processor.
+                assert (bank.counts.searches, bank.counts.failures) == (2 + turn, turn)

@@ -12,7 +12,7 @@ from time import monotonic
 
 import numpy as np
 
-from memory.inference.card import Card, NoCard, Segment
+from memory.inference.card import Card, NoCard, RowsLost, Segment
 from memory.retrieval.resident.rows import FieldView, Flags, ResidentRows, Slots
 from memory.retrieval.store.search import Probe
 
@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 SLICE = 16_384
 """So many rows are copied at a time: some 25 MB, a few milliseconds."""
 
-REST = 300.0
+REST = 60.0
 """Seconds until a card that failed is tried again."""
 
 
@@ -31,7 +31,7 @@ class CardCounts:
 
     searches: int = 0
     failures: int = 0
-    """Copies that it did not take or lost: the processor searched them for a while."""
+    """Copies that it did not take or lost, which the processor searched meanwhile."""
 
 
 class CardRows:
@@ -96,6 +96,7 @@ class CardRows:
         """Leave the card alone for a while; its rows are copied anew after that."""
         log.warning("a copy is searched by the processor, not on the card: %s", fault)
         self._counts.failures += 1
-        self._rests_until = monotonic() + REST
+        if not isinstance(fault, RowsLost):
+            self._rests_until = monotonic() + REST
         async with self._lock:
             self._segments, self._copied = {}, 0

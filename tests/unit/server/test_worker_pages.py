@@ -11,10 +11,11 @@ from prometheus_client.parser import text_string_to_metric_families
 from memory.kernel.errors import Overloaded
 from server.limits import Limits
 from server.metrics import Meters
-from server.placement import LONGEST, Placement, meeting_folder, write_restarts
+from server.placement import LONGEST, Placement, meeting_folder, owner_socket, write_restarts
 from server.settings import load
 from server.shared import Shared
 from server.worker_pages import page_of_all, told_to_others
+from tests.fixtures.cards import CardModel, an_owner, its_card
 
 
 @pytest.fixture
@@ -58,6 +59,29 @@ async def test_a_page_has_the_series_of_every_worker_and_says_which_does_not_ans
     assert found["memlift_owner_restarts_total",] == 4
     assert found["memlift_owner_up",] == 0
     assert found["memlift_feedback_coverage",] == pytest.approx(3 / 10)
+
+
+def test_workers_take_turns_among_the_owners(folder: Path):
+    asked = [Placement(folder, index, 5, owners=2).model_socket for index in range(1, 6)]
+
+    assert asked == [folder / name for name in ("owner.sock", "owner-2.sock") * 2] + [asked[0]]
+    assert Placement(folder, 1, 2, owners=0).model_socket is None
+
+
+async def test_what_owners_say_is_said_of_all_of_them(folder: Path):
+    placement = Placement(folder, 1, 2, owners=2)
+    write_restarts(folder, {"owner": 1, "owner-2": 2, "1": 0, "2": 0})
+    async with an_owner(owner_socket(folder, 1), CardModel()):
+        found = samples(await page_of_all(placement, a_meter(0, 0, 0).text()))
+        assert found["memlift_owner_up",] == 0
+        second = owner_socket(folder, 2)
+        async with an_owner(second, CardModel()), its_card(second):
+            found = samples(await page_of_all(placement, a_meter(0, 0, 0).text()))
+
+    assert found["memlift_owner_up",] == 1
+    assert found["memlift_owner_restarts_total",] == 3
+    assert found["memlift_owner_items_total", "embedder"] == 0
+    assert [name for name in "12" if ("memlift_worker_restarts_total", name) in found] == ["1", "2"]
 
 
 def test_the_folder_is_for_its_user_alone_and_those_of_killed_servers_go(folder: Path):
