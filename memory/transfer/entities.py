@@ -142,9 +142,11 @@ class Manifest:
     @property
     def about(self) -> Subject | None:
         """Null where the file is the whole namespace."""
-        named = (("agent", self.agent), ("key", self.key_id), ("task", self.task_id))
-        found: list[tuple[SubjectKind, object]] = [one for one in named if one[1] is not None]
-        return Subject(found[0][0], str(found[0][1])) if found else None
+        if self.agent is not None:
+            return Subject("agent", self.agent)
+        if self.key_id is not None:
+            return Subject("key", str(self.key_id))
+        return None if self.task_id is None else Subject("task", str(self.task_id))
 
     @property
     def rows(self) -> int:

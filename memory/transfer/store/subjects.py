@@ -1,5 +1,5 @@
-"""Which rows are about one agent, key or task: what it wrote, was served, reported and forecast, and
-what was learned of it.
+"""Which rows are about one agent, key or task: what it wrote, was served, reported and forecast,
+and what was learned of it.
 """
 
 from collections.abc import Mapping
@@ -17,9 +17,8 @@ def _about(kind: SubjectKind) -> dict[str, str]:
     def ids(table: str) -> str:
         return f"(SELECT id FROM {table} WHERE namespace_id = :ns AND {column} = :subject)"  # noqa: S608 - written here
 
-    memories, receipts, runs, forecasts = map(
-        ids, ("memory", "retrieval", "trajectory", "prediction")
-    )
+    memories, receipts = ids("memory"), ids("retrieval")
+    runs, forecasts = ids("trajectory"), ids("prediction")
     outcomes = f"(SELECT id FROM outcome WHERE namespace_id = :ns AND retrieval_id IN {receipts})"  # noqa: S608 - written here
     own = f"{column} = :subject"
     return {

@@ -312,8 +312,8 @@ async def test_what_is_about_one_agent_can_be_taken_and_not_imported(
         manifest = await exported(database, made.slug, file, about=Subject("agent", "owner"))
         with pytest.raises(Rejected, match="about agent owner alone"):
             await imported(database, file, namespace="theirs")
+        nobody = Subject("agent", "nobody")
         with pytest.raises(NotFound, match="no agent nobody"):
-            nobody = Subject("agent", "nobody")
             await exported(database, made.slug, tmp_path / "b.tar", about=nobody)
     members = members_of(file)
     rows = {one.table: one.rows for one in manifest.members}
@@ -351,8 +351,8 @@ async def test_what_is_about_one_key_or_task_can_be_taken_and_not_imported(
         await exported(database, made.slug, tmp_path / "one.tar", about=Subject(kind, name))
         with pytest.raises(Rejected, match=f"about {kind} {name} alone"):
             await imported(database, tmp_path / "one.tar", namespace="theirs")
+        nobody = Subject(kind, str(new_id()))
         with pytest.raises(NotFound, match=f"no {kind} "):
-            nobody = Subject(kind, str(new_id()))
             await exported(database, made.slug, tmp_path / "b.tar", about=nobody)
     found = rows_of(tmp_path / "one.tar")
 
