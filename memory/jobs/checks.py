@@ -99,7 +99,7 @@ async def _check_models(engine: Engine, store: ModelStore) -> dict[str, Check]:
             there = f"vectors of another model than {label} in: {'; '.join(named)}"
     return {
         "model": Check(
-            ok=serves, detail="at least one namespace has vectors of it" if serves else there
+            ok=serves, detail="the one that namespaces are served by" if serves else there
         ),
         "other_models": Check(ok=not others, detail=there),
     }

@@ -9,6 +9,7 @@ import logging
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from random import random
 from uuid import UUID
 
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
@@ -45,6 +46,12 @@ LEARN = timedelta(seconds=3)
 """How often lessons are drawn from outcomes that came, those of one moment together."""
 
 
+SPREAD = timedelta(seconds=30)
+"""A job begins up to so long after its period, and at most a twentieth of it: deployments that
+share a machine, or a model, do not all begin at once.
+"""
+
+
 Now = Callable[[], datetime]
 
 
@@ -62,6 +69,8 @@ class Timetable:
         self._leadership = leadership
         self._now = now
         self._jobs = jobs
+        # Of the longest delay, this process' share.
+        self._late = random()  # noqa: S311 - spreads work, no secret
         self._due: set[str] = set()
         self._turn = asyncio.Lock()
         # By namespace and job, the last period that is known to have had its run.
@@ -77,7 +86,8 @@ class Timetable:
         )
         for job in self._jobs:
             seconds = job.every.total_seconds()
-            trigger = IntervalTrigger(seconds=seconds, start_date=BEGINNING, timezone=UTC)  # pyright: ignore[reportArgumentType] - parts of a second are fine
+            begins = BEGINNING + self._late * min(SPREAD, job.every / 20)
+            trigger = IntervalTrigger(seconds=seconds, start_date=begins, timezone=UTC)  # pyright: ignore[reportArgumentType] - parts of a second are fine
             scheduler.add_job(self.fire, trigger, args=(job.name,), id=job.name)
         seconds = LEARN.total_seconds()
         scheduler.add_job(self.learn, "interval", seconds=seconds)

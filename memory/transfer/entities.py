@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Literal
 from uuid import UUID
 
 from pydantic import Field
@@ -30,6 +30,23 @@ MAX_DEPTH = 64
 
 Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Word = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,62}$")]
+
+
+SubjectKind = Literal["agent", "key", "task"]
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """Whom or what a file is about, where it is not the whole namespace."""
+
+    kind: SubjectKind
+    name: str
+    """The name of an agent; the id of a key or a task."""
+    id: UUID | None = None
+    """Its id in the database; null until it was looked up."""
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.name}"
 
 
 class OnConflict(StrEnum):
@@ -116,7 +133,20 @@ class Manifest:
     """The tables, in the order in which they stand in the file and can be read in."""
 
     agent: Annotated[str | None, Field(max_length=500)] = None
-    """The agent that the file is about; null where it is the whole namespace."""
+    """The agent that the file is about; null where it is about none alone."""
+    key_id: UUID | None = None
+    """The key that it is about."""
+    task_id: UUID | None = None
+    """The task that it is about."""
+
+    @property
+    def about(self) -> Subject | None:
+        """Null where the file is the whole namespace."""
+        if self.agent is not None:
+            return Subject("agent", self.agent)
+        if self.key_id is not None:
+            return Subject("key", str(self.key_id))
+        return None if self.task_id is None else Subject("task", str(self.task_id))
 
     @property
     def rows(self) -> int:

@@ -14,10 +14,9 @@ default; a migration that gives rows another meaning raises this to its own numb
 
 def require_readable(manifest: Manifest, head: str, request: ImportRequest) -> None:
     """Raises Rejected where rows of the file's schema cannot be read, or are too many."""
-    if manifest.agent is not None:
+    if (about := manifest.about) is not None:
         raise Rejected(
-            f"the file is about agent {manifest.agent} alone: it can be looked at, not imported",
-            field="agent",
+            f"the file is about {about} alone: it can be looked at, not imported", field=about.kind
         )
     if manifest.schema > head:
         raise Rejected(

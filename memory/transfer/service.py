@@ -42,6 +42,7 @@ from memory.transfer.entities import (
     Manifest,
     MemberFacts,
     OnConflict,
+    Subject,
 )
 from memory.transfer.reading_back import find_difference, require_rows_read
 from memory.transfer.rules import present, require_known, require_readable, revoke
@@ -50,27 +51,29 @@ from memory.transfer.soundness import require_sound
 from memory.transfer.store.catalogue import VECTORS, TransferTable, transfer_tables
 from memory.transfer.store.reading import ExportStore
 from memory.transfer.store.staging import Destination, ImportStore, LineFault
-from memory.transfer.store.subjects import ABOUT_AGENT
+from memory.transfer.store.subjects import ABOUT
 
 _ROWS_AT_ONCE, _BYTES_AT_ONCE = 500, 4 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
 class ExportRequest:
-    """What is to leave, and where it may lie until the file is whole; with an `agent` what is
-    about it alone.
+    """What is to leave, and where it may lie until the file is whole; with a
+    subject what is about it alone.
     """
 
     namespace: str
     folder: Path
     gz: bool = False
     vectors: bool = True
-    agent: str | None = None
+    about: Subject | None = None
 
     @property
     def tables(self) -> tuple[TransferTable, ...]:
         found = transfer_tables(vectors=self.vectors)
-        return tuple(one for one in found if self.agent is None or one.name in ABOUT_AGENT)
+        if self.about is None:
+            return tuple(found)
+        return tuple(one for one in found if one.name in ABOUT[self.about.kind])
 
 
 async def export_namespace(
@@ -92,7 +95,8 @@ async def export_namespace(
             manifest = await _read_out(connection, store, spools, request, now)
         write_archive(out, manifest, list(spools.values()), gz=request.gz)
     async with database.transaction() as connection:
-        detail = {"rows": manifest.rows, "agent": manifest.agent}
+        about = None if request.about is None else str(request.about)
+        detail = {"rows": manifest.rows, "about": about}
         event = AuditEvent("namespace.export", found.slug, detail)
         await CallStore(connection).record(event, None, found.id, now)
     return manifest
@@ -107,11 +111,11 @@ async def _read_out(
 ) -> Manifest:
     space = await NamespaceStore(connection).by_slug(request.namespace)
     models = await store.models()
-    agent_id = None if request.agent is None else await store.find_agent(request.agent)
+    about = None if request.about is None else await store.find(request.about)
     members: list[MemberFacts] = []
     for table in request.tables:
         spool = spools[table.name]
-        async for lines in store.lines(table, vectors=request.vectors, agent_id=agent_id):
+        async for lines in store.lines(table, vectors=request.vectors, about=about):
             spool.add(lines)
         members.append(spool.facts(table.name, list(table.shapes)))
     return Manifest(
@@ -129,7 +133,9 @@ async def _read_out(
         model_id=space.model_id,
         models=models,
         members=tuple(members),
-        agent=request.agent,
+        agent=about.name if about and about.kind == "agent" else None,
+        key_id=about.id if about and about.kind == "key" else None,
+        task_id=about.id if about and about.kind == "task" else None,
     )
 
 

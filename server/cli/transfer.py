@@ -2,7 +2,7 @@
 
 import asyncio
 import secrets
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, TypeVar
@@ -14,7 +14,15 @@ from memory.kernel.errors import Unavailable
 from memory.kernel.postgres.database import Database
 from memory.kernel.postgres.migrate import heads
 from memory.kernel.text import counted
-from memory.transfer.entities import MAX_BYTES, Imported, ImportRequest, Manifest, OnConflict
+from memory.transfer.entities import (
+    MAX_BYTES,
+    Imported,
+    ImportRequest,
+    Manifest,
+    OnConflict,
+    Subject,
+    SubjectKind,
+)
 from memory.transfer.service import (
     ExportRequest,
     export_namespace,
@@ -43,14 +51,16 @@ Made = TypeVar("Made")
     help="Without vectors the file is smaller, and its import embeds the texts again.",
 )
 @click.option("--agent", help="Only what is about this agent; such a file cannot be imported.")
+@click.option("--key", type=click.UUID, metavar="ID", help="Only what came through this key.")
+@click.option("--task", type=click.UUID, metavar="ID", help="Only what is about this task.")
 @data_option
 def export_command(
-    *, namespace: str, out: Path, vectors: bool, agent: str | None, data: Path | None
+    *, namespace: str, out: Path, vectors: bool, data: Path | None, **about: object
 ) -> None:
     """Write a namespace into a file, as it stands at one moment."""
     packed = out.suffix in (".gz", ".tgz")
     folder = out.absolute().parent
-    request = ExportRequest(namespace, folder, gz=packed, vectors=vectors, agent=agent)
+    request = ExportRequest(namespace, folder, gz=packed, vectors=vectors, about=_subject(about))
 
     async def export(database: Database, file: IO[bytes]) -> Manifest:
         return await export_namespace(database, request, file, datetime.now(UTC))
@@ -60,6 +70,14 @@ def export_command(
         manifest = _run(url, lambda database: export(database, file))
     size = counted(out.stat().st_size, "byte")
     click.echo(f"exported {namespace}: {counted(manifest.rows, 'row')}, {size}, to {out}")
+
+
+def _subject(given: Mapping[str, object]) -> Subject | None:
+    kinds: Sequence[SubjectKind] = ("agent", "key", "task")
+    named = [Subject(kind, str(given[kind])) for kind in kinds if given[kind] is not None]
+    if len(named) > 1:
+        raise click.UsageError("name one of --agent, --key and --task")
+    return named[0] if named else None
 
 
 @click.command("import")

@@ -2,20 +2,20 @@
 times and documents stand in them to the last bit.
 """
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from dataclasses import replace
 from uuid import UUID
 
-from sqlalchemy import select, text
+from sqlalchemy import TextClause, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from memory.inference.tables import embedding_model
 from memory.kernel.errors import NotFound
 from memory.kernel.postgres.rows import RowMapper
-from memory.tasks.tables import agent
-from memory.transfer.entities import ModelFacts
+from memory.transfer.entities import ModelFacts, Subject, SubjectKind
 from memory.transfer.shapes import ValueKind
 from memory.transfer.store.catalogue import TransferTable
-from memory.transfer.store.subjects import ABOUT_AGENT
+from memory.transfer.store.subjects import ABOUT
 
 _AT_ONCE = 500
 
@@ -48,27 +48,24 @@ class ExportStore:
         self._connection = connection
         self._namespace_id = namespace_id
 
-    async def find_agent(self, name: str) -> UUID:
-        """Raises NotFound."""
-        found = await self._connection.scalar(
-            select(agent.c.id).where(
-                agent.c.namespace_id == self._namespace_id, agent.c.name == name
-            )
-        )
+    async def find(self, subject: Subject) -> Subject:
+        """With its id. Raises NotFound."""
+        here = {"ns": self._namespace_id, "name": subject.name}
+        found = await self._connection.scalar(_FINDING[subject.kind], here)
         if found is None:
-            raise NotFound(f"no agent {name}", code="agent_not_found", field="agent")
-        return found
+            raise NotFound(f"no {subject}", code=f"{subject.kind}_not_found", field=subject.kind)
+        return replace(subject, id=found)
 
     async def lines(
-        self, table: TransferTable, *, vectors: bool = True, agent_id: UUID | None = None
+        self, table: TransferTable, *, vectors: bool = True, about: Subject | None = None
     ) -> AsyncGenerator[Sequence[str]]:
-        """The rows of a table in the order of their keys, some at a time; with an agent those that
+        """The rows of a table in the order of their keys, some at a time; with a subject those that
         are about it.
         """
-        about = None if agent_id is None else ABOUT_AGENT[table.name]
+        which = None if about is None else ABOUT[about.kind][table.name]
         rows = _TEXTS.get(table.name) if not vectors else None
-        asked = f"SELECT row_to_json(x)::text FROM ({rows or _rows_of(table, about)}) AS x"  # noqa: S608 - names of the schema
-        here = {"ns": self._namespace_id, **({} if about is None else {"agent": agent_id})}
+        asked = f"SELECT row_to_json(x)::text FROM ({rows or _rows_of(table, which)}) AS x"  # noqa: S608 - names of the schema
+        here = {"ns": self._namespace_id, **({} if about is None else {"subject": about.id})}
         found = await self._connection.stream(
             text(asked).execution_options(yield_per=_AT_ONCE), here
         )
@@ -90,6 +87,17 @@ def _rows_of(table: TransferTable, about: str | None) -> str:
     order = ", ".join(table.keys)
     which = "namespace_id = :ns" if about is None else f"namespace_id = :ns AND ({about})"
     return f"SELECT {columns} FROM {table.name} WHERE {which} ORDER BY {order}"  # noqa: S608 - names of the schema
+
+
+# A key of an operator is of no namespace, and writes in all.
+_FINDING: Mapping[SubjectKind, TextClause] = {
+    "agent": text("SELECT id FROM agent WHERE namespace_id = :ns AND name = :name"),
+    "key": text(
+        "SELECT id FROM api_key WHERE coalesce(namespace_id, :ns) = :ns"
+        " AND id = CAST(:name AS uuid)"
+    ),
+    "task": text("SELECT id FROM task WHERE namespace_id = :ns AND id = CAST(:name AS uuid)"),
+}
 
 
 _MODELS = text("""

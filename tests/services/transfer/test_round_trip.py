@@ -3,8 +3,10 @@
 import asyncio
 import json
 import re
+from collections import Counter
 from collections.abc import AsyncGenerator, Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hostile_files import members_of
@@ -22,9 +24,10 @@ from transfer_builders import (
 
 from memory.inference.service import register_model
 from memory.kernel.errors import Conflict, NotFound, Rejected
+from memory.kernel.ids import new_id
 from memory.kernel.postgres.migrate import upgrade
 from memory.tenancy.service import ensure_operator_key
-from memory.transfer.entities import OnConflict
+from memory.transfer.entities import OnConflict, Subject, SubjectKind
 from tests.fixtures.engine import NOON, an_engine
 from tests.fixtures.language_model import Script
 from tests.migrations.first_release import restore
@@ -306,11 +309,12 @@ async def test_what_is_about_one_agent_can_be_taken_and_not_imported(
     url, made = bank
     file = tmp_path / "owner.tar"
     async with opened(url) as database:
-        manifest = await exported(database, made.slug, file, agent="owner")
+        manifest = await exported(database, made.slug, file, about=Subject("agent", "owner"))
         with pytest.raises(Rejected, match="about agent owner alone"):
             await imported(database, file, namespace="theirs")
+        nobody = Subject("agent", "nobody")
         with pytest.raises(NotFound, match="no agent nobody"):
-            await exported(database, made.slug, tmp_path / "b.tar", agent="nobody")
+            await exported(database, made.slug, tmp_path / "b.tar", about=nobody)
     members = members_of(file)
     rows = {one.table: one.rows for one in manifest.members}
     agents = [json.loads(line)["name"] for line in members["agent.jsonl"].splitlines()]
@@ -323,6 +327,41 @@ async def test_what_is_about_one_agent_can_be_taken_and_not_imported(
     lessons = members["memory_version.jsonl"].decode()
     assert "look up the base rate of rain first" not in lessons
     assert "obsidianfern" in lessons
+
+
+def rows_of(file: Path) -> dict[str, list[dict[str, Any]]]:
+    """By table."""
+    return {
+        name.removesuffix(".jsonl"): [json.loads(line) for line in lines.splitlines()]
+        for name, lines in members_of(file).items()
+        if name.endswith(".jsonl")
+    }
+
+
+@pytest.mark.parametrize("kind", ["key", "task"])
+async def test_what_is_about_one_key_or_task_can_be_taken_and_not_imported(
+    bank: tuple[str, Bank], tmp_path: Path, kind: SubjectKind
+) -> None:
+    url, made = bank
+    async with opened(url) as database:
+        await exported(database, made.slug, tmp_path / "whole.tar")
+        whole = rows_of(tmp_path / "whole.tar")
+        named = Counter(str(row[f"{kind}_id"]) for row in whole["memory"] if row[f"{kind}_id"])
+        [(name, memories)] = named.most_common(1)
+        await exported(database, made.slug, tmp_path / "one.tar", about=Subject(kind, name))
+        with pytest.raises(Rejected, match=f"about {kind} {name} alone"):
+            await imported(database, tmp_path / "one.tar", namespace="theirs")
+        nobody = Subject(kind, str(new_id()))
+        with pytest.raises(NotFound, match=f"no {kind} "):
+            await exported(database, made.slug, tmp_path / "b.tar", about=nobody)
+    found = rows_of(tmp_path / "one.tar")
+
+    for table in ("memory", "retrieval", "trajectory"):
+        assert found[table] == [row for row in whole[table] if row[f"{kind}_id"] == name]
+    assert len(found["memory"]) == memories
+    ids = {row["id"] for row in found["memory"]}
+    assert {row["memory_id"] for row in found["memory_version"]} >= ids
+    assert {row["memory_id"] for row in found["memory_weight"]} == ids
 
 
 async def test_a_server_that_runs_serves_what_was_imported_beside_it(

@@ -9,7 +9,7 @@ from memory.transfer.store.catalogue import (
     SECRET_COLUMNS,
     transfer_tables,
 )
-from memory.transfer.store.subjects import ABOUT_AGENT, ABOUT_NOBODY
+from memory.transfer.store.subjects import ABOUT, ABOUT_NOBODY
 
 OUTSIDE = {
     "dashboard_session": "belongs to a key",
@@ -69,8 +69,16 @@ def test_every_id_is_of_a_row_a_key_or_a_model() -> None:
                 assert shape.holds is not Holds.NOTHING, f"{table.name}.{name}"
 
 
-def test_every_table_is_about_an_agent_or_there_is_a_reason() -> None:
-    assert not ABOUT_AGENT.keys() & ABOUT_NOBODY.keys()
-    assert ABOUT_AGENT.keys() | ABOUT_NOBODY.keys() == {one.name for one in transfer_tables()}, (
-        "say in memory/transfer/store/subjects.py which rows of the new table are about an agent"
+def test_every_table_is_about_a_subject_or_there_is_a_reason() -> None:
+    about = {table for of_kind in ABOUT.values() for table in of_kind}
+    assert not about & ABOUT_NOBODY.keys()
+    assert about | ABOUT_NOBODY.keys() == {one.name for one in transfer_tables()}, (
+        "say in memory/transfer/store/subjects.py which rows of the new table are about an agent, a"
+        " key or a task"
     )
+
+
+def test_a_key_is_about_whatever_it_has_written() -> None:
+    written = {one.name for one in transfer_tables() if "key_id" in one.shapes}
+
+    assert written - ABOUT["key"].keys() == {"rollback", "taxonomy"}
