@@ -27,7 +27,7 @@ the card, are worth it where a product takes milliseconds.
 """
 
 
-class Line(Protocol):
+class CardLine(Protocol):
     """A connection to the owner; see `shared.OwnerLine`."""
 
     def ask(self, words: Mapping[str, Any], numbers: bytes = b"") -> Frame: ...
@@ -38,7 +38,7 @@ class Line(Protocol):
 class SharedCard:
     """The card of the owner, for one worker, by a line and a thread of its own."""
 
-    def __init__(self, line: Line) -> None:
+    def __init__(self, line: CardLine) -> None:
         self._line = line
         self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="card")
         self._numbers = count(1)

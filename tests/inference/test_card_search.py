@@ -1,5 +1,6 @@
 """A copy that is searched on a card gives what the processor gives, whatever changes meanwhile."""
 
+import asyncio
 import weakref
 from collections.abc import AsyncGenerator, Generator
 from contextlib import AsyncExitStack, ExitStack
@@ -282,6 +283,22 @@ async def test_without_room_the_processor_searches_until_there_is_some(
     assert (bank.counts.searches, bank.counts.failures) == (1, 1)
     assert len(on_card) == bank.rows.size
     assert on_card.bytes > 2 * 4 * bank.rows.size * (WIDTH + 1)
+
+
+async def test_many_calls_that_fail_at_once_are_said_once(
+    stack: ExitStack, caplog: pytest.LogCaptureFixture
+):
+    bank = Bank(stack.enter_context(a_card("cpu", lambda: 0)), 6)
+    bank.step()
+    asks = [bank.ask() for _ in range(20)]
+    there, here = [
+        await asyncio.gather(*(Scan(copy, ask).head(ask, SCOPE, 4, BOUND) for ask in asks))
+        for copy in bank.copies
+    ]
+    assert [exact(head, ask, 4) for head, ask in zip(there, asks, strict=True)] == [
+        exact(head, ask, 4) for head, ask in zip(here, asks, strict=True)
+    ]
+    assert len(caplog.records) == bank.counts.failures == 1
 
 
 async def test_whatever_fails_on_the_card_is_no_fault_of_the_caller(card: Card):

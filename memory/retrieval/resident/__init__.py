@@ -2,5 +2,5 @@
 
 `rows` holds the memories and finds the head among them, `answers` remembers what small questions
 were answered with; both are pure. `store` reads, `namespaces` fills, follows and evicts, and `bank`
-answers a retrieval.
+answers a retrieval. `scan` compares, here or on a card, where `card_rows` has the vectors too.
 """

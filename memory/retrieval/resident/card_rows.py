@@ -7,7 +7,7 @@ Nothing is lost with them: while the card does not take them, the processor sear
 import asyncio
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from time import monotonic
 
 import numpy as np
@@ -34,6 +34,14 @@ class CardCounts:
     """Copies that it did not take or lost, which the processor searched meanwhile."""
 
 
+@dataclass(slots=True)
+class _OnCard:
+    """The segments by field, and how many slots each has."""
+
+    segments: dict[str, Segment] = field(default_factory=dict[str, Segment])
+    slots: int = 0
+
+
 class CardRows:
     """Of one copy."""
 
@@ -41,19 +49,18 @@ class CardRows:
         self._rows = rows
         self._card = card
         self._counts = counts
-        self._segments: dict[str, Segment] = {}
-        self._copied = 0
+        self._there = _OnCard()
         self._lock = asyncio.Lock()
         self._rests_until = 0.0
 
     def __len__(self) -> int:
         """The slots that lie on the card."""
-        return self._copied
+        return self._there.slots
 
     @property
     def bytes(self) -> int:
         """What it takes of the card."""
-        return sum(one.bytes for one in list(self._segments.values()))
+        return sum(one.bytes for one in list(self._there.segments.values()))
 
     @property
     def is_worth_it(self) -> bool:
@@ -67,36 +74,39 @@ class CardRows:
         most similar that are seen, and of all within `margin` of the last. Raises NoCard.
         """
         asked = np.stack([probe.vector for probe in probes])
+        there = self._there
         try:
-            await self._catch_up(len(seen))
-            segment = self._segments[probes[0].field]
+            await self._catch_up(there, len(seen))
+            segment = there.segments[probes[0].field]
             found = await self._card.run(segment.nearest, asked, seen, size, margin)
         except NoCard as fault:
-            await self._rest(fault)
+            # Of several calls that fail by the same segments one says so.
+            if there is self._there:
+                self._rest(fault)
             raise
         self._counts.searches += 1
         return found
 
-    async def _catch_up(self, size: int) -> None:
+    async def _catch_up(self, there: _OnCard, size: int) -> None:
         async with self._lock:
-            while self._copied < size:
-                end = min(size, self._copied + SLICE)
+            while there.slots < size:
+                end = min(size, there.slots + SLICE)
                 views = {name: self._rows.view(name) for name in self._rows.fields}
-                await self._card.run(self._write, views, self._copied, end)
-                self._copied = end
+                await self._card.run(self._write, there, views, end)
+                there.slots = end
 
-    def _write(self, views: Mapping[str, FieldView], start: int, end: int) -> None:
+    def _write(self, there: _OnCard, views: Mapping[str, FieldView], end: int) -> None:
         """In the card's thread: what stands in a slot does not change."""
+        some = slice(there.slots, end)
         for name, view in views.items():
-            if name not in self._segments:
-                self._segments[name] = self._card.open()
-            self._segments[name].write(start, view.vectors[start:end], view.scales[start:end])
+            if name not in there.segments:
+                there.segments[name] = self._card.open()
+            there.segments[name].write(some.start, view.vectors[some], view.scales[some])
 
-    async def _rest(self, fault: NoCard) -> None:
+    def _rest(self, fault: NoCard) -> None:
         """Leave the card alone for a while; its rows are copied anew after that."""
         log.warning("a copy is searched by the processor, not on the card: %s", fault)
         self._counts.failures += 1
+        self._there = _OnCard()
         if not isinstance(fault, RowsLost):
             self._rests_until = monotonic() + REST
-        async with self._lock:
-            self._segments, self._copied = {}, 0
