@@ -292,7 +292,8 @@ class ResidentRows:
         for name in fields:
             stored = self._fields[name]
             places = np.flatnonzero(stored.present[slots])
-            stacks[name] = Stack.of(places, stored.vectors[slots[places]])
+            if len(places):
+                stacks[name] = Stack.of(places, stored.vectors[slots[places]])
         return Stored([row.id for row in rows], stacks)
 
     def _named(
