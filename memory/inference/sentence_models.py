@@ -231,7 +231,7 @@ def _device(choice: ModelChoice) -> str:
                 " a driver and a torch build that fit the card.",
                 code="no_device",
             )
-        torch.cuda.set_device(device)
+        torch.cuda.set_device(torch.device(device).index or 0)
     return choice.device
 
 

@@ -8,7 +8,6 @@ well and is committed later, with the record of the answer in it.
 """
 
 import asyncio
-import json
 import os
 import socket
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping, Sequence
@@ -20,13 +19,14 @@ from contextlib import (
 )
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import timedelta
 from functools import lru_cache
 from typing import Any
 from uuid import UUID
 
 import psycopg
 from psycopg.rows import dict_row
+from pydantic_core import to_json
 from sqlalchemy import ClauseElement, Table, text
 from sqlalchemy.dialects.postgresql.psycopg import dialect as psycopg_dialect
 from sqlalchemy.exc import DBAPIError, OperationalError
@@ -150,13 +150,13 @@ def insert_rows(
     conflict = "ON CONFLICT DO NOTHING" if unless_there else ""
     text_ = f"""INSERT INTO {table.name} ({columns}) SELECT {columns}
         FROM json_populate_recordset(NULL::{table.name}, %(rows)s::json) {conflict}"""  # noqa: S608 - names of the schema
-    return Statement(text_.encode(), {"rows": json.dumps(list(rows), default=_as_text)})
+    written = [{name: _as_text(value) for name, value in row.items()} for row in rows]
+    return Statement(text_.encode(), {"rows": to_json(written).decode()})
 
 
-def _as_text(value: object) -> str:
-    if isinstance(value, bytes):
-        return f"\\x{value.hex()}"
-    return value.isoformat() if isinstance(value, datetime) else str(value)
+def _as_text(value: object) -> object:
+    """What JSON has no form for."""
+    return f"\\x{value.hex()}" if isinstance(value, bytes) else value
 
 
 @lru_cache(maxsize=256)
