@@ -51,8 +51,8 @@ Made = TypeVar("Made")
     help="Without vectors the file is smaller, and its import embeds the texts again.",
 )
 @click.option("--agent", help="Only what is about this agent; such a file cannot be imported.")
-@click.option("--key", type=click.UUID, metavar="ID", help="Only what came through this key.")
-@click.option("--task", type=click.UUID, metavar="ID", help="Only what is about this task.")
+@click.option("--key-id", "key", type=click.UUID, help="Only what came through this key.")
+@click.option("--task-id", "task", type=click.UUID, help="Only what is about this task.")
 @data_option
 def export_command(
     *, namespace: str, out: Path, vectors: bool, data: Path | None, **about: object
@@ -76,7 +76,7 @@ def _subject(given: Mapping[str, object]) -> Subject | None:
     kinds: Sequence[SubjectKind] = ("agent", "key", "task")
     named = [Subject(kind, str(given[kind])) for kind in kinds if given[kind] is not None]
     if len(named) > 1:
-        raise click.UsageError("name one of --agent, --key and --task")
+        raise click.UsageError("name one of --agent, --key-id and --task-id")
     return named[0] if named else None
 
 
