@@ -16,11 +16,11 @@ from memory.kernel.postgres.migrate import heads
 from memory.kernel.text import counted
 from memory.transfer.entities import (
     MAX_BYTES,
+    ExportSubject,
     Imported,
     ImportRequest,
     Manifest,
     OnConflict,
-    Subject,
     SubjectKind,
 )
 from memory.transfer.service import (
@@ -72,9 +72,9 @@ def export_command(
     click.echo(f"exported {namespace}: {counted(manifest.rows, 'row')}, {size}, to {out}")
 
 
-def _subject(given: Mapping[str, object]) -> Subject | None:
+def _subject(given: Mapping[str, object]) -> ExportSubject | None:
     kinds: Sequence[SubjectKind] = ("agent", "key", "task")
-    named = [Subject(kind, str(given[kind])) for kind in kinds if given[kind] is not None]
+    named = [ExportSubject(kind, str(given[kind])) for kind in kinds if given[kind] is not None]
     if len(named) > 1:
         raise click.UsageError("name one of --agent, --key-id and --task-id")
     return named[0] if named else None
