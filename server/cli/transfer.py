@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import IO, TypeVar
 
 import click
+from rich.console import Console
+from rich.markup import escape
 
 from memory.inference.service import register_model
 from memory.kernel.errors import Unavailable
@@ -67,7 +69,7 @@ def export_command(
 
     with hosting.existing_database(load({"data": data})) as url, new_file(out) as file:
         _require_head(url)
-        manifest = _run(url, lambda database: export(database, file))
+        manifest = _run(url, lambda database: export(database, file), f"exporting {namespace}")
     size = counted(out.stat().st_size, "byte")
     click.echo(f"exported {namespace}: {counted(manifest.rows, 'row')}, {size}, to {out}")
 
@@ -126,7 +128,7 @@ def import_command(
 
     with hosting.reached_database(settings) as url:
         hosting.migrated(url)
-        done = _run(url, read)
+        done = _run(url, read, f"reading {file.name}")
     for counts, why in ((done.rows, ""), (done.skipped, " there already")):
         for table, rows in counts.items():
             if rows:
@@ -135,7 +137,9 @@ def import_command(
     click.echo(f"{verb} {counted(sum(done.rows.values()), 'row')} into {done.namespace}")
 
 
-def _run(url: str, act: Callable[[Database], Awaitable[Made]]) -> Made:
+def _run(url: str, act: Callable[[Database], Awaitable[Made]], said: str) -> Made:
+    """What it makes; on a terminal it is said meanwhile that the command is at work."""
+
     async def connected() -> Made:
         database = Database(url)
         try:
@@ -143,7 +147,8 @@ def _run(url: str, act: Callable[[Database], Awaitable[Made]]) -> Made:
         finally:
             await database.close()
 
-    return asyncio.run(connected())
+    with Console(stderr=True).status(escape(said)):
+        return asyncio.run(connected())
 
 
 def _require_head(url: str) -> None:
