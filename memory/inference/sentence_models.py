@@ -231,7 +231,8 @@ def _device(choice: ModelChoice) -> str:
                 " a driver and a torch build that fit the card.",
                 code="no_device",
             )
-        torch.cuda.set_device(torch.device(device).index or 0)
+        if device.index is not None:
+            torch.cuda.set_device(device)
     return choice.device
 
 

@@ -36,7 +36,7 @@ SubjectKind = Literal["agent", "key", "task"]
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
+class ExportSubject:
     """Whom or what a file is about, where it is not the whole namespace."""
 
     kind: SubjectKind
@@ -140,13 +140,13 @@ class Manifest:
     """The task that it is about."""
 
     @property
-    def about(self) -> Subject | None:
+    def about(self) -> ExportSubject | None:
         """Null where the file is the whole namespace."""
         if self.agent is not None:
-            return Subject("agent", self.agent)
+            return ExportSubject("agent", self.agent)
         if self.key_id is not None:
-            return Subject("key", str(self.key_id))
-        return None if self.task_id is None else Subject("task", str(self.task_id))
+            return ExportSubject("key", str(self.key_id))
+        return None if self.task_id is None else ExportSubject("task", str(self.task_id))
 
     @property
     def rows(self) -> int:

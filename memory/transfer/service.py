@@ -37,12 +37,12 @@ from memory.transfer.archive import (
 from memory.transfer.embedding_again import EmbeddedAgain
 from memory.transfer.entities import (
     FORMAT,
+    ExportSubject,
     Imported,
     ImportRequest,
     Manifest,
     MemberFacts,
     OnConflict,
-    Subject,
 )
 from memory.transfer.reading_back import find_difference, require_rows_read
 from memory.transfer.rules import present, require_known, require_readable, revoke
@@ -66,7 +66,7 @@ class ExportRequest:
     folder: Path
     gz: bool = False
     vectors: bool = True
-    about: Subject | None = None
+    about: ExportSubject | None = None
 
     @property
     def tables(self) -> tuple[TransferTable, ...]:

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import IO, TypeVar
 
 import click
+from rich.console import Console
+from rich.markup import escape
 
 from memory.inference.service import register_model
 from memory.kernel.errors import Unavailable
@@ -16,11 +18,11 @@ from memory.kernel.postgres.migrate import heads
 from memory.kernel.text import counted
 from memory.transfer.entities import (
     MAX_BYTES,
+    ExportSubject,
     Imported,
     ImportRequest,
     Manifest,
     OnConflict,
-    Subject,
     SubjectKind,
 )
 from memory.transfer.service import (
@@ -51,8 +53,8 @@ Made = TypeVar("Made")
     help="Without vectors the file is smaller, and its import embeds the texts again.",
 )
 @click.option("--agent", help="Only what is about this agent; such a file cannot be imported.")
-@click.option("--key", type=click.UUID, metavar="ID", help="Only what came through this key.")
-@click.option("--task", type=click.UUID, metavar="ID", help="Only what is about this task.")
+@click.option("--key-id", "key", type=click.UUID, help="Only what came through this key.")
+@click.option("--task-id", "task", type=click.UUID, help="Only what is about this task.")
 @data_option
 def export_command(
     *, namespace: str, out: Path, vectors: bool, data: Path | None, **about: object
@@ -67,16 +69,16 @@ def export_command(
 
     with hosting.existing_database(load({"data": data})) as url, new_file(out) as file:
         _require_head(url)
-        manifest = _run(url, lambda database: export(database, file))
+        manifest = _run(url, lambda database: export(database, file), f"exporting {namespace}")
     size = counted(out.stat().st_size, "byte")
     click.echo(f"exported {namespace}: {counted(manifest.rows, 'row')}, {size}, to {out}")
 
 
-def _subject(given: Mapping[str, object]) -> Subject | None:
+def _subject(given: Mapping[str, object]) -> ExportSubject | None:
     kinds: Sequence[SubjectKind] = ("agent", "key", "task")
-    named = [Subject(kind, str(given[kind])) for kind in kinds if given[kind] is not None]
+    named = [ExportSubject(kind, str(given[kind])) for kind in kinds if given[kind] is not None]
     if len(named) > 1:
-        raise click.UsageError("name one of --agent, --key and --task")
+        raise click.UsageError("name one of --agent, --key-id and --task-id")
     return named[0] if named else None
 
 
@@ -126,7 +128,7 @@ def import_command(
 
     with hosting.reached_database(settings) as url:
         hosting.migrated(url)
-        done = _run(url, read)
+        done = _run(url, read, f"reading {file.name}")
     for counts, why in ((done.rows, ""), (done.skipped, " there already")):
         for table, rows in counts.items():
             if rows:
@@ -135,7 +137,9 @@ def import_command(
     click.echo(f"{verb} {counted(sum(done.rows.values()), 'row')} into {done.namespace}")
 
 
-def _run(url: str, act: Callable[[Database], Awaitable[Made]]) -> Made:
+def _run(url: str, act: Callable[[Database], Awaitable[Made]], said: str) -> Made:
+    """What it makes; on a terminal it is said meanwhile that the command is at work."""
+
     async def connected() -> Made:
         database = Database(url)
         try:
@@ -143,7 +147,8 @@ def _run(url: str, act: Callable[[Database], Awaitable[Made]]) -> Made:
         finally:
             await database.close()
 
-    return asyncio.run(connected())
+    with Console(stderr=True).status(escape(said)):
+        return asyncio.run(connected())
 
 
 def _require_head(url: str) -> None:

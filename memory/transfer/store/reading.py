@@ -12,7 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from memory.inference.tables import embedding_model
 from memory.kernel.errors import NotFound
 from memory.kernel.postgres.rows import RowMapper
-from memory.transfer.entities import ModelFacts, Subject, SubjectKind
+from memory.transfer.entities import ExportSubject, ModelFacts, SubjectKind
 from memory.transfer.shapes import ValueKind
 from memory.transfer.store.catalogue import TransferTable
 from memory.transfer.store.subjects import ABOUT
@@ -48,7 +48,7 @@ class ExportStore:
         self._connection = connection
         self._namespace_id = namespace_id
 
-    async def find(self, subject: Subject) -> Subject:
+    async def find(self, subject: ExportSubject) -> ExportSubject:
         """With its id. Raises NotFound."""
         here = {"ns": self._namespace_id, "name": subject.name}
         found = await self._connection.scalar(_FINDING[subject.kind], here)
@@ -57,7 +57,7 @@ class ExportStore:
         return replace(subject, id=found)
 
     async def lines(
-        self, table: TransferTable, *, vectors: bool = True, about: Subject | None = None
+        self, table: TransferTable, *, vectors: bool = True, about: ExportSubject | None = None
     ) -> AsyncGenerator[Sequence[str]]:
         """The rows of a table in the order of their keys, some at a time; with a subject those that
         are about it.

@@ -27,7 +27,7 @@ from memory.kernel.errors import Conflict, NotFound, Rejected
 from memory.kernel.ids import new_id
 from memory.kernel.postgres.migrate import upgrade
 from memory.tenancy.service import ensure_operator_key
-from memory.transfer.entities import OnConflict, Subject, SubjectKind
+from memory.transfer.entities import ExportSubject, OnConflict, SubjectKind
 from tests.fixtures.engine import NOON, an_engine
 from tests.fixtures.language_model import Script
 from tests.migrations.first_release import restore
@@ -309,10 +309,10 @@ async def test_what_is_about_one_agent_can_be_taken_and_not_imported(
     url, made = bank
     file = tmp_path / "owner.tar"
     async with opened(url) as database:
-        manifest = await exported(database, made.slug, file, about=Subject("agent", "owner"))
+        manifest = await exported(database, made.slug, file, about=ExportSubject("agent", "owner"))
         with pytest.raises(Rejected, match="about agent owner alone"):
             await imported(database, file, namespace="theirs")
-        nobody = Subject("agent", "nobody")
+        nobody = ExportSubject("agent", "nobody")
         with pytest.raises(NotFound, match="no agent nobody"):
             await exported(database, made.slug, tmp_path / "b.tar", about=nobody)
     members = members_of(file)
@@ -348,10 +348,10 @@ async def test_what_is_about_one_key_or_task_can_be_taken_and_not_imported(
         whole = rows_of(tmp_path / "whole.tar")
         named = Counter(str(row[f"{kind}_id"]) for row in whole["memory"] if row[f"{kind}_id"])
         [(name, memories)] = named.most_common(1)
-        await exported(database, made.slug, tmp_path / "one.tar", about=Subject(kind, name))
+        await exported(database, made.slug, tmp_path / "one.tar", about=ExportSubject(kind, name))
         with pytest.raises(Rejected, match=f"about {kind} {name} alone"):
             await imported(database, tmp_path / "one.tar", namespace="theirs")
-        nobody = Subject(kind, str(new_id()))
+        nobody = ExportSubject(kind, str(new_id()))
         with pytest.raises(NotFound, match=f"no {kind} "):
             await exported(database, made.slug, tmp_path / "b.tar", about=nobody)
     found = rows_of(tmp_path / "one.tar")
