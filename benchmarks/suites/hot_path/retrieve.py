@@ -18,9 +18,6 @@ import shutil
 import subprocess
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
-from http.client import HTTPConnection
-from typing import cast
-from urllib.parse import urlsplit
 from uuid import UUID
 
 import psutil
@@ -44,6 +41,7 @@ from benchmarks.suites.hot_path.servers import (
     WORKERS,
     Contender,
     contenders,
+    read_metrics,
 )
 from benchmarks.suites.plan import Suite
 from benchmarks.texts import tasks
@@ -193,13 +191,8 @@ async def _floor(bench: Bench, one: Contender, retrieval_id: UUID) -> None:
 
 def _stages(one: Contender) -> Mapping[str, float]:
     """Seconds by stage since the server's start; nothing of a server that does not say."""
-    place = urlsplit(one.served.url)
-    line = HTTPConnection(cast("str", place.hostname), place.port)
-    line.request("GET", "/metrics", headers={"Authorization": f"Bearer {one.served.key}"})
-    said = line.getresponse().read().decode()
-    line.close()
     spent: dict[str, float] = {}
-    for kind, stage, value in STAGE.findall(said):
+    for kind, stage, value in STAGE.findall(read_metrics(one.served)):
         if kind == "sum":
             spent[stage] = spent.get(stage, 0.0) + float(value)
     return spent

@@ -6,10 +6,12 @@ import time
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from http.client import HTTPConnection
 from io import BytesIO
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
+from urllib.parse import urlsplit
 from uuid import UUID
 
 from benchmarks.bench import Bench, Served
@@ -183,3 +185,13 @@ def expect(served: Served, shot: Shot) -> Hit:
 
 
 FIRST_PROBLEM = 300
+
+
+def read_metrics(served: Served) -> str:
+    """What a server says at `/metrics`."""
+    place = urlsplit(served.url)
+    line = HTTPConnection(cast("str", place.hostname), place.port)
+    line.request("GET", "/metrics", headers={"Authorization": f"Bearer {served.key}"})
+    said = line.getresponse().read().decode()
+    line.close()
+    return said
