@@ -16,6 +16,7 @@ import asyncio
 import re
 import shutil
 import subprocess
+import threading
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from uuid import UUID
@@ -56,6 +57,9 @@ BUSY = "busy"
 NAMES = (FIRST, SQL, COPY, MEANING)
 BUSY_EVERY = 100
 """Milliseconds between two readings of how busy a card is."""
+NAMES = (FIRST, SQL, COPY)
+BUSY_EVERY = 0.1
+"""Seconds between two readings of how busy a card is."""
 STAGE = re.compile(
     r'memlift_retrieval_stage_seconds_(sum|count){stage="(\w+)"(?:,worker="\d+")?} (\S+)'
 )
@@ -132,21 +136,38 @@ def _by_many(bench: Bench, found: Mapping[str, Contender]) -> None:
 @contextmanager
 def _watched_card(bench: Bench, name: str) -> Generator[None]:
     """Keeps the share of the time in which the cards computed anything, mean of all readings."""
-    program = shutil.which("nvidia-smi")
-    if program is None:
+    if not torch.cuda.is_available():
         yield
         return
-    asked = ["--query-gpu=utilization.gpu", "--format=csv,noheader,nounits"]
-    command = [program, *asked, "-lms", str(BUSY_EVERY)]
-    watch = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)  # noqa: S603 - fixed words, no shell
+    found: list[float] = []
+    ended = threading.Event()
+
+    def watch() -> None:
+        while not ended.wait(BUSY_EVERY):
+            found.extend(_busy_now())
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
     try:
         yield
     finally:
-        watch.terminate()
-        said, _ = watch.communicate()
-        found = [float(line) for line in said.split() if line.isdigit()]
+        ended.set()
+        watcher.join()
         if found:
             bench.number(f"{BUSY}_{name}", sum(found) / len(found), "% of the time")
+
+
+def _busy_now() -> list[float]:
+    """Of each card, by the driver's library, else by its program; nothing without either."""
+    try:
+        return [float(torch.cuda.utilization(card)) for card in range(torch.cuda.device_count())]
+    except (ModuleNotFoundError, RuntimeError):
+        program = shutil.which("nvidia-smi")
+    if program is None:
+        return []
+    command = [program, "--query-gpu=utilization.gpu", "--format=csv,noheader,nounits"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - fixed words, no shell
+    return [float(line) for line in done.stdout.split() if line.isdigit()]
 
 
 def _in_batches(bench: Bench, found: Mapping[str, Contender]) -> None:

@@ -41,6 +41,10 @@ BLOCK = 256
 """So many cosines are looked at through their largest."""
 
 
+FEW = 4
+"""So many probes are compared one by one."""
+
+
 MASKS = 32
 """So many masks are kept: who else asks for the same may be about to."""
 
@@ -458,11 +462,16 @@ class FieldView:
     scales: Double
 
     def cosines(self, probes: Sequence[Probe]) -> list[Double]:
-        """Of each probe with each slot, clamped at 0; one product for all of them."""
+        """Of each probe with each slot, clamped at 0; of more than a few in one product."""
         if not len(self.vectors):
             return [np.zeros(0) for _ in probes]
         asked = np.stack([probe.vector for probe in probes])
-        dots = asked.astype(np.float32) @ self.vectors.T
-        cosines = dots * self.scales
+        cosines = self._dots(asked.astype(np.float32)) * self.scales
         cosines *= scales_of(asked)[:, None]
         return list(np.maximum(cosines, 0.0, out=cosines))
+
+    def _dots(self, asked: Single) -> Single:
+        """Of a few probes one by one: that reads as fast as memory gives, a product does not."""
+        if len(asked) > FEW:
+            return asked @ self.vectors.T
+        return np.stack([np.einsum("ij,j->i", self.vectors, one) for one in asked])
