@@ -104,7 +104,8 @@ async def _assemble_aside(engine: Engine, call: Call, ranking: Ranking, *, alone
     """The advice; others are served meanwhile where texts are long, and between those of a batch: a
     thread costs more than short texts take.
     """
-    longest = heapq.nlargest(ranking.context.k, (row.length for row in ranking.rows.values()))
+    lengths = (len(row.situation) + len(row.lesson) for row in ranking.rows.values())
+    longest = heapq.nlargest(ranking.context.k, lengths)
     if sum(longest) > BRIEF_TEXTS:
         return await asyncio.to_thread(assemble, engine, call, ranking)
     if not alone:
