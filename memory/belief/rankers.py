@@ -259,7 +259,7 @@ class Orders:
             c.ranking_weight * near for c, near in zip(candidates, self._flat, strict=True)
         ]
         self._ages: dict[timedelta, list[float]] = {}
-        self._by_id = sorted(range(len(candidates)), key=lambda place: candidates[place].id)
+        self._by_id = sorted(range(len(candidates)), key=lambda place: candidates[place].id.int)
 
     def scores(self, ranker: str) -> list[float]:
         """What this ranker sorts by: ranking weight (or 1) times nearness times knowledge age."""

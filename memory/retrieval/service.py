@@ -88,7 +88,11 @@ async def retrieve(
     for context in contexts:
         ranking = ranker.rank(context, await rerank(engine, call, context))
         rankings.append(ranking)
-        advice.append(await _assemble_aside(engine, call, ranking, alone=len(contexts) == 1))
+        if _has_long_texts(ranking):
+            advice.append(await asyncio.to_thread(assemble, engine, call, ranking))
+        else:
+            advice.append(assemble(engine, call, ranking))
+            await _let_others(contexts)
     clock.lap("rank_ms")
 
     if engine.llm is not None:
@@ -100,16 +104,18 @@ async def retrieve(
     return [batch.answers[place] for place in range(len(requests))]
 
 
-async def _assemble_aside(engine: Engine, call: Call, ranking: Ranking, *, alone: bool) -> Advice:
-    """The advice; others are served meanwhile where texts are long, and between those of a batch: a
-    thread costs more than short texts take.
+def _has_long_texts(ranking: Ranking) -> bool:
+    """Whether others are to be served while they are made neutral; for short ones a thread costs
+    more than they take.
     """
-    longest = heapq.nlargest(ranking.context.k, (row.length for row in ranking.rows.values()))
-    if sum(longest) > BRIEF_TEXTS:
-        return await asyncio.to_thread(assemble, engine, call, ranking)
-    if not alone:
+    lengths = (len(row.situation) + len(row.lesson) for row in ranking.rows.values())
+    return sum(heapq.nlargest(ranking.context.k, lengths)) > BRIEF_TEXTS
+
+
+async def _let_others(contexts: Sequence[Context]) -> None:
+    """Between two of a batch, which has many, others are served."""
+    if len(contexts) > 1:
         await asyncio.sleep(0)
-    return assemble(engine, call, ranking)
 
 
 class _Stopwatch:

@@ -56,6 +56,9 @@ class _Block:
     keys: Keys
     counts: Counts
 
+    def __len__(self) -> int:
+        return len(self.keys)
+
     @property
     def slots(self) -> Places:
         return (self.keys & SLOT).astype(np.intp, copy=False)
@@ -116,11 +119,16 @@ class SlotPostings:
     def counts(self, terms: Sequence[int], slots: Places) -> Double:
         """How often each of these slots holds each of these terms, (slots, terms)."""
         self._settle()
-        wanted = (np.array(terms, dtype=np.int64) << SLOT_BITS)[None, :] | slots[:, None]
-        counts = np.zeros(wanted.shape)
-        for block in self._blocks:
+        numbers = np.array(terms, dtype=np.int64)
+        # What ascends is found in one way through a block.
+        by_term, by_slot = np.argsort(numbers), np.argsort(slots)
+        wanted = (numbers[by_term] << SLOT_BITS)[:, None] | slots[by_slot]
+        found = np.zeros(wanted.shape)
+        for block in filter(len, self._blocks):
             places = np.minimum(np.searchsorted(block.keys, wanted), len(block.keys) - 1)
-            counts += block.counts[places] * (block.keys[places] == wanted)
+            found += block.counts[places] * (block.keys[places] == wanted)
+        counts = np.empty((len(slots), len(terms)))
+        counts[np.ix_(by_slot, by_term)] = found.T
         return counts
 
     def _settle(self) -> None:

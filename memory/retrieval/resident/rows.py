@@ -319,7 +319,7 @@ class ResidentRows:
         if scope.words is not None and self.words is not None:
             counted = self.words.count(scope.words, matches)
             slots.update(self._best(counted, size or self._size))
-        ordered = sorted(slots, key=self._id)
+        ordered = sorted(slots, key=lambda slot: self._id(slot).int)
         chosen = np.array(ordered, dtype=np.intp)
         by_name = {self._id(slot): names for slot, names in named.items()}
         shared = None

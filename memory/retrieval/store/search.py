@@ -6,7 +6,7 @@ single precision, so it returns every row within a rigorous margin of the last p
 ranking takes the cosine again in double precision.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from operator import attrgetter
@@ -133,19 +133,17 @@ class SearchStore:
                 break
             near, found = await self._look(statement, values)
         gone = len(near["ids"]) - len(found)
-        there = {row.id for row in found}
+        there = dict.fromkeys(row.id for row in found)
         named = {UUID(one): tuple(sorted(names)) for one, names in (near["named"] or {}).items()}
         named = {one: names for one, names in named.items() if one in there}
-        words = None
-        if scope.words is not None:
-            words = to_shared_words(scope.words, [row.id for row in found], near["words"])
-        matching, version = near["matching"] - gone, near["bank_version"]
-        return Head(found, _stored(found), matching, version, named, words)
+        asked, matching = scope.words, near["matching"] - gone
+        words = None if asked is None else to_shared_words(asked, there, near["words"])
+        return Head(found, _stored(found), matching, near["bank_version"], named, words)
 
     async def bank(self, fields: Collection[str], scope: Scope) -> Head:
         """Every row that may be seen and has a vector of one of these fields, in one look."""
         rows = await self._rows(_bank_in(scope), self._values(scope, fields))
-        found = _in_order(to_row(row) for row in rows if row["fields"] is not None)
+        found = _to_rows(rows)
         return Head(found, _stored(found), len(found), rows[0]["bank_version"])
 
     def _values(self, scope: Scope, fields: Collection[str]) -> dict[str, object]:
@@ -181,7 +179,7 @@ class SearchStore:
         await self._execute(_ANY)
         asked = {**values, "ids": near["ids"], "versions": near["versions"]}
         rows = await self._rows(_CONTENT, asked) if near["ids"] else []
-        return near, _in_order(to_row(row) for row in rows if row["fields"] is not None)
+        return near, _to_rows(rows)
 
     async def _rows(self, statement: bytes, values: Mapping[str, object]) -> list[dict[str, Any]]:
         driver = await driver_of(self._connection)
@@ -193,8 +191,9 @@ class SearchStore:
         await (await driver_of(self._connection)).execute(setting)
 
 
-def _in_order(rows: Iterable[FoundRow]) -> tuple[FoundRow, ...]:
-    return tuple(sorted(rows, key=attrgetter("id")))
+def _to_rows(rows: Sequence[dict[str, Any]]) -> tuple[FoundRow, ...]:
+    found = [to_row(row) for row in rows if row["fields"] is not None]
+    return tuple(sorted(found, key=attrgetter("id")))
 
 
 def _stored(rows: Sequence[FoundRow]) -> Stored:

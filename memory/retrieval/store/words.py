@@ -9,7 +9,7 @@ again from the counts.
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping
 from typing import Any
 from uuid import UUID
 
@@ -144,7 +144,7 @@ SHARED = f"""
 
 
 def to_shared_words(
-    asked: TaskWords, memory_ids: Sequence[UUID], found: Mapping[str, Any]
+    asked: TaskWords, memory_ids: Collection[UUID], found: Mapping[str, Any]
 ) -> SharedWords:
     """As the database has it in JSON; of these memories, in their order."""
     rows = [(found["rows"] or {}).get(str(one)) or (None, None, None, None) for one in memory_ids]

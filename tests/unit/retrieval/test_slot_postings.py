@@ -3,6 +3,7 @@
 from collections import Counter
 from random import Random
 
+import numpy as np
 import pytest
 
 from memory.retrieval.resident import postings
@@ -29,6 +30,11 @@ def test_they_hold_what_was_put_in_and_not_taken_out(full: int, monkeypatch: pyt
                 for slot, place, count in zip(hits.slots, hits.places, hits.counts, strict=True)
             }
             assert len(found) == len(hits.slots)
+            some = np.array(chance.sample(range(slot + 1), min(5, slot + 1)), dtype=np.intp)
+            counts = kept.counts(asked, some)
+            assert counts.tolist() == [
+                [found.get((one, term), 0) for term in asked] for one in some.tolist()
+            ]
             assert found == {
                 (slot, term): count
                 for slot, text in texts.items()
