@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import count
+from subprocess import CalledProcessError
 from threading import Event
 from uuid import uuid4
 
@@ -25,6 +26,7 @@ LOST, DOUBLED = "acknowledged writes lost by the move", "writes doubled by the m
 MOVED_EXACT = "beliefs fold to the same bits after the move"
 BESIDE_QUIET, BESIDE_MOVING = "longest read beside, quiet", "longest read beside a move"
 MOVED, MOVING = 421, 503
+BEGUN, MOST_MOVES = "moves that were begun", 3
 WRITERS = 4
 _QUIET_SECONDS = 3.0
 
@@ -84,7 +86,7 @@ def run(operated: Operated) -> None:
             reading = threads.submit(_longest_read, client, over.is_set)
             try:
                 words = ("--to", there.data / "address", "--address", there.url)
-                said = operated.command(WHOLE, "move", SLUG, *words)
+                said = _move(operated, *words)
                 time.sleep(1)
             finally:
                 over.set()
@@ -98,6 +100,20 @@ def run(operated: Operated) -> None:
     finally:
         there.stop()
         there.remove()
+
+
+def _move(operated: Operated, *words: object) -> str:
+    """What the command said at last: where the last round took longer than the pause, the namespace
+    is served where it was, and an operator moves it again.
+    """
+    for begun in range(1, MOST_MOVES + 1):
+        operated.bench.number(BEGUN, begun, "moves")
+        try:
+            return operated.command(WHOLE, "move", SLUG, *words)
+        except CalledProcessError:
+            if begun == MOST_MOVES:
+                raise
+    raise AssertionError("a move was begun")
 
 
 def told_pause(said: str) -> float:
@@ -151,7 +167,7 @@ def _lasting(seconds: float) -> Callable[[], bool]:
 
 def targets(found: Mapping[str, float]) -> list[Target]:
     """Five seconds for one namespace, nothing lost, nothing twice, and the same beliefs."""
-    names = (WHOLE, TOLD, WRITTEN, BESIDE_QUIET, BESIDE_MOVING)
+    names = (WHOLE, BEGUN, TOLD, WRITTEN, BESIDE_QUIET, BESIDE_MOVING)
     parts = {name: found[name] for name in names if name in found}
     return [
         at_most("refusals while a namespace moves, s", 5.0, found.get(LONGEST), parts),

@@ -53,6 +53,10 @@ ROW_BYTES = 2_500
 """What a row takes beside its vectors and texts, about: objects of its fields."""
 
 
+STATE_BYTES = 400
+"""What a state of one memory for one agent or party takes, about."""
+
+
 NAME_BYTES = 400
 """What an identifier takes, about."""
 
@@ -115,6 +119,9 @@ class ResidentRows:
         self._slots: dict[UUID, int] = {}
         self._rows: list[FoundRow | None] = []
         self._held: dict[UUID, _Held] = {}
+        self._states = 0
+        # One object for each agent or party, however many memories it feels something of.
+        self._holders: dict[UUID, UUID] = {}
         self._owners: dict[str, int] = {ANY_AGENT: 0}
         self._living = np.zeros(0, dtype=np.bool_)
         self._owner = np.zeros(0, dtype=np.int32)
@@ -147,7 +154,8 @@ class ResidentRows:
         """What it takes, about."""
         arrays = len(self._fields) * self._size * (4 * self._width + 9) + 13 * self._size
         words = 0 if self.words is None else self.words.bytes
-        return arrays + self._text + words + ROW_BYTES * len(self._slots)
+        objects = ROW_BYTES * len(self._slots) + STATE_BYTES * self._states
+        return arrays + self._text + words + objects
 
     @property
     def size(self) -> int:
@@ -211,11 +219,21 @@ class ResidentRows:
     ) -> None:
         """All that agents and parties feel of these memories, in place of what was known."""
         for memory_id in memory_ids:
-            self._held.pop(memory_id, None)
+            if (gone := self._held.pop(memory_id, None)) is not None:
+                self._states -= len(gone.deviations) + len(gone.influences)
         for one in deviations:
-            self._held.setdefault(one.memory_id, _Held()).deviations[one.holder_id] = one
+            if one.memory_id in self._slots:
+                self._hold(one, self._held.setdefault(one.memory_id, _Held()).deviations)
         for one in influences:
-            self._held.setdefault(one.memory_id, _Held()).influences[one.holder_id] = one
+            if one.memory_id in self._slots:
+                self._hold(one, self._held.setdefault(one.memory_id, _Held()).influences)
+
+    def _hold(self, one: StoredState, states: dict[UUID, StoredState]) -> None:
+        known = self._rows[self._slots[one.memory_id]]
+        assert known is not None
+        holder = self._holders.setdefault(one.holder_id, one.holder_id)
+        self._states += holder not in states
+        states[holder] = replace(one, memory_id=known.row.id, holder_id=holder)
 
     def _append(self, loaded: LoadedRow) -> int:
         slot = self._size
