@@ -55,9 +55,6 @@ MANY = 128
 LIVE, DEVICE, COMMIT = "live", "device", "commit"
 BUSY = "busy"
 NAMES = (FIRST, SQL, COPY, MEANING)
-BUSY_EVERY = 100
-"""Milliseconds between two readings of how busy a card is."""
-NAMES = (FIRST, SQL, COPY)
 BUSY_EVERY = 0.1
 """Seconds between two readings of how busy a card is."""
 STAGE = re.compile(

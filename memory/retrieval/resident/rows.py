@@ -233,7 +233,7 @@ class ResidentRows:
         assert known is not None
         holder = self._holders.setdefault(one.holder_id, one.holder_id)
         self._states += holder not in states
-        states[holder] = replace(one, memory_id=known.row.id, holder_id=holder)
+        states[holder] = replace(one, memory_id=known.id, holder_id=holder)
 
     def _append(self, loaded: LoadedRow) -> int:
         slot = self._size
