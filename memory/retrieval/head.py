@@ -112,6 +112,10 @@ class Stored:
         self.ids = ids
         self._fields = fields
 
+    def __len__(self) -> int:
+        """How many memories they are of."""
+        return len(self.ids)
+
     @classmethod
     def of(cls, rows: Sequence[HeadRow]) -> "Stored":
         """Those of these rows."""

@@ -50,8 +50,9 @@ async def test_a_wording_is_linted_beside_the_loop(client, namespace, watch):
     assert linted == read == [False]
 
 
-async def test_a_guideline_is_compiled_beside_the_loop(client, namespace, watch):
-    await remembered(client, namespace)
+async def test_a_guideline_of_long_texts_is_compiled_beside_the_loop(client, namespace, watch):
+    for month in ("June", "July", "August"):
+        await remembered(client, namespace, lesson=f"Look at every {month} of the record. " * 90)
     assembled = watch(retrieval, "assemble")
 
     await retrieved(client, namespace)
