@@ -63,6 +63,8 @@ class Scan:
         self._rows = copy.rows
         self._waiting = {_key(probe): probe for probe in probes}
         self._cosines: dict[Hashable, Double] = {}
+        self._asked: set[Hashable] = set()
+        """Whose cosines are kept though they were used: a larger head may be asked for next."""
         self._found: dict[Hashable, FoundSlots] = {}
 
     async def head(self, probes: Sequence[Probe], scope: Scope, size: int, margin: float) -> Head:
@@ -71,9 +73,11 @@ class Scan:
         if slots is not None:
             version = self._copy.snapshot.bank_version
             return self._rows.head_among(probes, slots, scope, size, margin, version)
+        asked = {_key(probe) for probe in probes}
+        for key in self._asked - asked:
+            self._cosines.pop(key, None)
+        self._asked = asked
         cosines = [await self._compared(probe) for probe in probes]
-        for probe in probes:
-            self._cosines.pop(_key(probe), None)
         version = self._copy.snapshot.bank_version
         return self._rows.head(probes, cosines, scope, size, margin, version)
 
