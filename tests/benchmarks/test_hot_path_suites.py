@@ -102,7 +102,19 @@ def test_growth_compares_what_was_asked_in_turn():
         *timed("retrieve_many_constraints", 18.0),
     ]
 
-    assert [one.measured for one in growth.targets(rows)] == [3.0, 1.5]
+    found = {one.name.partition(",")[0]: one.measured for one in growth.targets(rows)}
+    assert found["200,000 memories / 10,000".partition(",")[0]] == 3.0
+    assert found["4,000 constraints / 4".partition(",")[0]] == 1.5
+
+
+def test_a_copy_is_held_against_what_its_rows_must_take():
+    least = 2 * 4 * 384 + 2 * 46 + 16
+    rows = [number("filled", 50_000.0), number("taken", 2.0 * least)]
+
+    rate, size = growth.targets(rows)[:2]
+
+    assert (rate.measured, rate.status) == (50_000.0, "missed")
+    assert (size.measured, size.status) == (2.0, "missed")
 
 
 def test_batches_are_compared_by_memories_a_second():
@@ -159,9 +171,9 @@ def test_several_cards_are_held_against_one_and_how_busy_they_are_is_stated():
 def test_beside_a_card_growth_is_to_be_less():
     rows = [number("gpu", 1.0), *timed("retrieve_small", 10.0), *timed("retrieve_large", 11.0)]
 
-    first = growth.targets(rows)[0]
+    [grown] = [one for one in growth.targets(rows) if one.name.startswith("200,000")]
 
-    assert (first.name[-3:], first.target, first.status) == ("GPU", 1.2, "met")
+    assert (grown.name[-3:], grown.target, grown.status) == ("GPU", 1.2, "met")
 
 
 def test_the_first_release_is_taken_from_the_history(tmp_path: Path):
