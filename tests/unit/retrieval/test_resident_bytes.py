@@ -6,7 +6,7 @@ import numpy as np
 
 from memory.kernel.ids import new_id
 from memory.retrieval.resident.rows import STATE_BYTES, LoadedRow, ResidentRows, StoredState
-from memory.retrieval.store.search import FoundRow
+from memory.retrieval.store.found_rows import FoundRow
 
 NOON = datetime(2025, 6, 1, 12, tzinfo=UTC)
 
@@ -30,7 +30,7 @@ def a_loaded_row() -> LoadedRow:
         start_weight=1.0,
         learned_at=NOON,
         contradicts=(),
-        vectors={"situation": np.ones(4, dtype=np.float16)},
+        vectors={},
         state=(0.0, 1.0),
         touched_at=None,
         n_credited=0,
@@ -43,7 +43,7 @@ def a_loaded_row() -> LoadedRow:
         influence=None,
         influence_touched_at=None,
     )
-    return LoadedRow("*", found, None)
+    return LoadedRow("*", found, {"situation": np.ones(4, dtype=np.float16)})
 
 
 def a_state(memory_id, holder_id):
