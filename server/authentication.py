@@ -16,7 +16,14 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from memory.kernel.engine import Engine
-from memory.kernel.errors import MemoryFault, NotFound, Rejected, Unauthenticated
+from memory.kernel.errors import (
+    MemoryFault,
+    NotFound,
+    Overloaded,
+    Rejected,
+    Unauthenticated,
+    Unavailable,
+)
 from memory.kernel.text import SLUG
 from memory.kernel.turns import Turn, enter_turn
 from memory.tenancy import identity as access
@@ -129,7 +136,13 @@ async def identify(scope: Scope, shared: Shared) -> Key:
             known = await _look_up(scope, shared, token, slug)
         else:
             state[PROOF] = Proof(known, now)
-        shared.limits.take(known.key.id, monotonic())
+        try:
+            shared.limits.take(known.key.id, monotonic())
+        except Overloaded:
+            # Not even that is said to a key that may be good no more.
+            if state.pop(PROOF, None) is not None:
+                await _look_up(scope, shared, token, slug)
+            raise
         _enter(scope, known, began)
     return cast("Key", state["key"])
 
@@ -138,8 +151,8 @@ async def identify_anew(scope: Scope, shared: Shared) -> None:
     """As the key and the namespace stand now. Raises as `identify` does."""
     state, began = _state(scope), perf_counter()
     token = bearer(scope, shared)
+    shared.callers.known.forget(cast("Proof", state.pop(PROOF)).identity)
     found = await _look_up(scope, shared, token, _slug(scope["path"]))
-    del state[PROOF]
     state.pop(CALL, None)
     _enter(scope, found, began)
 
@@ -197,6 +210,11 @@ async def answer_proven(
         return await answer()
     try:
         response = await answer()
+    except (Overloaded, Unavailable):
+        # Who is told to come back is told so at once, where the key is good.
+        if proof.fresh is None:
+            await identify_anew(scope, shared)
+        raise
     except Exception:
         if proof.fresh is not None:
             raise

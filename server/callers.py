@@ -120,6 +120,11 @@ class KnownIdentities:
         self._kept.move_to_end(address)
         return known
 
+    def forget(self, known: Identity) -> None:
+        """It does not stand any more, or is about to be read again."""
+        if known.slug is not None:
+            self._kept.pop((known.digest, known.slug), None)
+
     def keep(self, found: Identity) -> None:
         if found.slug is None or found.namespace is None:
             return

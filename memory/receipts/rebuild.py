@@ -15,6 +15,7 @@ from memory.belief.store.ledger import LAST, Closing, LedgerStore
 from memory.kernel.errors import Conflict, Rejected
 from memory.kernel.postgres.database import Connection
 from memory.receipts.entities import Outcome
+from memory.receipts.store.operations import OperationStore
 from memory.receipts.store.outcomes import OutcomeStore
 from memory.receipts.store.receipts import ReceiptContext, ReceiptStore
 from memory.tenancy.entities import Namespace
@@ -107,7 +108,7 @@ async def ledger(
         assert one.bank_version is not None
         entry = learning_entry(one, bindings[one.retrieval_id])
         entries.append(((one.bank_version, 0), entry))
-    for row in await OutcomeStore(connection, namespace_id).sets(since, until):
+    for row in await OperationStore(connection, namespace_id).between(since, until):
         operation = Operation(row["reason"])
         step = Set(row["memory_id"], operation, row["known_at"], row["start_weight"])
         entries.append(((row["bank_version"], row["position"]), step))

@@ -64,7 +64,9 @@ class Proof:
         return _asked(*self.name)
 
     def judge(self, rows: Sequence[Rows]) -> None:
-        """By the rows that these statements found."""
+        """By the rows that these statements found; once."""
+        if self.fresh is not None or self.has_failed:
+            return
         if rows == self.identity.rows:
             self.fresh = self.identity
             return

@@ -133,6 +133,7 @@ from memory.receipts.guideline_entities import PastError
 from memory.receipts.key_entities import AgentTask, ReceiptsOfKey
 from memory.receipts.list_entities import OutcomeFilter, ReceiptFilter
 from memory.receipts.store.blanking import BlankingStore, ReceiptWords
+from memory.receipts.store.operations import OperationStore
 from memory.receipts.store.outcomes import OutcomeStore
 from memory.receipts.store.receipts import ReceiptStore
 from memory.receipts.tables import outcome, retrieval
@@ -198,6 +199,7 @@ STORES = (
     MemoryReader,
     MemoryStore,
     TwinStore,
+    OperationStore,
     OutcomeStore,
     UnpairedStore,
     SnapshotStore,
@@ -901,7 +903,7 @@ FINDS_NOTHING: dict[str, Ask] = {
     "LedgerStore.policy_at": lambda f: f.ledger.policy_at(10**6),
     "LedgerStore.supersede": lambda f: f.ledger.supersede([f.outcome], 1),
     "LedgerStore.reinstate": lambda f: f.ledger.reinstate([f.outcome]),
-    "OutcomeStore.sets": lambda f: f.outcomes.sets(),
+    "OperationStore.between": lambda f: OperationStore(f.connection, f.here).between(),
     "LedgerStore.everything": lambda f: f.ledger.everything(),
     "LedgerStore.hold": lambda f: f.ledger.hold(),
     "LedgerStore.closing": lambda f: f.ledger.closing(),

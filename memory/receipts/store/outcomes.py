@@ -18,14 +18,12 @@ from sqlalchemy import (
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from memory.belief.store.ledger import LAST, OPERATIONS, closed_version
-from memory.belief.tables import weight_event
+from memory.belief.store.ledger import LAST, closed_version
 from memory.kernel.errors import NotFound
 from memory.kernel.paging import Page
 from memory.kernel.postgres.database import look_inside, prepared
 from memory.kernel.postgres.paging import page_by_id
 from memory.kernel.postgres.rows import RowMapper
-from memory.memories.tables import memory
 from memory.receipts.entities import SETTLEMENT, Exposure, Outcome
 from memory.receipts.list_entities import OutcomeFilter
 from memory.receipts.tables import outcome
@@ -336,24 +334,6 @@ class OutcomeStore:
         for row in rows:
             found.setdefault(row.category_id, set()).add(Measure(row.metric, row.reward_kind))
         return found
-
-    async def sets(self, since: int = 0, until: int = LAST) -> list[RowMapping]:
-        """The `set` events of memories that the fold replays beside outcomes, between two versions
-        of the bank, in the ledger's order.
-        """
-        rows = await self._connection.execute(
-            select(weight_event, memory.c.start_weight)
-            .join(memory, memory.c.id == weight_event.c.memory_id)
-            .where(
-                weight_event.c.namespace_id == self._namespace_id,
-                weight_event.c.bank_version.between(since, until),
-                weight_event.c.kind == "set",
-                weight_event.c.subject == "memory",
-                weight_event.c.reason.in_(OPERATIONS),
-            )
-            .order_by(weight_event.c.bank_version, weight_event.c.position)
-        )
-        return list(rows.mappings())
 
     async def in_ledger(self, since: int = 0, until: int = LAST) -> list[Outcome]:
         """Every outcome that moves a state, between two versions, in the ledger's order.

@@ -126,6 +126,8 @@ class ResidentNamespaces:
         self._filling: dict[UUID, asyncio.Task[None]] = {}
         self._wordless: set[UUID] = set()
         """Namespaces whose copies are over the bound with their words."""
+        self._too_large: dict[UUID, int] = {}
+        """Namespaces that are over the bound in any case: so many memories were too many."""
         self._turns = count(1)
         self._renewed = monotonic()
         self.counts, self.on_card = ResidentCounts(), CardCounts()
@@ -197,6 +199,8 @@ class ResidentNamespaces:
         """Fill a small namespace at once, a larger one beside the calls, none over the bound."""
         if memories * SMALLEST_ROW > self._limit:
             return None
+        if memories >= self._too_large.get(namespace_id, memories + 1):
+            return None
         if namespace_id not in self._filling:
             filling = asyncio.create_task(self._fill(namespace_id, model_id, memories, words=words))
             self._filling[namespace_id] = filling
@@ -222,6 +226,7 @@ class ResidentNamespaces:
                 _put(copy.rows, loaded, [one.row.id for one in loaded.rows])
                 unfrozen += len(loaded.rows)
                 if unfrozen >= FROZEN_AFTER:
+                    gc.collect()
                     gc.freeze()
                     unfrozen = 0
                 if copy.bytes > self._limit:
@@ -238,6 +243,8 @@ class ResidentNamespaces:
             self._evict()
         elif words:
             self._wordless.add(namespace_id)
+        else:
+            self._too_large[namespace_id] = len(copy.rows)
 
     async def _follow(
         self,

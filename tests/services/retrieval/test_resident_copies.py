@@ -476,6 +476,27 @@ async def test_the_namespace_not_asked_for_the_longest_goes_first(pair, operator
     assert gauges["resident_bytes"] <= gauges["resident_limit_bytes"]
 
 
+async def test_what_is_too_large_is_not_filled_again_and_again(pair, operator: Key, monkeypatch):
+    """It looks as if it would fit until its vectors are there."""
+    world = World(pair, operator, await a_namespace(pair[0], operator), 5)
+    for _ in range(3):
+        await world.create(pair[0])
+    memories = (await world.call(pair[0])).namespace.n_memories
+    pair[0].resident = copies = ResidentNamespaces(pair[0].database, 4_000 * memories)
+    fills, fill = [], copies._fill
+
+    async def counted(*parts: object, **named: object) -> None:
+        fills.append(parts)
+        await fill(*parts, **named)
+
+    monkeypatch.setattr(copies, "_fill", counted)
+    for _ in range(6):
+        await world.agree()
+
+    assert 1 <= len(fills) <= 2  # with words, and without
+    assert copies.counts.fills == 0
+
+
 async def test_after_a_gap_the_copy_is_filled_anew(pair, operator: Key):
     world = World(pair, operator, await a_namespace(pair[0], operator), 3)
     await world.create(pair[0])
