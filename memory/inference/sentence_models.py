@@ -231,7 +231,7 @@ def _device(choice: ModelChoice) -> str:
                 " a driver and a torch build that fit the card.",
                 code="no_device",
             )
-        if device.index is not None:
+        if ":" in choice.device:
             torch.cuda.set_device(device)
     return choice.device
 
