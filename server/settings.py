@@ -142,7 +142,7 @@ class Settings(BaseSettings):
         le=64,
         description="serving processes at one address; from two on, one more holds the model",
     )
-    cards: int = Field(1, ge=1, le=16, description="cards that workers share, an owner on each")
+    cards: int = Field(1, ge=1, le=16, description="GPUs that workers share, a model on each")
     insecure_local: bool = Field(
         default=False, description="serve without keys, on loopback only; for trying things out"
     )
