@@ -192,6 +192,7 @@ class _Carrying:
 
     async def carry_over(self, now: datetime) -> NamespaceMoved:
         done = [await self._round()]
+        await self.target.gather_statistics([table.name for table in moved_tables()])
         while not self._is_quick(done[-1]) and len(done) < ROUNDS:
             done.append(await self._round())
         if not self._is_quick(done[-1]):

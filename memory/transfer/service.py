@@ -145,6 +145,10 @@ def read_manifest(file: Path) -> Manifest:
         return archive.manifest
 
 
+MANY_ROWS = 10_000
+"""So many rows in one file are more than the planner of the database takes on unnoticed."""
+
+
 async def import_namespace(
     database: Database,
     file: Path,
@@ -180,7 +184,10 @@ async def import_namespace(
         for member in manifest.members:
             await reading.read(archive, member, tables[member.table])
         archive.require_end()
-        return await reading.end()
+        imported = await reading.end()
+    if not request.dry_run and manifest.rows >= MANY_ROWS:
+        await database.gather_statistics(list(tables))
+    return imported
 
 
 async def _find_id(database: Database, slug: str) -> UUID:
