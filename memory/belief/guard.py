@@ -72,7 +72,7 @@ def learn_losses(state: State, losses: Losses, now: datetime) -> State:
     or for no loss at all.
     """
     if not losses:
-        raise Rejected("Losses of no ranker are no outcome.", field="losses")
+        raise Rejected("losses names no ranker: give a loss for at least one", field="losses")
     record = _open_day(_record(state), _day(now))
     taken = {ranker: _validate_loss(loss) for ranker, loss in losses.items()}
     unscored = _mean(taken.values())

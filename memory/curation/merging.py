@@ -63,7 +63,7 @@ def _require_mergeable(merged: Memory, survivor: Memory) -> None:
     for memory, field in ((merged, "id"), (survivor, "into")):
         if memory.kind is Kind.CONSTRAINT:
             raise Conflict(
-                "constraints are merged with what supports them, when they are admitted",
+                "constraints are not merged by hand: approving one joins it with its like",
                 code="merge_conflict",
                 field=field,
             )
@@ -77,7 +77,7 @@ def _require_mergeable(merged: Memory, survivor: Memory) -> None:
         raise Conflict("a pinned memory stays: unpin it first", code="merge_conflict", field="id")
     if (merged.kind, _readers(merged)) != (survivor.kind, _readers(survivor)):
         raise Conflict(
-            "the two are not of one kind, or not for the same readers",
+            "only memories of one kind, which the same agents may read, are merged",
             code="merge_conflict",
             field="into",
         )

@@ -302,7 +302,11 @@ async def delete_namespace(engine: Engine, call: Call, confirmation: str) -> Non
         store = NamespaceStore(connection)
         requested = await store.deletion_of(call.namespace.id)
         if requested is None or call.now - requested[0] > CONFIRM_WITHIN:
-            raise Conflict("ask for the deletion first", code="deletion_not_requested")
+            raise Conflict(
+                f"ask for the deletion first (POST /v1/namespaces/{call.namespace.slug}/deletion),"
+                " and confirm it within ten minutes",
+                code="deletion_not_requested",
+            )
         if not hmac.compare_digest(requested[1], _digest(confirmation)):
             raise Rejected("this is not the confirmation that was handed out", field="confirmation")
         await MoveStore(connection).require_at_rest(call.namespace.id)

@@ -97,7 +97,7 @@ class EmbeddedAgain:
             stored = cast("list[Mapping[str, Any]]", json.loads(newest["categories"]))
             draft = TaxonomyDraft(tuple(Branch.read(one) for one in stored), newest["allow_new"])
         except (KeyError, TypeError, ValueError, AttributeError) as fault:
-            raise Rejected(f"{member.name} holds a taxonomy that is none") from fault
+            raise Rejected(f"the newest taxonomy in {member.name} cannot be read") from fault
         self.descriptions = await embed_descriptions(self.engine, draft)
 
 

@@ -164,7 +164,7 @@ def _bulk(form: Form) -> BulkChange:
         chosen = list(dict.fromkeys(UUID(memory_id) for memory_id in ids))
         trust = Trust(given) if (given := form.given("trust")) else None
     except ValueError as fault:
-        raise Rejected("the form names no memory or trust of ours", field="ids") from fault
+        raise Rejected("this form is damaged: load the page again", field="ids") from fault
     action = form.get("action")
     return BulkChange(
         ids=chosen,
