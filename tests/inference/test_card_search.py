@@ -29,6 +29,7 @@ from memory.retrieval.store.found_rows import FoundRow
 from memory.retrieval.store.search import EVERYTHING, Head, Probe, Scope
 from tests.fixtures.cards import CardModel, a_card, a_shared_card, an_owner, its_card
 from tests.fixtures.engine import NOON
+from tests.fixtures.found_rows import a_found_row
 
 WIDTH = 24
 BOUND = margin(WIDTH)
@@ -109,37 +110,7 @@ class Bank:
 
 
 def a_row(number: int, version: int, when: datetime, author: str) -> FoundRow:
-    return FoundRow(
-        id=UUID(int=number),
-        version=version,
-        kind="experience",
-        status="active",
-        source_group="",
-        situation=f"case {number}",
-        lesson="what to do",
-        metadata={},
-        agent_id=READER,
-        agent=author,
-        author=None,
-        category="weather",
-        subcategory=None,
-        trust="observed",
-        start_weight=0.5,
-        learned_at=when,
-        contradicts=(),
-        vectors={},
-        state=(),
-        touched_at=None,
-        n_credited=0,
-        n_helpful=0,
-        n_harmful=0,
-        n_absent=0,
-        pinned=False,
-        deviation=None,
-        deviation_touched_at=None,
-        influence=None,
-        influence_touched_at=None,
-    )
+    return a_found_row(UUID(int=number), READER, when, version=version, author=author)
 
 
 def exact(head: Head, probes: list[Probe], size: int) -> list[tuple[UUID, float]]:

@@ -6,43 +6,13 @@ import numpy as np
 
 from memory.kernel.ids import new_id
 from memory.retrieval.resident.rows import STATE_BYTES, LoadedRow, ResidentRows, StoredState
-from memory.retrieval.store.found_rows import FoundRow
+from tests.fixtures.found_rows import a_found_row
 
 NOON = datetime(2025, 6, 1, 12, tzinfo=UTC)
 
 
 def a_loaded_row() -> LoadedRow:
-    found = FoundRow(
-        id=new_id(),
-        version=1,
-        kind="experience",
-        status="active",
-        source_group="g",
-        situation="rain",
-        lesson="umbrella",
-        metadata={},
-        agent_id=new_id(),
-        agent="a",
-        author=None,
-        category="weather",
-        subcategory=None,
-        trust="trusted",
-        start_weight=1.0,
-        learned_at=NOON,
-        contradicts=(),
-        vectors={},
-        state=(0.0, 1.0),
-        touched_at=None,
-        n_credited=0,
-        n_helpful=0,
-        n_harmful=0,
-        n_absent=0,
-        pinned=False,
-        deviation=None,
-        deviation_touched_at=None,
-        influence=None,
-        influence_touched_at=None,
-    )
+    found = a_found_row(new_id(), new_id(), NOON)
     return LoadedRow("*", found, {"situation": np.ones(4, dtype=np.float16)})
 
 
