@@ -38,7 +38,7 @@ from server.shared import Shared
 ENTERED = "entered_seconds"
 PROOF, CALL = "proof", "call"
 RETRIEVALS = ("/retrievals", "/retrievals/batch")
-IDEMPOTENCY = b"idempotency-key"
+IDEMPOTENCY = "Idempotency-Key"
 PLACE = "held_place"
 HELD = "held_until_done"
 COOKIE = "memlift_session"
@@ -185,7 +185,7 @@ def _proves_itself(scope: Scope, engine: Engine) -> bool:
         scope["method"] == "POST"
         and scope["path"].endswith(RETRIEVALS)
         and engine.llm is None
-        and not any(name == IDEMPOTENCY for name, _ in scope["headers"])
+        and IDEMPOTENCY not in Headers(scope=scope)
     )
 
 

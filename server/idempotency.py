@@ -23,11 +23,11 @@ from memory.kernel.errors import Conflict, MemoryFault, Rejected
 from memory.kernel.postgres.database import DeferredCommit, deferring
 from memory.tenancy import service as idempotency
 from memory.tenancy.entities import Attempt, Recorded
-from server.authentication import now_of
+from server.authentication import IDEMPOTENCY, now_of
 from server.dependencies import call_of, key_of
 from server.shared import shared_of
 
-HEADER = "Idempotency-Key"
+HEADER = IDEMPOTENCY
 REPLAYED = "Idempotency-Replayed"
 MAX_KEY = 200
 FIRST_FAILURE = 300
